@@ -1,0 +1,88 @@
+# Everything a person does with this checkout; `make` alone lists it. Needs Python 3.11 or newer and nothing else:
+# a virtual environment is made in .venv, and each target installs into it what it needs, once.
+
+PYTHON ?= python3
+VENV   ?= .venv
+# auto: compare with PyTorch if it can be installed; no: do not try; required: fail without it.
+ORACLE ?= auto
+# More arguments for the target's command, as in: make test ARGS="-k hooks -x"
+ARGS   ?=
+
+PY     := $(VENV)/bin/python
+STAMPS := $(VENV)/.stamps
+PIP    := $(PY) -m pip install --quiet --disable-pip-version-check
+PYTEST := $(PY) -m pytest -n auto --maxprocesses 4
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test conformance bench check format clean distclean oracle-auto oracle-no oracle-required
+
+help: ## list what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMPS)/package ## train a small network on handwritten digits and print its backward graph
+	@$(PY) -m retrograd demo $(ARGS)
+
+test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
+	$(PYTEST) $(ARGS)
+
+conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch and on retrograd and compare
+	$(PYTEST) tests/conformance $(ARGS)
+
+bench: $(STAMPS)/test oracle-auto ## measure against PyTorch in one process
+	$(PY) benchmarks/run.py $(ARGS)
+
+check: $(STAMPS)/dev ## format, lint, types, layers, notes, budgets
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy --strict src
+	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py
+	@$(PY) -m tests.project.budgets
+
+format: $(STAMPS)/dev ## write the code the way `check` wants it
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+clean: ## remove what was built and cached, keep .venv
+	rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean ## remove .venv too
+	rm -rf $(VENV)
+
+# ---- what is installed; a stamp is as old as what it was made from -------------------------------------------------
+
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "retrograd needs Python 3.11 or newer; try: make PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(PY) || $(PYTHON) -m venv $(VENV) || { \
+	  echo "No virtual environment could be made; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/package: pyproject.toml | $(STAMPS)/venv
+	@echo "installing retrograd into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
+	@echo "installing retrograd and what its tests need into $(VENV)"
+	@$(PIP) --editable '.[test]'
+	@touch $@ $(STAMPS)/package
+
+$(STAMPS)/dev: pyproject.toml | $(STAMPS)/venv
+	@echo "installing retrograd and what its checks need into $(VENV)"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(STAMPS)/test $(STAMPS)/package
+
+$(STAMPS)/oracle: pyproject.toml | $(STAMPS)/test
+	@echo "installing PyTorch, the oracle of the conformance tests, into $(VENV)"
+	@$(PIP) --editable '.[oracle]'
+	@touch $@
+
+oracle-required: $(STAMPS)/oracle
+
+oracle-no:
+
+oracle-auto: $(STAMPS)/test
+	@$(MAKE) --no-print-directory oracle-required || \
+	  echo "PyTorch 2.13.0 could not be installed: going on without it, the conformance tests will be skipped." >&2

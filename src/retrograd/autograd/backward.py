@@ -1,0 +1,234 @@
+"""`backward` and `grad`: arguments into root edges and gradients, then the engine."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.autograd.graph import GradientEdge, _engine_run_backward
+from retrograd.core.facts import Size
+from retrograd.core.tensor import Tensor
+from retrograd.errors import GradientError, type_name
+
+
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
+    """Computes the gradients of `tensors` with respect to the graph's leaves and adds them to their `.grad`.
+
+    Args:
+        tensors: what to differentiate: a tensor, a GradientEdge, or a sequence of them.
+        grad_tensors: the gradient with respect to each; None where it is a scalar.
+        retain_graph: keep the graph for another backward; by default as `create_graph`.
+        create_graph: record the backward itself, for higher-order derivatives.
+        grad_variables: the old name of `grad_tensors`.
+        inputs: accumulate into these only (a tensor, a GradientEdge, a sequence or a dict of them).
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> rg.autograd.backward([(x * x).sum(), x.sum()])
+    >>> x.grad
+    tensor([3., 5.])
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise GradientError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if isinstance(inputs, dict):
+        inputs = tuple(inputs.values())
+    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+        raise GradientError("`inputs` argument to `backward()` cannot be empty.")
+    outputs = as_tuple(tensors)
+    wanted = () if inputs is None else as_tuple(inputs)
+    grads = make_grads(outputs, grad_list(grad_tensors, len(outputs)), False)
+    if create_graph:
+        _warn_about_cycle()
+    keep = create_graph if retain_graph is None else retain_graph
+    _engine_run_backward(outputs, grads, keep, create_graph, wanted, allow_unreachable=True, accumulate_grad=True)
+
+
+def grad(
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple (or a dict, if `inputs` is one).
+
+    Args:
+        outputs: what to differentiate: a tensor, a GradientEdge, or a sequence of them.
+        inputs: with respect to what: likewise, or a dict.
+        grad_outputs: the gradient with respect to each output; None where it is a scalar.
+        retain_graph: keep the graph for another backward; by default as `create_graph`.
+        create_graph: record the backward itself, so that the result can be differentiated again.
+        only_inputs: ignored.
+        allow_unused: give None for an input that the outputs do not depend on, instead of an error.
+        is_grads_batched: the first dimension of each gradient in `grad_outputs` is a batch; so it is in the results.
+        materialize_grads: give zeros instead of None; implies `allow_unused`.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor(2.0, requires_grad=True)
+    >>> (first,) = rg.autograd.grad(x ** 3, x, create_graph=True)
+    >>> rg.autograd.grad(first, x)
+    (tensor(12.),)
+    """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    names = list(inputs) if isinstance(inputs, dict) else None
+    wanted = tuple(inputs.values()) if isinstance(inputs, dict) else as_tuple(inputs)
+    if not wanted:
+        raise GradientError("`inputs` argument to `grad()` cannot be empty.")
+    for item in wanted:
+        if not isinstance(item, (Tensor, GradientEdge)):
+            raise GradientError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(item)}")
+    roots = as_tuple(outputs)
+    grads = make_grads(roots, grad_list(grad_outputs, len(roots)), is_grads_batched)
+    keep = create_graph if retain_graph is None else retain_graph
+    lenient = bool(allow_unused) or materialize_grads
+    run = _run_batched if is_grads_batched else _run_once
+    results = run(roots, grads, keep, create_graph, wanted, lenient)
+    if materialize_grads:
+        results = tuple(_zeros(w) if r is None else r for r, w in zip(results, wanted, strict=True))
+    return results if names is None else dict(zip(names, results, strict=True))
+
+
+def _run_once(
+    roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
+) -> tuple[Any, ...]:
+    return _engine_run_backward(roots, grads, keep, create, wanted, allow_unreachable=lenient, accumulate_grad=False)
+
+
+def _run_batched(
+    roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
+) -> tuple[Any, ...]:
+    """One backward per row of the batch, results stacked."""
+    count = next((len(g) for g in grads if g is not None), 0)
+    columns: list[list[Any]] = [[] for _ in wanted]
+    for row in range(count):
+        rows = [None if g is None else g[row] for g in grads]
+        last = row == count - 1
+        for column, result in zip(
+            columns, _run_once(roots, rows, keep or not last, create, wanted, lenient), strict=True
+        ):
+            column.append(result)
+    return tuple(None if not c or c[0] is None else _stack(c) for c in columns)
+
+
+def _stack(rows: list[Tensor]) -> Any:
+    from retrograd.ops.join import stack
+
+    return stack(rows)
+
+
+def _zeros(like: Any) -> Tensor:
+    if isinstance(like, GradientEdge):
+        node = like.node
+        return Tensor(np.zeros(node.input_shape(like.output_nr), node.input_dtype(like.output_nr)))
+    return Tensor(np.zeros_like(like.array))
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """One tensor or edge, or a sequence of them, as a tuple."""
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+
+
+def grad_list(grads: Any, count: int) -> tuple[Any, ...]:
+    """The gradients as a tuple as long as the outputs."""
+    if grads is None:
+        return (None,) * count
+    return as_tuple(grads)
+
+
+def make_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool) -> tuple[Tensor | None, ...]:
+    """A gradient for each output: the given one, checked, or 1 for a scalar."""
+    if len(grads) < len(outputs):
+        raise GradientError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    made: list[Tensor | None] = []
+    for i, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
+        if not isinstance(output, (Tensor, GradientEdge)):
+            raise TypeError(f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type_name(output)}")
+        shape, dtype = _kind_of(output)
+        if isinstance(grad, Tensor):
+            _check_grad(i, grad, shape, dtype, batched)
+            made.append(grad)
+        elif grad is None:
+            made.append(_implicit_grad(output, shape, dtype))
+        else:
+            raise TypeError(f"gradients can be either Tensors or None, but got {type_name(grad)}")
+    return tuple(made)
+
+
+def _kind_of(output: Any) -> tuple[tuple[int, ...], Any]:
+    if isinstance(output, GradientEdge):
+        return output.node.input_shape(output.output_nr), output.node.input_dtype(output.output_nr)
+    return output.array.shape, output.array.dtype
+
+
+def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batched: bool) -> None:
+    """A given gradient has the output's shape (behind the batch dimension) and is complex exactly if the output is."""
+    got = grad.array.shape[1:] if batched else grad.array.shape
+    if got != tuple(shape):
+        both = f"grad_output[{i}] has a shape of {Size(got)} and output[{i}] has a shape of {Size(shape)}."
+        if batched:
+            raise GradientError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: {both}"
+            )
+        raise GradientError(f"Mismatch in shape: {both}")
+    if dtype is not None and (grad.array.dtype.kind == "c") != (dtype.kind == "c"):
+        raise GradientError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {grad.array.dtype} and output[{i}] has a dtype of {dtype}."
+        )
+
+
+def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
+    """1 for a real scalar output; anything larger needs a gradient from the caller."""
+    if isinstance(output, Tensor) and not output._requires:
+        return None
+    if any(n != 1 for n in shape):
+        raise GradientError(
+            "grad can be implicitly created only for scalar outputs. This one has shape "
+            f"{list(shape)}: reduce it (.sum(), .mean()) or pass `gradient`."
+        )
+    if dtype.kind != "f":
+        raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    return Tensor(np.ones(shape, dtype))
+
+
+def _warn_about_cycle() -> None:
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+        "the cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=3,
+    )

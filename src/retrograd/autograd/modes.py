@@ -1,0 +1,239 @@
+"""no_grad, enable_grad, set_grad_enabled, inference_mode: context managers that decorate too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import AsyncGenerator, Generator
+from typing import Any
+
+from retrograd.core.modes import INFERENCE, current
+
+
+class ModeContext:
+    """A context manager that also wraps functions, generators and coroutines, and can be entered many times.
+
+    Subclasses give `clone()` (the same mode, not yet entered), `__enter__` and `__exit__`.
+    """
+
+    def __enter__(self) -> Any:
+        raise TypeError(f"{type(self).__name__} is not a mode")
+
+    def __exit__(self, *exc: object) -> None:
+        raise TypeError(f"{type(self).__name__} is not a mode")
+
+    def clone(self) -> ModeContext:
+        """The same mode, not yet entered."""
+        return type(self)()
+
+    def __call__(self, func: Any) -> Any:
+        """Decorates `func` so that its body runs in this mode."""
+        if inspect.isclass(func):
+            raise TypeError(
+                f"{type(self).__name__} decorates functions and methods, not classes; decorate the methods of "
+                f"{func.__name__} instead"
+            )
+        if inspect.isasyncgenfunction(func):
+            return _wrap_async_generator(self, func)
+        if inspect.isgeneratorfunction(func):
+            return _wrap_generator(self, func)
+        if inspect.iscoroutinefunction(func):
+            return _wrap_coroutine(self, func)
+        return _wrap_function(self, func)
+
+
+def _wrap_function(mode: ModeContext, func: Any) -> Any:
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with mode.clone():
+            return func(*args, **kwargs)
+
+    return wrapped
+
+
+class _InMode:
+    """Drives a coroutine or generator so that its body runs in a mode while its caller does not."""
+
+    def __init__(self, mode: ModeContext, inner: Any) -> None:
+        self.mode = mode
+        self.inner = inner
+
+    def __await__(self) -> Any:
+        return self.steps()
+
+    def steps(self) -> Generator[Any, Any, Any]:
+        """Each resumption of the body is wrapped by itself: between them the caller's own mode holds."""
+        send, value = self.inner.send, None
+        while True:
+            try:
+                with self.mode.clone():
+                    item = send(value)
+            except StopIteration as stop:
+                return stop.value
+            try:
+                send, value = self.inner.send, (yield item)
+            except GeneratorExit:
+                with self.mode.clone():
+                    self.inner.close()
+                raise
+            except BaseException as error:
+                send, value = self.inner.throw, error
+
+
+def _wrap_generator(mode: ModeContext, func: Any) -> Any:
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with mode.clone():
+            inner = func(*args, **kwargs)
+        return (yield from _InMode(mode, inner).steps())
+
+    return wrapped
+
+
+def _wrap_coroutine(mode: ModeContext, func: Any) -> Any:
+    @functools.wraps(func)
+    async def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return await _InMode(mode, func(*args, **kwargs))
+
+    return wrapped
+
+
+def _wrap_async_generator(mode: ModeContext, func: Any) -> Any:
+    @functools.wraps(func)
+    async def wrapped(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        inner = func(*args, **kwargs)
+        value: Any = None
+        try:
+            while True:
+                try:
+                    item = await _InMode(mode, inner.asend(value))
+                except StopAsyncIteration:
+                    return
+                value = yield item
+        finally:
+            await inner.aclose()
+
+    return wrapped
+
+
+class _GradMode(ModeContext):
+    """Sets grad mode on entry and restores it on exit; nested entries keep a stack."""
+
+    mode: bool = True
+
+    def __init__(self) -> None:
+        self.previous: list[bool] = []
+
+    def __enter__(self) -> Any:
+        state = current()
+        self.previous.append(state.grad_enabled)
+        state.grad_enabled = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        current().grad_enabled = self.previous.pop()
+
+
+class no_grad(_GradMode):  # noqa: N801 - torch's name
+    """Nothing inside is recorded. Use as `with no_grad():` or as a decorator, with or without parentheses.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor(1.0, requires_grad=True)
+    >>> with rg.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    mode = False
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        return object.__new__(cls) if orig_func is None else object.__new__(cls)._decorate(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        super().__init__()
+
+    def _decorate(self, func: Any) -> Any:
+        self.__init__()  # type: ignore[misc]
+        return self(func)
+
+
+class enable_grad(_GradMode):  # noqa: N801 - torch's name
+    """Records again inside `no_grad`. Use as `with enable_grad():` or as a decorator."""
+
+    mode = True
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        return object.__new__(cls) if orig_func is None else object.__new__(cls)._decorate(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        super().__init__()
+
+    def _decorate(self, func: Any) -> Any:
+        self.__init__()  # type: ignore[misc]
+        return self(func)
+
+
+class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
+    """Sets grad mode at once, as a function; as a context manager or decorator it restores it afterwards."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        state = current()
+        self.previous.append(state.grad_enabled)
+        self.applied = True
+        state.grad_enabled = self.mode
+
+    def __enter__(self) -> Any:
+        if self.applied:
+            self.applied = False  # the call itself has already switched
+        else:
+            super().__enter__()
+
+    def __call__(self, func: Any) -> Any:
+        if self.applied:
+            self.applied = False
+            current().grad_enabled = self.previous.pop()
+        return super().__call__(func)
+
+    def clone(self) -> ModeContext:
+        return set_grad_enabled(self.mode)
+
+    def __repr__(self) -> str:
+        return f"set_grad_enabled(mode={self.mode})"
+
+
+class inference_mode(ModeContext):  # noqa: N801 - torch's name
+    """Like `no_grad`, and tensors made inside can never be recorded later; a little faster.
+
+    >>> import retrograd as rg
+    >>> with rg.inference_mode():
+    ...     y = rg.ones(2)
+    >>> y.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        if isinstance(mode, bool):
+            return object.__new__(cls)
+        made = object.__new__(cls)
+        made.__init__()  # type: ignore[misc]
+        return made(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+        self.previous: list[tuple[bool, int]] = []
+
+    def __enter__(self) -> Any:
+        state = current()
+        self.previous.append((state.grad_enabled, state.special))
+        state.grad_enabled = not self.mode
+        state.special = state.special | INFERENCE if self.mode else state.special & ~INFERENCE
+
+    def __exit__(self, *exc: object) -> None:
+        state = current()
+        state.grad_enabled, state.special = self.previous.pop()
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)

@@ -1,0 +1,26 @@
+"""Variable: PyTorch's old name for Tensor, and the place where it keeps its engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.core.tensor import Tensor
+from retrograd.engine.engine import ENGINE, Engine
+
+
+class VariableMeta(type):
+    """Makes every Tensor an instance of Variable."""
+
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """A Tensor; `Variable(t)` is `t` detached, with the given `requires_grad`."""
+
+    _execution_engine: Engine = ENGINE
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        return data.detach().requires_grad_(requires_grad)

@@ -1,0 +1,1 @@
+"""Everything that knows which array library is in use."""

@@ -1,0 +1,86 @@
+"""Devices, and the socket through which an array library is reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.values import Array
+
+_TYPES = ("cpu", "cuda")
+
+
+class device:  # noqa: N801 - torch's name
+    """Where a tensor's memory lives: `cpu`, or `cuda` with an index.
+
+    >>> device("cuda:1").index, device("cuda", 0)
+    (1, device(type='cuda', index=0))
+    """
+
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
+        if isinstance(type, device):
+            type, index = type.type, type.index if index is None else index
+        elif isinstance(type, int):
+            type, index = "cuda", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}")
+        kind, colon, number = type.partition(":")
+        if colon:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed: {type}")
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}'. Write 'cpu' or 'cuda:N'.")
+            index = int(number)
+        if kind not in _TYPES:
+            raise RuntimeError(
+                f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}"
+            )
+        self.type = kind
+        self.index = index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
+
+CPU = device("cpu")
+
+
+def check_device(where: object) -> device:
+    """The device meant by `where` (None, a string, an index or a device), if this build can reach it."""
+    if where is None:
+        return CPU
+    found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
+    if found.type != "cpu":
+        raise RuntimeError(
+            f"device '{found}' is not available: this build of retrograd computes on the CPU with NumPy. "
+            "Use device='cpu' (the default)."
+        )
+    return CPU if found.index in (None, 0) else found
+
+
+def device_of(array: Array) -> device:
+    """The device an array lives on."""
+    return CPU
+
+
+def namespace_of(array: Array) -> Any:
+    """The array library (`xp`) that computes on `array`."""
+    return np
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` is an array that a Tensor can hold as it is."""
+    return isinstance(value, np.ndarray)

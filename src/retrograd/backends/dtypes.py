@@ -1,0 +1,222 @@
+"""Dtypes under PyTorch's names, and PyTorch's promotion rules.
+
+PyTorch promotes by category first (bool < integer < floating < complex). A tensor of dimensions decides over a
+0-dim tensor, and a 0-dim tensor over a Python number, unless the weaker one has the higher category.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.values import Array, DType
+
+bool_: DType = np.dtype("bool")
+uint8: DType = np.dtype("uint8")
+uint16: DType = np.dtype("uint16")
+uint32: DType = np.dtype("uint32")
+uint64: DType = np.dtype("uint64")
+int8: DType = np.dtype("int8")
+int16: DType = np.dtype("int16")
+int32: DType = np.dtype("int32")
+int64: DType = np.dtype("int64")
+float16: DType = np.dtype("float16")
+float32: DType = np.dtype("float32")
+float64: DType = np.dtype("float64")
+complex64: DType = np.dtype("complex64")
+complex128: DType = np.dtype("complex128")
+
+# PyTorch's second names, and how its messages spell a dtype.
+ALIASES: dict[str, DType] = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+SCALAR_NAMES: dict[Any, str] = {
+    bool_: "Bool",
+    uint8: "Byte",
+    uint16: "UInt16",
+    uint32: "UInt32",
+    uint64: "UInt64",
+    int8: "Char",
+    int16: "Short",
+    int32: "Int",
+    int64: "Long",
+    float16: "Half",
+    float32: "Float",
+    float64: "Double",
+    complex64: "ComplexFloat",
+    complex128: "ComplexDouble",
+}
+
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+_COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
+_REAL_OF = {complex64: float32, complex128: float64}
+
+
+class _Default:
+    """The process-wide default dtype of floating-point creation."""
+
+    dtype: DType = float32
+
+
+_DEFAULT = _Default()
+
+
+def get_default_dtype() -> DType:
+    """The dtype that Python floats become; float32 unless `set_default_dtype` changed it."""
+    return _DEFAULT.dtype
+
+
+def set_default_dtype(d: Any) -> None:
+    """Sets the dtype that Python floats become: `float16`, `float32` or `float64`.
+
+    >>> set_default_dtype(float64); get_default_dtype()
+    dtype('float64')
+    >>> set_default_dtype(float32)
+    """
+    try:
+        wanted = as_dtype(d)
+    except TypeError:
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, got {d!r}")
+    if wanted.kind != "f":
+        raise TypeError(f"only floating-point types are supported as the default type, got {wanted}")
+    _DEFAULT.dtype = wanted
+
+
+def default_complex() -> DType:
+    """The complex dtype that goes with the default dtype."""
+    return _COMPLEX_OF[_DEFAULT.dtype]
+
+
+def as_dtype(spec: Any) -> DType:
+    """A NumPy dtype from whatever a person writes: `rg.float32`, `np.float32`, `float`, `"float32"`."""
+    if isinstance(spec, np.dtype):
+        found = spec
+    elif spec is float:
+        return float64
+    elif spec is int:
+        return int64
+    elif spec is bool:
+        return bool_
+    elif spec is complex:
+        return complex128
+    else:
+        try:
+            found = np.dtype(spec)
+        except TypeError:
+            raise TypeError(f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}") from None
+    if found not in SCALAR_NAMES:
+        raise TypeError(
+            f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, float32, float64, "
+            "complex64 and complex128"
+        )
+    return found.newbyteorder("=")
+
+
+def is_differentiable(dtype: DType) -> bool:
+    """Whether tensors of this dtype can require a gradient: floating point and complex ones can."""
+    return dtype.kind in "fc"
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype of the same precision."""
+    return _COMPLEX_OF.get(dtype, dtype)
+
+
+def scalar_dtype(number: Any) -> DType:
+    """The dtype a Python number stands for when no tensor decides."""
+    if isinstance(number, bool):
+        return bool_
+    if isinstance(number, int):
+        return int64
+    if isinstance(number, float):
+        return _DEFAULT.dtype
+    return default_complex()
+
+
+def _two(a: DType, b: DType) -> DType:
+    """PyTorch's table for two dtypes of equal standing."""
+    if a is b or a == b:
+        return a
+    ca, cb = _CATEGORY[a.kind], _CATEGORY[b.kind]
+    if ca == cb and ca >= 2:
+        # float16 and complex64 keep to the wider of the two
+        return a if a.itemsize > b.itemsize else b
+    if ca == cb:
+        return _integers(a, b)
+    low, high = (a, b) if ca < cb else (b, a)
+    if high.kind == "c" and low.kind == "f":
+        return _two(high, complex_of(low))
+    return high
+
+
+def _integers(a: DType, b: DType) -> DType:
+    """Two integer dtypes: only uint8 promotes to a signed type; wider unsigned ones do not mix."""
+    if a.kind != b.kind and "u" in (a.kind, b.kind) and "b" not in (a.kind, b.kind):
+        unsigned = a if a.kind == "u" else b
+        if unsigned is not uint8:
+            raise RuntimeError(
+                f"Promotion for {SCALAR_NAMES[a]} and {SCALAR_NAMES[b]} is not supported: PyTorch mixes only uint8 "
+                "with signed integers. Convert one of them with .to(dtype)."
+            )
+    elif a.kind == b.kind == "u" and a.itemsize != b.itemsize and uint8 not in (a, b):
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}")
+    return np.promote_types(a, b)
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The dtype of a result of operands of these two dtypes.
+
+    >>> promote_types(int64, float16), promote_types(uint8, int8)
+    (dtype('float16'), dtype('int16'))
+    """
+    return _two(as_dtype(type1), as_dtype(type2))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether a value of dtype `from_` may be written into one of dtype `to`: the category may not fall."""
+    a, b = as_dtype(from_), as_dtype(to)
+    return _CATEGORY[a.kind] <= _CATEGORY[b.kind] or (a.kind == "u") == (b.kind == "u") and a.kind == b.kind
+
+
+def result_of_arrays(a: Array, b: Array) -> DType:
+    """The promoted dtype of two arrays, 0-dim ones counting less."""
+    da, db = a.dtype, b.dtype
+    if da is db:
+        return da
+    if (a.ndim == 0) != (b.ndim == 0):
+        strong, weak = (da, db) if b.ndim == 0 else (db, da)
+        return weak_result(strong, weak)
+    return _two(da, db)
+
+
+def weak_result(strong: DType, weak: DType) -> DType:
+    """`strong` unless `weak` (of a 0-dim tensor) has the higher category."""
+    if _CATEGORY[weak.kind] <= _CATEGORY[strong.kind]:
+        return strong
+    if weak.kind == "c" and strong.kind == "f":
+        return complex_of(strong)
+    return weak
+
+
+def result_with_scalar(dtype: DType, number: Any) -> DType:
+    """The dtype of a tensor of `dtype` met by a Python number."""
+    if isinstance(number, bool):
+        return dtype
+    if isinstance(number, int):
+        return int64 if dtype.kind == "b" else dtype
+    if isinstance(number, float):
+        return dtype if dtype.kind in "fc" else _DEFAULT.dtype
+    return dtype if dtype.kind == "c" else complex_of(dtype) if dtype.kind == "f" else default_complex()

@@ -1,0 +1,1 @@
+"""Tensor and graph. See README.md here."""

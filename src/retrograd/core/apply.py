@@ -1,0 +1,299 @@
+"""The one road every op takes: check the operands, run forward, link the node, hand out the result.
+
+`apply1`, `apply2` and `apply_n` differ only in how many operands they take. Each tests `state.special` and the exact
+type of its operands once; whatever is not plain (a subclass, a number, an array, inference mode) takes a detour and
+comes back. See Note [One fast path].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import is_array, namespace_of
+from retrograd.backends.cpu import as_array, hush, unhush
+from retrograd.backends.dtypes import (
+    get_default_dtype,
+    is_differentiable,
+    result_of_arrays,
+    result_with_scalar,
+)
+from retrograd.core.accumulate import grad_accumulator
+from retrograd.core.modes import INFERENCE, ThreadState, current
+from retrograd.core.node import Edge, Node
+from retrograd.core.op import OUT, X, Y, Binary, Op, Unary, Variadic
+from retrograd.core.saved import inference_error
+from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED, VersionCounter
+from retrograd.errors import DtypeError, broadcast_error, operand_error
+from retrograd.values import Array
+
+ndarray = np.ndarray
+
+
+def apply1(op: Unary, x: Any) -> Any:
+    """Applies a one-operand op."""
+    cls = None if type(x) is Tensor else _result_class(op, (x,))
+    state = current()
+    a = x.array
+    if op.floats and a.dtype.kind in "biu":
+        a = a.astype(get_default_dtype())
+    token = hush()
+    try:
+        out_array = op.forward(namespace_of(a), a)
+    finally:
+        unhush(token)
+    if type(out_array) is not ndarray:
+        out_array = as_array(out_array)
+    out = Tensor(out_array)
+    if op.is_view:
+        out._base = x if x._base is None else x._base
+    if x._requires and state.grad_enabled and op.differentiable:
+        _link1(op, x, a, out, state)
+    if state.special:
+        _mark_special(out, state)
+    return out if cls is None else out.as_subclass(cls)
+
+
+def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> None:
+    """Makes `op` the node of `out`."""
+    node = x._node
+    if node is None:
+        node = grad_accumulator(x)
+    op.arity = 1
+    op.next0 = node
+    op.nr0 = x.output_nr
+    op.topological_nr = node.topological_nr + 1
+    op.sequence_nr = state.next_sequence_nr()
+    op.shape = out.array.shape
+    op.dtype = out.array.dtype
+    keeps = op.keeps
+    if keeps & X:
+        op.x = a
+        op.x_counter = x.counter()
+        op.x_version = _saved_version(op.x_counter)
+    if keeps & OUT:
+        op.out = out.array
+        op.out_counter = out.counter()
+        op.out_version = op.out_counter.version
+    out._node = op
+    out._requires = True
+
+
+def apply2(op: Binary, x: Any, y: Any) -> Any:
+    """Applies a two-operand op to tensors and Python numbers."""
+    cls = None
+    if not (type(x) is Tensor and (type(y) is Tensor or type(y) is float)):
+        x, y = _operand(op, 0, x), _operand(op, 1, y)
+        cls = _result_class(op, (x, y))
+    x_is_tensor, y_is_tensor = isinstance(x, Tensor), isinstance(y, Tensor)
+    a, b = x.array if x_is_tensor else x, y.array if y_is_tensor else y
+    if x_is_tensor and y_is_tensor:
+        if a.dtype is not b.dtype:
+            a, b = _promoted(a, b)
+    elif x_is_tensor:
+        a = _for_scalar(a, y)
+    else:
+        b = _for_scalar(b, x)
+    if op.floats:
+        a, b = _floated(a), _floated(b)
+    state = current()
+    out = Tensor(_forward2(op, a, b))
+    if state.grad_enabled and op.differentiable:
+        wants_x = x_is_tensor and x._requires
+        wants_y = y_is_tensor and y._requires
+        if wants_x or wants_y:
+            _link2(op, x, y, a, b, out, state, wants_x, wants_y)
+    if state.special:
+        _mark_special(out, state)
+    return out if cls is None else out.as_subclass(cls)
+
+
+def _forward2(op: Binary, a: Array, b: Array) -> Array:
+    """Runs forward; NumPy's complaint about shapes becomes ours."""
+    token = hush()
+    try:
+        out = op.forward(namespace_of(a), a, b)
+    except ValueError as error:
+        if "broadcast" in str(error):
+            raise broadcast_error(getattr(a, "shape", ()), getattr(b, "shape", ())) from None
+        raise
+    except TypeError as error:
+        if "ufunc" in str(error):
+            raise DtypeError(
+                f"{op.name()}: not implemented for operands of dtype {getattr(a, 'dtype', type(a).__name__)} and "
+                f"{getattr(b, 'dtype', type(b).__name__)}"
+            ) from error
+        raise
+    finally:
+        unhush(token)
+    return out if type(out) is ndarray else as_array(out)
+
+
+def _link2(
+    op: Binary, x: Any, y: Any, a: Array, b: Array, out: Tensor, state: ThreadState, wants_x: bool, wants_y: bool
+) -> None:
+    """Makes `op` the node of `out`."""
+    op.arity = 2
+    keeps = 0
+    depth = 0
+    if wants_x:
+        node = x._node
+        if node is None:
+            node = grad_accumulator(x)
+        op.next0 = node
+        op.nr0 = x.output_nr
+        depth = node.topological_nr
+        keeps = op.keeps0
+    if wants_y:
+        node = y._node
+        if node is None:
+            node = grad_accumulator(y)
+        op.next1 = node
+        op.nr1 = y.output_nr
+        if node.topological_nr > depth:
+            depth = node.topological_nr
+        keeps |= op.keeps1
+    op.topological_nr = depth + 1
+    op.sequence_nr = state.next_sequence_nr()
+    op.shape = out.array.shape
+    op.dtype = out.array.dtype
+    if keeps & X:
+        op.x = a
+        if isinstance(x, Tensor):
+            op.x_counter = x.counter()
+            op.x_version = _saved_version(op.x_counter)
+    if keeps & Y:
+        op.y = b
+        if isinstance(y, Tensor):
+            op.y_counter = y.counter()
+            op.y_version = _saved_version(op.y_counter)
+    if keeps & OUT:
+        op.out = out.array
+        op.out_counter = out.counter()
+        op.out_version = op.out_counter.version
+    out._node = op
+    out._requires = True
+
+
+def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
+    """Applies an op of any number of operands (None where one is missing) and results."""
+    cls = _result_class(op, xs)
+    state = current()
+    arrays = [None if x is None else x.array for x in xs]
+    if op.floats:
+        arrays = [None if a is None else _floated(a) for a in arrays]
+    token = hush()
+    try:
+        result = op.forward(namespace_of(arrays[0]), arrays)
+    finally:
+        unhush(token)
+    several = type(result) is tuple
+    outs = [Tensor(as_array(r)) for r in (result if several else (result,))]
+    if op.is_view:
+        for out in outs:
+            out._base = xs[0] if xs[0]._base is None else xs[0]._base
+    if state.grad_enabled and op.differentiable and any(x is not None and x._requires for x in xs):
+        _link_n(op, xs, arrays, outs, state)
+    if state.special:
+        for out in outs:
+            _mark_special(out, state)
+    if cls is not None:
+        outs = [out.as_subclass(cls) for out in outs]
+    return tuple(outs) if several else outs[0]
+
+
+def _link_n(op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tensor], state: ThreadState) -> None:
+    """Makes `op` the node of those outputs that can have a gradient."""
+    op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
+    op.sequence_nr = state.next_sequence_nr()
+    for out in outs:
+        if is_differentiable(out.array.dtype):
+            out._node, out.output_nr, out._requires = op, op.num_inputs() if op.dtype is not None else 0, True
+            op.add_input(out.array)
+    if op.keeps & X:
+        kept = [x is not None and op.keeps_input(i) for i, x in enumerate(xs)]
+        op.xs = [a if k else None for a, k in zip(arrays, kept, strict=True)]
+        op.x_counters = [x.counter() if k else None for x, k in zip(xs, kept, strict=True)]
+        op.x_versions = [0 if c is None else _saved_version(c) for c in op.x_counters]
+    if op.keeps & OUT:
+        op.outs = [out.array for out in outs]
+        op.out_counters = [out.counter() for out in outs]
+        op.out_versions = [out.counter().version for out in outs]
+
+
+def gradient_edge(x: Tensor) -> Edge:
+    """The edge at which a tensor's gradient arrives."""
+    node: Node | None = x._node
+    return Edge(grad_accumulator(x) if node is None else node, x.output_nr)
+
+
+def _saved_version(counter: VersionCounter) -> int:
+    version = counter.version
+    if version < 0:
+        raise inference_error()
+    return version
+
+
+def _mark_special(out: Tensor, state: ThreadState) -> None:
+    """What a result becomes when something special is on."""
+    if state.special & INFERENCE and out._base is None:
+        out._counter = UNTRACKED
+
+
+# -- operands that are not plain Tensors ---------------------------------------------------------------------------
+
+
+def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
+    dtype = result_of_arrays(a, b)
+    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+
+
+def _for_scalar(a: Array, number: Any) -> Array:
+    """The array in the dtype that it and a Python number promote to."""
+    if a.dtype.kind == "f" and type(number) is not complex:
+        return a
+    return a.astype(result_with_scalar(a.dtype, number), copy=False)
+
+
+def _floated(a: Any) -> Any:
+    """Integers as default floats, for ops that compute in floating point."""
+    if type(a) is ndarray and a.dtype.kind in "biu":
+        return a.astype(get_default_dtype())
+    return a
+
+
+def _operand(op: Op, i: int, value: Any) -> Any:
+    """A Tensor, a number or an array as an operand of a binary op; anything else is an error that names it."""
+    if isinstance(value, Tensor):
+        return value
+    kind = type(value)
+    if kind is float or kind is int or kind is bool or kind is complex:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_array(value):
+        return Tensor(value)
+    for plain in (int, float, complex):
+        if isinstance(value, plain):
+            return plain(value)
+    raise operand_error(op.function_name(), "input" if i == 0 else "other", i + 1, value)
+
+
+def _result_class(op: Op, operands: Sequence[Any]) -> Any:
+    """The Tensor subclass of the result, None for Tensor itself; an operand that is no Tensor at all is an error."""
+    cls: Any = None
+    found = False
+    for i, value in enumerate(operands):
+        if isinstance(value, Tensor):
+            found = True
+            kind = type(value)
+            if kind is not Tensor and value.keeps_class and (cls is None or issubclass(kind, cls)):
+                cls = kind
+        elif value is not None and not isinstance(op, Binary):
+            raise operand_error(op.function_name(), "input", i + 1, value)
+    if not found:
+        raise operand_error(op.function_name(), "input", 1, operands[0])
+    return cls

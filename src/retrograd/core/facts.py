@@ -1,0 +1,164 @@
+"""What a tensor says about its array: sizes, strides, dtype, device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.backends.base import device, device_of
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.plain import TensorMethods
+from retrograd.errors import dimension_error
+from retrograd.values import Array, DType
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple of ints that prints like PyTorch's and counts elements.
+
+    >>> Size((2, 3)), Size((2, 3)).numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    def numel(self) -> int:
+        """The product of the sizes."""
+        count = 1
+        for n in self:
+            count *= n
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(str(n) for n in self)}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        part = super().__getitem__(index)
+        return Size(part) if isinstance(index, slice) else part
+
+    def __add__(self, other: Any) -> Any:
+        return Size(super().__add__(tuple(other)))
+
+
+class TensorFacts(TensorMethods):
+    """The read-only half of a Tensor: nothing here touches the graph."""
+
+    array: Array
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        return Size(self.array.shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(self.array.ndim)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, a NumPy dtype instance: `t.dtype == rg.float32`."""
+        return self.array.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the memory lives."""
+        return device_of(self.array)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self.array.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(self.array.nbytes)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the memory is a GPU's."""
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the host's."""
+        return self.device.type == "cpu"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Always false: every tensor here is dense."""
+        return False
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        if not -self.array.ndim <= dim < self.array.ndim:
+            raise dimension_error(dim, self.array.ndim)
+        return self.array.shape[dim]
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return int(self.array.ndim)
+
+    def ndimension(self) -> int:
+        """The number of dimensions."""
+        return int(self.array.ndim)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return int(self.array.size)
+
+    def nelement(self) -> int:
+        """The number of elements."""
+        return int(self.array.size)
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return int(self.array.itemsize)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours in each dimension, in elements."""
+        strides = tuple(s // self.array.itemsize for s in self.array.strides)
+        return strides if dim is None else strides[dim]
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(self.array.__array_interface__["data"][0])
+
+    def storage_offset(self) -> int:
+        """How many elements into its owner's memory the tensor begins."""
+        owner = self.array
+        while owner.base is not None and hasattr(owner.base, "__array_interface__"):
+            owner = owner.base
+        start = int(owner.__array_interface__["data"][0])
+        return (self.data_ptr() - start) // int(self.array.itemsize)
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return bool(self.array.flags.c_contiguous)
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is float16, float32 or float64."""
+        return bool(self.array.dtype.kind == "f")
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return bool(self.array.dtype.kind == "c")
+
+    def is_signed(self) -> bool:
+        """Whether the dtype can hold negative numbers."""
+        return bool(self.array.dtype.kind in "ifc")
+
+    def is_conj(self) -> bool:
+        """Always false: conjugation is computed at once, never left pending."""
+        return False
+
+    def is_neg(self) -> bool:
+        """Always false: negation is computed at once, never left pending."""
+        return False
+
+    def get_device(self) -> int:
+        """The GPU's number, or -1 on the CPU."""
+        return -1 if self.device.index is None else self.device.index
+
+    def type_string(self) -> str:
+        """The legacy type name, such as `torch.FloatTensor`."""
+        return f"torch.{SCALAR_NAMES[self.array.dtype]}Tensor"

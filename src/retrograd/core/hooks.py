@@ -1,0 +1,79 @@
+"""Where hooks are kept, and the handles that remove them. Storage only: `engine.evaluate` calls them.
+
+Registration is in `core.tensor` (tensor hooks) and `core.node` (node hooks); the order in which hooks run is written
+once, in `engine.evaluate`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from retrograd.core.plain import Plain
+
+HookTable: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
+
+
+class RemovableHandle(Plain):
+    """Removes a hook: by `remove()`, or at the end of a `with` block."""
+
+    next_id: int = 0
+
+    def __init__(self, hooks: Any, *, extra_dict: Any = None) -> None:
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        self.extra_dict_ref = [weakref.ref(d) for d in _as_tuple(extra_dict)]
+
+    def remove(self) -> None:
+        """Removes the hook; a second call does nothing."""
+        for ref in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = ref()
+            if hooks is not None:
+                hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def _as_tuple(extra: Any) -> tuple[Any, ...]:
+    if extra is None:
+        return ()
+    return tuple(extra) if isinstance(extra, (list, tuple)) else (extra,)
+
+
+def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
+    """Appends `hook` to the table and returns the handle that takes it out again."""
+    if not callable(hook):
+        raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+class TensorHooks(Plain):
+    """Hooks of the tensors that are outputs of one node, by output number."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, HookTable] = {}
+        self.retains: dict[int, Any] = {}  # output number -> weak reference to the tensor that keeps its gradient
+
+    def table(self, output_nr: int) -> HookTable:
+        """The hooks of one output, made on first use."""
+        found = self.tables.get(output_nr)
+        if found is None:
+            found = self.tables[output_nr] = OrderedDict()
+        return found
+
+
+class NodeHooks(Plain):
+    """Hooks registered on a node itself."""
+
+    def __init__(self) -> None:
+        self.pre: HookTable = OrderedDict()
+        self.post: HookTable = OrderedDict()

@@ -1,0 +1,89 @@
+"""In-place writes: a result computed out of place takes the place of the tensor's value and history.
+
+Note [In-place is out of place plus a move]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+`y.mul_(w)` runs the ordinary op on `y`, copies the result into `y`'s memory, bumps the version and moves the result's
+node to `y`. Saved values follow: an input that would be overwritten is kept as a copy, a saved output becomes `y`'s own
+memory, so that a later write to `y` is noticed. Every check comes before the first write.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
+from retrograd.core.modes import INFERENCE, current
+from retrograd.core.op import Binary, Unary
+from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED, VersionCounter
+from retrograd.errors import DtypeError, InferenceError, InplaceError, ShapeError, sizes
+from retrograd.values import Array
+
+
+def check_writable(x: Tensor) -> None:
+    """Refuses in-place writes that autograd or the memory cannot take."""
+    state = current()
+    if state.grad_enabled and x._requires and x._node is None:
+        raise InplaceError(
+            "a leaf Variable that requires grad is being used in an in-place operation. Update it under no_grad() "
+            "(as an optimiser does), or compute a new tensor instead."
+        )
+    base = x._base
+    if state.grad_enabled and base is not None and base._requires and base._node is None:
+        raise InplaceError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation. Write under "
+            "no_grad(), or into a clone() of the leaf."
+        )
+    if x.counter() is UNTRACKED and not state.special & INFERENCE:
+        raise InferenceError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
+            "normal tensor before doing inplace update."
+        )
+    if not x.array.flags.writeable:
+        raise InplaceError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation. (It was expanded, or its memory is read-only.)"
+        )
+
+
+def write_back(x: Tensor, result: Tensor) -> Tensor:
+    """Makes `x` what `result` is. The caller has called `check_writable` before it computed."""
+    array = x.array
+    if result.array.shape != array.shape:
+        raise ShapeError(
+            f"output with shape {sizes(array.shape)} doesn't match the broadcast shape {sizes(result.array.shape)}"
+        )
+    if not can_cast(result.array.dtype, array.dtype):
+        raise DtypeError(
+            f"result type {SCALAR_NAMES[result.array.dtype]} can't be cast to the desired output type "
+            f"{SCALAR_NAMES[array.dtype]}"
+        )
+    node = result._node
+    if node is not None:
+        _check_history(x)
+        if isinstance(node, (Unary, Binary)):
+            _keep_inputs(node, array)
+    np.copyto(array, result.array, casting="unsafe")
+    x.bump_version()
+    if node is not None:
+        x._node, x.output_nr, x._requires = node, result.output_nr, True
+        if isinstance(node, (Unary, Binary)) and node.out is not None:
+            node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
+    return x
+
+
+def _keep_inputs(node: Unary | Binary, array: Array) -> None:
+    """Saved inputs that are about to be overwritten become copies."""
+    if node.x is array:
+        node.x, node.x_counter, node.x_version = array.copy(), VersionCounter(), 0
+    if isinstance(node, Binary) and node.y is array:
+        node.y, node.y_counter, node.y_version = array.copy(), VersionCounter(), 0
+
+
+def _check_history(x: Tensor) -> None:
+    """A recorded write through a view would have to rewrite the history of its base."""
+    if x._base is not None:
+        raise InplaceError(
+            "an in-place write through a view cannot be recorded. Write into the base tensor itself, use an "
+            "out-of-place operation, or write under no_grad()."
+        )

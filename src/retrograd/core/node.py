@@ -1,0 +1,209 @@
+"""Node and Edge: the graph that the forward pass writes and the engine reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from retrograd.backends.base import device, device_of
+from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.plain import Plain
+from retrograd.values import Array, DType, Shape, Value
+
+# AccumulateGrad runs before everything else that is ready, so its priority is the largest there is.
+MAX_SEQUENCE_NR = (1 << 64) - 1
+
+Grads = Sequence[Value | None]
+
+
+class Edge(NamedTuple):
+    """Where a gradient goes: input number `input_nr` of `function`. An empty edge (None, 0) drops it."""
+
+    function: Node | None
+    input_nr: int
+
+
+class InputMetadata(NamedTuple):
+    """What a gradient that enters a node must look like: that of the forward output it belongs to."""
+
+    shape: Shape
+    dtype: DType
+    device: device
+
+
+class Node(Plain):
+    """One recorded operation: takes the gradients of its outputs, gives the gradients of its inputs.
+
+    A node's *inputs* are gradients, one per output of the forward operation; its *next edges* say where the gradients
+    it computes go, one per input of the forward operation. The first two edges and the first input live in plain
+    fields, because almost every node has no more.
+    """
+
+    fresh_results: ClassVar[bool] = False  # whether apply() returns arrays of its own, `g` itself or views; no others
+    sequence_nr: int = 0
+    topological_nr: int = 0
+    arity: int = 0  # number of next edges
+    next0: Node | None = None
+    nr0: int = 0
+    next1: Node | None = None
+    nr1: int = 0
+    more_edges: list[Edge] | None = None
+    shape: Shape = ()
+    dtype: DType = None
+    more_inputs: list[InputMetadata] | None = None
+    tensor_hooks: TensorHooks | None = None
+    node_hooks: NodeHooks | None = None
+    user_metadata: dict[Any, Any] | None = None
+
+    # -- what subclasses give ------------------------------------------------------------------------------------
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        """The gradients of the inputs, one per next edge. With `tensors` they are Tensors, else bare arrays."""
+        raise NotImplementedError(f"{self.name()} has no apply()")
+
+    def release(self) -> None:
+        """Frees the saved values; the node cannot run again."""
+
+    def name(self) -> str:
+        """The name that PyTorch gives this node, such as `MulBackward0`."""
+        return type(self).__name__
+
+    # -- edges and inputs ----------------------------------------------------------------------------------------
+
+    def num_inputs(self) -> int:
+        """How many gradients the node takes."""
+        return 1 if self.more_inputs is None else 1 + len(self.more_inputs)
+
+    def input_shape(self, nr: int) -> Shape:
+        """The shape of the gradient at input `nr`."""
+        if nr == 0 or self.more_inputs is None:
+            return self.shape
+        return self.more_inputs[nr - 1].shape
+
+    def input_dtype(self, nr: int) -> DType:
+        """The dtype of the gradient at input `nr`; None takes any."""
+        if nr == 0 or self.more_inputs is None:
+            return self.dtype
+        return self.more_inputs[nr - 1].dtype
+
+    def add_input(self, array: Array) -> None:
+        """Registers one more forward output that gradients will arrive for."""
+        meta = InputMetadata(array.shape, array.dtype, device_of(array))
+        if self.dtype is None:
+            self.shape, self.dtype = meta.shape, meta.dtype
+        elif self.more_inputs is None:
+            self.more_inputs = [meta]
+        else:
+            self.more_inputs.append(meta)
+
+    def edge(self, i: int) -> Edge:
+        """Next edge number `i`."""
+        if i == 0:
+            return Edge(self.next0, self.nr0)
+        if i == 1:
+            return Edge(self.next1, self.nr1)
+        assert self.more_edges is not None
+        return self.more_edges[i - 2]
+
+    def next_edges(self) -> list[Edge]:
+        """All next edges, empty ones included."""
+        return [self.edge(i) for i in range(self.arity)]
+
+    def set_next_edges(self, edges: Sequence[Edge]) -> None:
+        """Lays the edges and numbers the node after its deepest successor."""
+        self.arity = len(edges)
+        if edges:
+            self.next0, self.nr0 = edges[0]
+        if len(edges) > 1:
+            self.next1, self.nr1 = edges[1]
+        if len(edges) > 2:
+            self.more_edges = list(edges[2:])
+        deepest = -1
+        for node, _ in edges:
+            if node is not None and node.topological_nr > deepest:
+                deepest = node.topological_nr
+        self.topological_nr = deepest + 1
+
+    def successors(self) -> Iterator[Node]:
+        """The nodes that gradients go to, in edge order; a node may come twice."""
+        for i in range(self.arity):
+            node = self.edge(i).function
+            if node is not None:
+                yield node
+
+    def needs(self, i: int) -> bool:
+        """Whether anybody wants the gradient of input `i`."""
+        return i < self.arity and self.edge(i).function is not None
+
+    # -- what people see -----------------------------------------------------------------------------------------
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The next edges as `(node, input_nr)` pairs."""
+        return tuple((e.function, e.input_nr) for e in self.next_edges())
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whatever a user wants to remember with the node."""
+        if self.user_metadata is None:
+            self.user_metadata = {}
+        return self.user_metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always true: a node exists only where a gradient is wanted."""
+        return True
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        first = InputMetadata(self.shape, self.dtype, device("cpu"))
+        return (first, *(self.more_inputs or ()))
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def _set_sequence_nr(self, sequence_nr: int) -> None:
+        self.sequence_nr = sequence_nr
+
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_inputs, grad_outputs)` after each run of this node; a tuple it returns replaces `grad_inputs`."""
+        if self.node_hooks is None:
+            self.node_hooks = NodeHooks()
+        return add_hook(self.node_hooks.post, fn)
+
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Calls `fn(grad_outputs)` before each run of this node; a tuple it returns replaces `grad_outputs`."""
+        if self.node_hooks is None:
+            self.node_hooks = NodeHooks()
+        return add_hook(self.node_hooks.pre, fn)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class GraphRoot(Node):
+    """The node behind a backward with several roots: hands each root its gradient."""
+
+    def __init__(self, edges: Sequence[Edge], grads: Grads, sequence_nr: int) -> None:
+        self.grads: Grads = grads
+        self.set_next_edges(edges)
+        self.sequence_nr = sequence_nr
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        return self.grads
+
+    def num_inputs(self) -> int:
+        return 0
+
+    def name(self) -> str:
+        return "torch::autograd::GraphRoot"
+
+
+class Identity(Node):
+    """Stands for an input that no graph leads to, so that asking for its gradient finds nothing."""
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        return grads
+
+    def name(self) -> str:
+        return "torch::autograd::Identity"

@@ -1,0 +1,454 @@
+"""Op and its families: how one formula becomes vjp and jvp. No mathematics here; that is in `ops/`.
+
+Note [An op is its node]
+~~~~~~~~~~~~~~~~~~~~~~~~
+One class per operation, one instance per call. The instance carries the call's parameters (`Sum(axis, keepdims)`), runs
+`forward`, and, if a gradient is wanted, becomes the node of the graph: `y.grad_fn` is the very object that computed `y`.
+So an instance is applied once; `fresh()` makes another with the same parameters. `forward` may note facts about its
+inputs on itself (a shape, never an array: arrays that backward needs are declared by `keeps`).
+
+Formulas serve two kinds of value (see `values.Value`): arrays in, arrays out; Tensors in, a recorded graph out. They use
+operators, the methods that arrays and Tensors share, and other ops through `on`: `Exp().on(x)`.
+
+A vjp returns an array of its own, or `g` itself, or a view; never a saved array, and never one array twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from retrograd.backends.base import namespace_of
+from retrograd.core.node import Grads, Node
+from retrograd.core.operators import SOCKET
+from retrograd.core.saved import check_version, freed_graph
+from retrograd.core.tensor import Tensor
+from retrograd.core.version import VersionCounter
+from retrograd.values import Array, Value
+
+NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
+
+
+class Op(Node):
+    """An operation with a derivative, and the node it becomes."""
+
+    fresh_results: ClassVar[bool] = True
+    node_name: ClassVar[str] = ""  # PyTorch's name where it is not the class name + "Backward0"
+    params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
+    shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field
+    floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
+    differentiable: ClassVar[bool] = True
+    is_view: ClassVar[bool] = False  # whether results share memory with the input
+    released: bool = False
+
+    def fresh(self) -> Any:
+        """Another op with the same parameters, not yet applied."""
+        return type(self)(*[getattr(self, name) for name in self.params])
+
+    def function_name(self) -> str:
+        """The public function's name, for messages: `exp` for ExpBackward0."""
+        return type(self).__name__.rstrip("0123456789").removesuffix("Backward").lower()
+
+    def saved_value(self, name: str) -> Any:
+        """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
+        return getattr(self, self.shown[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            try:
+                return self.saved_value(name[7:])
+            except KeyError:
+                pass
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __call__(self, *grads: Any) -> Any:
+        """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
+        results = self.apply(grads, True, 0)
+        return results[0] if len(results) == 1 else tuple(results)
+
+
+def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
+    """A saved array as a Tensor at output `nr` of `node`; numbers stay numbers. See Note [Saved values]."""
+    if counter is None:
+        return array
+    if node is None:
+        tensor = Tensor(array)
+    elif node.arity == 0 and hasattr(node, "variable"):
+        leaf: Tensor = node.variable
+        if leaf.array is array:
+            return leaf
+        tensor = Tensor(array)
+        tensor._node, tensor._requires = node, True
+    else:
+        tensor = Tensor(array)
+        tensor._node, tensor.output_nr, tensor._requires = node, nr, True
+    tensor._counter = counter
+    return tensor
+
+
+def scaled(v: Any, s: Any) -> Any:
+    """`v * s`, where a slope of plain 1 or -1 costs no product."""
+    if type(s) is int:
+        if s == 1:
+            return v
+        if s == -1:
+            return -v
+    return v * s
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two contributions of which either may be missing."""
+    if a is None:
+        return b
+    return a if b is None else a + b
+
+
+def conjugate(v: Any) -> Any:
+    """The complex conjugate of a value or a Python number."""
+    return v.conjugate() if isinstance(v, (int, float, complex)) else v.conj()
+
+
+def xp_of(*values: Any) -> Any:
+    """The array library of the first value that is an array."""
+    for v in values:
+        if not isinstance(v, (int, float, complex)):
+            return namespace_of(v)
+    return namespace_of(None)
+
+
+class Unary(Op):
+    """An op of one tensor. Subclasses give `forward`, `vjp` and `jvp`, or derive from a family that needs less."""
+
+    keeps: ClassVar[int] = NOTHING
+    x: Any = None
+    x_counter: VersionCounter | None = None
+    x_version: int = 0
+    out: Any = None
+    out_counter: VersionCounter | None = None
+    out_version: int = 0
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        """The result."""
+        raise NotImplementedError(f"{self.name()} has no forward()")
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        """The gradient of the input, from the gradient `g` of the output."""
+        raise NotImplementedError(f"{self.name()} has no derivative")
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        """The tangent of the output, from the tangent `t` of the input."""
+        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+
+    def on(self, x: Value) -> Any:
+        """Applies this op to an array or a Tensor, inside a formula."""
+        if isinstance(x, Tensor):
+            from retrograd.core.apply import apply1
+
+            return apply1(self, x)
+        return self.forward(namespace_of(x), x)
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        g = grads[0]
+        if g is None:
+            return (None,)
+        if self.released:
+            raise freed_graph(self)
+        x, out = self.x, self.out
+        if x is not None:
+            check_version(x, self.x_counter, self.x_version, self.next0, self.nr0)
+            if tensors:
+                x = restored(self.next0, self.nr0, x, self.x_counter)
+        if out is not None:
+            check_version(out, self.out_counter, self.out_version, self, 0)
+            if tensors:
+                out = restored(self, 0, out, self.out_counter)
+        return (self.vjp(g, x, out),)
+
+    def release(self) -> None:
+        if self.x is not None or self.out is not None:
+            self.x = self.out = None
+            self.released = True
+
+    def saved_value(self, name: str) -> Any:
+        if name in self.shown:
+            return getattr(self, self.shown[name])
+        if name not in ("self", "result") or not self.keeps & (X if name == "self" else OUT):
+            raise KeyError(name)
+        if self.released:
+            raise freed_graph(self)
+        if name == "self":
+            check_version(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
+            return restored(self.next0, self.nr0, self.x, self.x_counter)
+        check_version(self.out, self.out_counter, self.out_version, self, 0)
+        return restored(self, 0, self.out, self.out_counter)
+
+
+class Binary(Op):
+    """An op of two operands, each a tensor or a Python number."""
+
+    keeps0: ClassVar[int] = NOTHING  # what the gradient of x needs
+    keeps1: ClassVar[int] = NOTHING  # what the gradient of y needs
+    x: Any = None
+    x_counter: VersionCounter | None = None
+    x_version: int = 0
+    y: Any = None
+    y_counter: VersionCounter | None = None
+    y_version: int = 0
+    out: Any = None
+    out_counter: VersionCounter | None = None
+    out_version: int = 0
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        """The result."""
+        raise NotImplementedError(f"{self.name()} has no forward()")
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        """The gradient of input `i`; only what `keeps0` (or `keeps1`) names is there, the rest is None."""
+        raise NotImplementedError(f"{self.name()} has no derivative")
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        """The tangent of the output; an operand without a tangent gives None."""
+        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+
+    def on(self, x: Any, y: Any) -> Any:
+        """Applies this op to arrays, Tensors and numbers, inside a formula."""
+        if isinstance(x, Tensor) or isinstance(y, Tensor):
+            from retrograd.core.apply import apply2
+
+            return apply2(self, x, y)
+        return self.forward(xp_of(x, y), x, y)
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        g = grads[0]
+        if g is None:
+            return (None, None)
+        if self.released:
+            raise freed_graph(self)
+        x, y, out = self.x, self.y, self.out
+        if x is not None:
+            check_version(x, self.x_counter, self.x_version, self.next0, self.nr0)
+            if tensors:
+                x = restored(self.next0, self.nr0, x, self.x_counter)
+        if y is not None:
+            check_version(y, self.y_counter, self.y_version, self.next1, self.nr1)
+            if tensors:
+                y = restored(self.next1, self.nr1, y, self.y_counter)
+        if out is not None:
+            check_version(out, self.out_counter, self.out_version, self, 0)
+            if tensors:
+                out = restored(self, 0, out, self.out_counter)
+        return (
+            None if self.next0 is None else self.vjp(0, g, x, y, out),
+            None if self.next1 is None else self.vjp(1, g, x, y, out),
+        )
+
+    def release(self) -> None:
+        if self.x is not None or self.y is not None or self.out is not None:
+            self.x = self.y = self.out = None
+            self.released = True
+
+    def saved_value(self, name: str) -> Any:
+        if name in self.shown:
+            return getattr(self, self.shown[name])
+        bit = {"self": X, "other": Y, "result": OUT}[name]
+        if not (self.keeps0 | self.keeps1) & bit:
+            raise KeyError(name)
+        if self.released:
+            raise freed_graph(self)
+        if bit == X:
+            return _shown(self.next0, self.nr0, self.x, self.x_counter)
+        if bit == Y:
+            return _shown(self.next1, self.nr1, self.y, self.y_counter)
+        return _shown(self, 0, self.out, self.out_counter)
+
+
+def _shown(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
+    """A saved operand as people see it: a number as the 0-dim tensor PyTorch would have made."""
+    if array is not None and counter is None:
+        return Tensor(namespace_of(array).asarray(array))
+    return restored(node, nr, array, counter)
+
+
+class Variadic(Op):
+    """An op of any number of tensors and any number of outputs. Missing inputs are None."""
+
+    keeps: ClassVar[int] = NOTHING  # X keeps all inputs, OUT all outputs
+    xs: list[Any] | None = None
+    outs: list[Any] | None = None
+    x_counters: list[VersionCounter | None] | None = None
+    x_versions: list[int] | None = None
+    out_counters: list[VersionCounter | None] | None = None
+    out_versions: list[int] | None = None
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        """The result, or a tuple of results."""
+        raise NotImplementedError(f"{self.name()} has no forward()")
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of the inputs, None where `needs(i)` is false; gradients in `gs` may be None."""
+        raise NotImplementedError(f"{self.name()} has no derivative")
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        """The tangent of the output (or a tuple of them); inputs without a tangent give None."""
+        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+
+    def keeps_input(self, i: int) -> bool:
+        """Whether input `i` is saved; overridden where one input's gradient needs only the others."""
+        return self.keeps & X != 0
+
+    def on(self, *xs: Any) -> Any:
+        """Applies this op to arrays or Tensors, inside a formula."""
+        if any(isinstance(x, Tensor) for x in xs):
+            from retrograd.core.apply import apply_n
+
+            return apply_n(self, xs)
+        return self.forward(xp_of(*xs), xs)
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        if all(g is None for g in grads):
+            return [None] * self.arity
+        if self.released:
+            raise freed_graph(self)
+        return self.vjp(grads, self._unpacked(tensors), self._unpacked_outs(tensors))
+
+    def _unpacked(self, tensors: bool) -> list[Any]:
+        if self.xs is None:
+            return []
+        assert self.x_counters is not None and self.x_versions is not None
+        found: list[Any] = []
+        for i, x in enumerate(self.xs):
+            node, nr = self.edge(i)
+            check_version(x, self.x_counters[i], self.x_versions[i], node, nr)
+            found.append(restored(node, nr, x, self.x_counters[i]) if tensors and x is not None else x)
+        return found
+
+    def _unpacked_outs(self, tensors: bool) -> list[Any]:
+        if self.outs is None:
+            return []
+        assert self.out_counters is not None and self.out_versions is not None
+        found: list[Any] = []
+        for i, out in enumerate(self.outs):
+            check_version(out, self.out_counters[i], self.out_versions[i], self, i)
+            tracked = self if i < self.num_inputs() else None
+            found.append(restored(tracked, i, out, self.out_counters[i]) if tensors else out)
+        return found
+
+    def release(self) -> None:
+        if self.xs is not None or self.outs is not None:
+            self.xs = self.outs = None
+            self.released = True
+
+    def saved_value(self, name: str) -> Any:
+        field = self.shown[name]
+        if not field.startswith(("x:", "out:")):
+            return getattr(self, field)
+        if self.released:
+            raise freed_graph(self)
+        kind, _, number = field.partition(":")
+        found = self._unpacked(True) if kind == "x" else self._unpacked_outs(True)
+        return found[int(number)] if found else None
+
+
+# -- families ------------------------------------------------------------------------------------------------------
+
+
+class ElementwiseUnary(Unary):
+    """Owes one `slope`, d out / d x, where both are numbers: vjp and jvp are products with it."""
+
+    def slope(self, x: Any, out: Any) -> Any:
+        """The derivative at each element; plain 1, -1 or another number where it is constant."""
+        raise NotImplementedError(f"{self.name()} has no slope()")
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        s = self.slope(x, out)
+        return scaled(g, conjugate(s) if self.dtype.kind == "c" else s)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return scaled(t, self.slope(x, out))
+
+
+class ElementwiseBinary(Binary):
+    """Owes one `slope` per operand. The engine sums the gradient over broadcast dimensions."""
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        """The derivative with respect to operand `i` at each element."""
+        raise NotImplementedError(f"{self.name()} has no slope()")
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        s = self.slope(i, x, y, out)
+        return scaled(g, conjugate(s) if self.dtype.kind == "c" else s)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else scaled(tx, self.slope(0, x, y, out))
+        b = None if ty is None else scaled(ty, self.slope(1, x, y, out))
+        return added(a, b)
+
+
+class Linear(Unary):
+    """Owes `transpose`, the adjoint of `forward`. Its jvp is itself."""
+
+    def transpose(self, g: Any) -> Any:
+        """The adjoint map: what `forward` would do to cotangents, backwards."""
+        raise NotImplementedError(f"{self.name()} has no transpose()")
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return self.transpose(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return self.fresh().on(t)
+
+
+class View(Linear):
+    """A Linear op whose result shares memory with its input."""
+
+    is_view: ClassVar[bool] = True
+
+
+class Bilinear(Binary):
+    """Linear in each operand. Owes `transpose(i, g, x, y)`; the product rule gives the jvp."""
+
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The adjoint with respect to operand `i`, complex conjugation included; the other operand is given."""
+        raise NotImplementedError(f"{self.name()} has no transpose()")
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return self.transpose(i, g, x, y)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else self.fresh().on(tx, y)
+        b = None if ty is None else self.fresh().on(x, ty)
+        return added(a, b)
+
+
+class Symmetric(Unary):
+    """An op whose Jacobian is symmetric: one `product` serves vjp and jvp."""
+
+    def product(self, v: Any, x: Any, out: Any) -> Any:
+        """The Jacobian times `v`."""
+        raise NotImplementedError(f"{self.name()} has no product()")
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return self.product(g, x, out)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return self.product(t, x, out)
+
+
+def name_nodes() -> None:
+    """Gives each op class the name PyTorch's node has, so that `type(y.grad_fn).__name__` reads as people expect."""
+    waiting: list[Any] = [Op]
+    while waiting:
+        cls = waiting.pop()
+        waiting.extend(cls.__subclasses__())
+        if cls.__module__.startswith("retrograd.ops."):
+            own = cls.__dict__.get("node_name", "")
+            cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
+
+
+__all__ = [
+    "NOTHING", "OUT", "SOCKET", "X", "Y", "Bilinear", "Binary", "ElementwiseBinary", "ElementwiseUnary", "Linear", "Op",
+    "Symmetric", "Unary", "Variadic", "View", "added", "conjugate", "name_nodes", "restored", "scaled", "xp_of",
+]  # fmt: skip

@@ -1,0 +1,375 @@
+"""Python's operators on Tensors, and the socket through which they reach the ops above.
+
+`core` cannot import `ops`, so `Tensor.__mul__` calls `SOCKET.operators.mul`, a typed method that `ops/operators.py`
+overrides. It is the one upward call, without an upward import.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.core.conversions import TensorConversions
+from retrograd.errors import OperandError
+
+
+class Operators:
+    """What operators do to Tensors. Implemented in `ops/operators.py`."""
+
+    def add(self, x: Any, y: Any, /) -> Any: ...
+    def sub(self, x: Any, y: Any, /) -> Any: ...
+    def mul(self, x: Any, y: Any, /) -> Any: ...
+    def div(self, x: Any, y: Any, /) -> Any: ...
+    def floordiv(self, x: Any, y: Any, /) -> Any: ...
+    def mod(self, x: Any, y: Any, /) -> Any: ...
+    def pow(self, x: Any, y: Any, /) -> Any: ...
+    def matmul(self, x: Any, y: Any, /) -> Any: ...
+    def eq(self, x: Any, y: Any, /) -> Any: ...
+    def ne(self, x: Any, y: Any, /) -> Any: ...
+    def lt(self, x: Any, y: Any, /) -> Any: ...
+    def le(self, x: Any, y: Any, /) -> Any: ...
+    def gt(self, x: Any, y: Any, /) -> Any: ...
+    def ge(self, x: Any, y: Any, /) -> Any: ...
+    def and_(self, x: Any, y: Any, /) -> Any: ...
+    def or_(self, x: Any, y: Any, /) -> Any: ...
+    def xor(self, x: Any, y: Any, /) -> Any: ...
+    def lshift(self, x: Any, y: Any, /) -> Any: ...
+    def rshift(self, x: Any, y: Any, /) -> Any: ...
+    def rsub(self, x: Any, y: Any, /) -> Any: ...
+    def rdiv(self, x: Any, y: Any, /) -> Any: ...
+    def rfloordiv(self, x: Any, y: Any, /) -> Any: ...
+    def rmod(self, x: Any, y: Any, /) -> Any: ...
+    def rpow(self, x: Any, y: Any, /) -> Any: ...
+    def rmatmul(self, x: Any, y: Any, /) -> Any: ...
+    def rlshift(self, x: Any, y: Any, /) -> Any: ...
+    def rrshift(self, x: Any, y: Any, /) -> Any: ...
+    def iadd(self, x: Any, y: Any, /) -> Any: ...
+    def isub(self, x: Any, y: Any, /) -> Any: ...
+    def imul(self, x: Any, y: Any, /) -> Any: ...
+    def idiv(self, x: Any, y: Any, /) -> Any: ...
+    def ifloordiv(self, x: Any, y: Any, /) -> Any: ...
+    def imod(self, x: Any, y: Any, /) -> Any: ...
+    def ipow(self, x: Any, y: Any, /) -> Any: ...
+    def iand(self, x: Any, y: Any, /) -> Any: ...
+    def ior(self, x: Any, y: Any, /) -> Any: ...
+    def ixor(self, x: Any, y: Any, /) -> Any: ...
+    def ilshift(self, x: Any, y: Any, /) -> Any: ...
+    def irshift(self, x: Any, y: Any, /) -> Any: ...
+    def neg(self, x: Any, /) -> Any: ...
+    def abs(self, x: Any, /) -> Any: ...
+    def invert(self, x: Any, /) -> Any: ...
+    def unbind(self, x: Any, /) -> Any: ...
+    def getitem(self, x: Any, index: Any, /) -> Any: ...
+    def setitem(self, x: Any, index: Any, value: Any, /) -> None: ...
+    def clone(self, x: Any, /) -> Any: ...
+    def sum_to(self, x: Any, shape: Any, /) -> Any: ...
+    def cast(self, x: Any, dtype: Any, /) -> Any: ...
+
+
+class Socket:
+    """Holds the operators; `retrograd.ops` plugs its own in when it is imported."""
+
+    operators: Operators = Operators()
+
+
+SOCKET = Socket()
+
+
+class TensorOperators(TensorConversions):
+    """The operator half of a Tensor. An operand of a foreign type gives Python's turn to that type."""
+
+    def __add__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.add(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.sub(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.mul(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.div(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __floordiv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.floordiv(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.mod(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __pow__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.pow(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __matmul__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.matmul(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+        try:
+            return SOCKET.operators.eq(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+        try:
+            return SOCKET.operators.ne(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.lt(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.le(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.gt(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ge(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.and_(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __or__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.or_(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.xor(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __lshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.lshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rsub(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rdiv(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rfloordiv(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rmod(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rpow__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rpow(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rmatmul(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rlshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rlshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rrshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.rrshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __iadd__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.iadd(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __isub__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.isub(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __imul__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.imul(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __itruediv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.idiv(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ifloordiv(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __imod__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.imod(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ipow__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ipow(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __iand__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.iand(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ior__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ior(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ixor__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ixor(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ilshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.ilshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __irshift__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.irshift(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.add(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rmul__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.mul(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rand__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.and_(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.or_(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __rxor__(self, other: Any) -> Any:
+        try:
+            return SOCKET.operators.xor(self, other)
+        except OperandError:
+            return NotImplemented
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __neg__(self) -> Any:
+        return SOCKET.operators.neg(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return SOCKET.operators.abs(self)
+
+    def __invert__(self) -> Any:
+        return SOCKET.operators.invert(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return SOCKET.operators.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        SOCKET.operators.setitem(self, index, value)
+
+    def __iter__(self) -> Any:
+        if self.array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(SOCKET.operators.unbind(self))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (TensorOperators, bool, int, float, complex)):
+            return bool((self == element).array.any())
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )

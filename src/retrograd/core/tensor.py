@@ -1,0 +1,317 @@
+"""Tensor: an array and its place in the graph."""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd.backends.dtypes import get_default_dtype, is_differentiable
+from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.modes import INFERENCE, current
+from retrograd.core.operators import TensorOperators
+from retrograd.core.version import UNTRACKED, VersionCounter, no_version
+from retrograd.errors import GradientError, InferenceError, sizes, type_name
+from retrograd.values import Array
+
+if TYPE_CHECKING:
+    from retrograd.core.node import Node
+
+
+class Tensor(TensorOperators):
+    """An n-dimensional array that remembers how it was computed.
+
+    Make one with `retrograd.tensor`, `zeros`, `randn`, `from_numpy`, …; `Tensor(array)` holds a NumPy array as it is,
+    without a copy, and `t.array` gives it back.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    output_nr: int = 0
+    _requires: bool = False  # a leaf's flag, or "has a grad_fn"
+    _node: Node | None = None
+    _grad: Tensor | None = None
+    _counter: VersionCounter | None = None
+    _base: Tensor | None = None
+    _accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
+    _leaf_hooks: TensorHooks | None = None
+    _post_accumulate: HookTable | None = None
+    _grad_dtype: Any = ""  # "" follows the dtype, None takes any
+    keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
+
+    def __init__(self, data: Any = None, *size: int) -> None:
+        if type(data) is np.ndarray and not size:
+            self.array = data
+        else:
+            self.array = _legacy_array(data, size)
+
+    # -- place in the graph --------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient is wanted for this tensor."""
+        return self._requires
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Sets `requires_grad` of a leaf and returns it."""
+        if self._node is not None:
+            if not requires_grad:
+                raise GradientError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad and not is_differentiable(self.array.dtype):
+            raise GradientError(
+                "only Tensors of floating point dtype can require gradients "
+                f"(complex ones too); this one is {self.array.dtype}. Convert it first: t.float()."
+            )
+        if requires_grad and self._counter is UNTRACKED and not current().special & INFERENCE:
+            raise InferenceError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._requires = bool(requires_grad)
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for leaves."""
+        return self._node
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made this tensor."""
+        return self._node is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward()` accumulated, or None."""
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                "by mistake, make sure you access the leaf Tensor instead.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            self._check_grad(value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    def _check_grad(self, value: Any) -> None:
+        """Refuses a gradient that could not have come from backward()."""
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}"
+            )
+        if value is self:
+            raise GradientError("can't assign Variable as its own grad")
+        wanted = self.grad_dtype
+        if wanted is not None and value.array.dtype != wanted:
+            raise GradientError(
+                f"attempting to assign a gradient with dtype '{value.array.dtype}' to a tensor with grad_dtype "
+                f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
+                "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype."
+            )
+        if value.device != self.device:
+            raise GradientError(
+                f"attempting to assign a gradient located on device '{value.device}' to a tensor on '{self.device}'"
+            )
+        if value.array.shape != self.array.shape:
+            raise GradientError(
+                f"attempting to assign a gradient of size '{sizes(value.array.shape)}' to a tensor of size "
+                f"'{sizes(self.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype `.grad` has: the tensor's own unless set; None allows any. Settable on leaves."""
+        return self.array.dtype if isinstance(self._grad_dtype, str) else self._grad_dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: Any) -> None:
+        if self._node is not None:
+            raise GradientError("grad_dtype can only be set on leaf tensors.")
+        if self._grad is not None and value is not None and self._grad.array.dtype != value:
+            raise GradientError(
+                f"Cannot set grad_dtype to {value} because there is already a gradient of dtype "
+                f"{self._grad.array.dtype}; set .grad to None first."
+            )
+        self._grad_dtype = value
+
+    def retain_grad(self) -> None:
+        """Keeps the gradient of this non-leaf tensor in `.grad`; does nothing for a leaf."""
+        if not self._requires:
+            raise GradientError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._node is not None and not self.retains_grad:
+            self._hooks_of_node(self._node).retains[self.output_nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether this is a non-leaf tensor whose gradient is kept."""
+        if self._node is None or self._node.tensor_hooks is None:
+            return False
+        ref = self._node.tensor_hooks.retains.get(self.output_nr)
+        return ref is not None and ref() is self
+
+    def _hooks_of_node(self, node: Node) -> TensorHooks:
+        if node.tensor_hooks is None:
+            node.tensor_hooks = TensorHooks()
+        return node.tensor_hooks
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Calls `hook(grad)` each time a gradient for this tensor is computed; what it returns replaces the gradient.
+
+        >>> import retrograd as rg
+        >>> x = rg.tensor(1.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda g: g * 10)
+        >>> (x * 2).backward(); x.grad
+        tensor(20.)
+        """
+        if not self._requires:
+            raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            return add_hook(self._hooks_of_node(self._node).table(self.output_nr), hook)
+        if self._leaf_hooks is None:
+            self._leaf_hooks = TensorHooks()
+            accumulator = self._accumulator() if self._accumulator is not None else None
+            if accumulator is not None:
+                accumulator.tensor_hooks = self._leaf_hooks
+        return add_hook(self._leaf_hooks.table(0), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Calls `hook(tensor)` each time `.grad` of this leaf has been updated."""
+        if not self._requires:
+            raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
+        if self._node is not None:
+            raise GradientError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate is None:
+            self._post_accumulate = OrderedDict()
+        return add_hook(self._post_accumulate, hook)
+
+    def remember_accumulator(self, accumulator: Any) -> None:
+        """Keeps a weak reference: the accumulator owns the leaf, not the other way round."""
+        self._accumulator = weakref.ref(accumulator)
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:
+        """Computes the gradient of this tensor with respect to the graph's leaves and adds it to their `.grad`.
+
+        Args:
+            gradient: the gradient with respect to this tensor; may be left out for a single-element tensor.
+            retain_graph: keep the graph for another backward; by default as `create_graph`.
+            create_graph: record the backward itself, for higher-order derivatives.
+            inputs: accumulate into these tensors only.
+        """
+        from retrograd.autograd.backward import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    # -- memory shared with others -------------------------------------------------------------------------------
+
+    def counter(self) -> VersionCounter:
+        """The version counter shared with the base, made on first use."""
+        if self._base is not None:
+            return self._base.counter()
+        if self._counter is None:
+            self._counter = VersionCounter()
+        return self._counter
+
+    def bump_version(self) -> None:
+        """Notes an in-place write."""
+        self.counter().bump()
+
+    @property
+    def _version(self) -> int:
+        version = self.counter().version
+        if version < 0:
+            raise no_version()
+        return version
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return self.counter() is UNTRACKED
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def detach(self) -> Tensor:
+        """The same memory, cut off from the graph; in-place writes to either are seen by both."""
+        twin = Tensor(self.array)
+        twin._counter = self.counter()
+        return twin
+
+    def detach_(self) -> Tensor:
+        """Cuts this tensor off from the graph that made it."""
+        if self._base is not None:
+            raise GradientError(
+                "Can't detach views in-place. Use detach() instead: a view shares its history with its base."
+            )
+        self._node = None
+        self.output_nr = 0
+        self._requires = False
+        return self
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+        return Tensor(self.array)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
+        if self._requires and not is_differentiable(value.array.dtype):
+            raise GradientError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self.array = value.array
+        accumulator = self._accumulator() if self._accumulator is not None else None
+        if accumulator is not None:
+            accumulator.shape, accumulator.dtype = value.array.shape, value.array.dtype
+
+    def as_subclass(self, cls: Any) -> Any:
+        """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
+        if not (isinstance(cls, type) and issubclass(cls, Tensor)):
+            raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
+        made = cls.__new__(cls)
+        made.array = self.array
+        made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
+        made._base, made._counter = self._base, None if self._base is not None else self.counter()
+        return made
+
+
+def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
+    """What PyTorch's old constructor makes: `Tensor(2, 3)` of that size, `Tensor([1, 2])` of those values."""
+    dtype = get_default_dtype()
+    if data is None:
+        return np.empty(0, dtype)
+    if isinstance(data, int) and not isinstance(data, bool):
+        return np.empty((data, *size), dtype)
+    if size:
+        raise TypeError("Tensor(): expected sizes or one sequence of values, not both")
+    if isinstance(data, Tensor):
+        return data.array
+    return np.array(data, dtype=dtype)

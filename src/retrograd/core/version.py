@@ -1,0 +1,25 @@
+"""Version counters: how often a piece of memory was written in place."""
+
+from __future__ import annotations
+
+from retrograd.errors import InferenceError
+
+
+class VersionCounter:
+    """Shared by a tensor, its views and its `detach()`ed twins; -1 means "not tracked" (inference tensors)."""
+
+    version: int = 0
+
+    def bump(self) -> None:
+        """One more in-place write."""
+        if self.version >= 0:
+            self.version += 1
+
+
+UNTRACKED = VersionCounter()
+UNTRACKED.version = -1
+
+
+def no_version() -> InferenceError:
+    """Inference tensors have no version."""
+    return InferenceError("Inference tensors do not track version counter.")

@@ -1,0 +1,1 @@
+"""Running a graph backwards. See README.md here for the picture."""

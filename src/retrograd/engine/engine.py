@@ -1,0 +1,208 @@
+"""The engine: validate the roots, count dependencies, run every ready node, return what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from retrograd.backends.cpu import hush, unhush
+from retrograd.core.accumulate import AccumulateGrad
+from retrograd.core.apply import gradient_edge
+from retrograd.core.modes import current
+from retrograd.core.node import Edge, GraphRoot, Identity, Node
+from retrograd.core.plain import ThreadLocal
+from retrograd.core.tensor import Tensor
+from retrograd.engine.buffer import InputBuffer
+from retrograd.engine.evaluate import evaluate, fit, shown, taken
+from retrograd.engine.ready import NodeTask
+from retrograd.engine.task import ExecInfo, GraphTask
+from retrograd.errors import GradientError
+
+
+class EngineState:
+    """What the engine remembers per thread: the backward that is running, if any."""
+
+    task: GraphTask | None = None
+    checkpoint_valid: bool = True
+
+
+_LOCAL = ThreadLocal(EngineState)
+
+
+class Engine:
+    """Runs graphs backwards. There is one, `Variable._execution_engine`; its state lives in GraphTasks."""
+
+    def execute(
+        self,
+        roots: Sequence[Edge],
+        inputs: Sequence[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        accumulate_grad: bool,
+        outputs: Sequence[Edge] = (),
+    ) -> list[Tensor | None]:
+        """Sends gradients into the graph and follows them to its leaves.
+
+        Args:
+            roots: where to begin.
+            inputs: the gradient for each root, a Tensor.
+            keep_graph: whether saved values survive.
+            create_graph: whether the backward records itself.
+            accumulate_grad: whether `outputs` get their gradient in `.grad` instead of as a result.
+            outputs: the only places whose gradient is wanted; all leaves if empty.
+        """
+        state: EngineState = _LOCAL.state
+        outer = state.task
+        task = GraphTask(keep_graph, create_graph, create_graph, 0 if outer is None else outer.depth + 1)
+        start = _first(task, roots, inputs)
+        min_nr = min((node.topological_nr for node, _ in outputs if node is not None), default=0)
+        task.roots.add(start.node)
+        task.compute_dependencies(start.node, min_nr)
+        if outputs:
+            task.init_to_execute(start.node, outputs, accumulate_grad, min_nr)
+            assert task.exec_info is not None
+            task.exec_info.setdefault(start.node, ExecInfo())
+        was_valid = state.checkpoint_valid
+        state.task = task
+        state.checkpoint_valid = was_valid and not outputs
+        try:
+            self._run(task, start)
+            _run_callbacks(task)
+        finally:
+            state.task = outer
+            state.checkpoint_valid = was_valid
+        return [_result(value, task.tensors) for value in task.captured]
+
+    def _run(self, task: GraphTask, start: NodeTask) -> None:
+        """The one engine loop: the calling thread serves the CPU queue until nothing is left."""
+        modes = current()
+        grad_enabled = modes.grad_enabled
+        modes.grad_enabled = task.create_graph
+        token = hush()
+        queue = task.cpu_queue
+        queue.push(start)
+        try:
+            while queue.heap:
+                evaluate(queue.pop())
+        finally:
+            unhush(token)
+            modes.grad_enabled = grad_enabled
+
+    def run_backward(
+        self,
+        tensors: Sequence[Any],
+        grad_tensors: Sequence[Any],
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Sequence[Any] = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> tuple[Tensor | None, ...]:
+        """`execute` for tensors and GradientEdges: finds their edges, and complains about gradients not found."""
+        roots = [root_edge(t, i) for i, t in enumerate(tensors)]
+        outputs = [_wanted_edge(t, i, accumulate_grad) for i, t in enumerate(inputs)]
+        results = self.execute(roots, list(grad_tensors), keep_graph, create_graph, accumulate_grad, outputs)
+        if not allow_unreachable and not accumulate_grad:
+            for i, result in enumerate(results):
+                if result is None:
+                    raise unused_error(i)
+        return tuple(results)
+
+    def queue_callback(self, callback: Callable[[], None]) -> None:
+        """Calls `callback()` once, on the calling thread, when the running backward has finished."""
+        task: GraphTask | None = _LOCAL.state.task
+        if task is None:
+            raise RuntimeError(
+                "Final callbacks can only be installed during backward pass. Call queue_callback from a hook or from "
+                "the backward of a custom Function."
+            )
+        task.callbacks.append(callback)
+
+    def current_task(self) -> GraphTask | None:
+        """The backward that is running in this thread, the innermost of nested ones."""
+        task: GraphTask | None = _LOCAL.state.task
+        return task
+
+    def is_checkpoint_valid(self) -> bool:
+        """Whether re-entrant checkpointing may run: not inside `autograd.grad` or `backward(inputs=...)`."""
+        return bool(_LOCAL.state.checkpoint_valid)
+
+
+def unused_error(index: int) -> GradientError:
+    """The error for a requested gradient that no path leads to."""
+    return GradientError(
+        f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set allow_unused=True "
+        "if this is the desired behavior. (Either the output does not depend on it, or the path was cut by detach(), "
+        "no_grad or an operation without a derivative.)"
+    )
+
+
+def _first(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> NodeTask:
+    """The task to begin with: the root itself if there is one, else a GraphRoot before them all."""
+    values = [_root_value(edge, grad, i, task.tensors) for i, (edge, grad) in enumerate(zip(roots, grads, strict=True))]
+    if len(roots) == 1:
+        node = roots[0].function
+        assert node is not None
+        buffer = InputBuffer(node.num_inputs())
+        if values[0] is not None:
+            buffer.add(roots[0].input_nr, values[0], False, task.tensors)
+        return NodeTask(task, node, buffer)
+    root = GraphRoot(roots, values, current().next_sequence_nr())
+    return NodeTask(task, root, InputBuffer(0))
+
+
+def _root_value(edge: Edge, grad: Any, i: int, tensors: bool) -> Any:
+    if grad is None:
+        return None
+    assert edge.function is not None
+    value = taken(grad, tensors)
+    return fit(value, edge.function, edge.input_nr, f"invalid gradient at index {i}")
+
+
+def root_edge(output: Any, i: int) -> Edge:
+    """The edge of an output: a tensor, or a GradientEdge."""
+    if not isinstance(output, Tensor):
+        return Edge(output.node, output.output_nr)
+    if not output._requires:
+        raise GradientError(
+            f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor with "
+            "requires_grad=True took part in computing it, or it was cut off by detach() or under no_grad()."
+        )
+    return gradient_edge(output)
+
+
+def _wanted_edge(wanted: Any, i: int, accumulate_grad: bool) -> Edge:
+    """The edge at which a requested gradient arrives; an Identity nobody leads to where there is no graph."""
+    if not isinstance(wanted, Tensor):
+        return Edge(wanted.node, wanted.output_nr)
+    if not wanted._requires:
+        raise GradientError(
+            f"One of the differentiated Tensors does not require grad (the one at index {i}). Set requires_grad=True "
+            "on it before the computation."
+        )
+    if accumulate_grad:
+        wanted.retain_grad()
+    node: Node | None = wanted._node
+    if node is None and wanted._accumulator is not None:
+        found: AccumulateGrad | None = wanted._accumulator()
+        node = found
+    return Edge(Identity() if node is None else node, wanted.output_nr)
+
+
+def _run_callbacks(task: GraphTask) -> None:
+    """Runs the final callbacks; one that queues another sees it run too."""
+    done = 0
+    while done < len(task.callbacks):
+        task.callbacks[done]()
+        done += 1
+
+
+def _result(value: Any, tensors: bool) -> Tensor | None:
+    """A captured gradient as a Tensor that may be written into."""
+    if not tensors and value is not None and not value.flags.writeable:
+        value = value.copy()
+    result: Tensor | None = shown(value, tensors)
+    return result
+
+
+ENGINE = Engine()

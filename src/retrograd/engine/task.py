@@ -1,0 +1,122 @@
+"""GraphTask: all state of one backward call.
+
+Nothing about a running backward is kept on the nodes, so concurrent and nested backwards over shared nodes do not see
+each other's counts or buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from retrograd.core.node import Edge, Node
+from retrograd.engine.buffer import InputBuffer
+from retrograd.engine.ready import ReadyQueue
+from retrograd.values import Value
+
+
+class Capture:
+    """One requested gradient: what arrives at input `input_nr` becomes result number `index`."""
+
+    def __init__(self, input_nr: int, index: int) -> None:
+        self.input_nr = input_nr
+        self.index = index
+
+
+class ExecInfo:
+    """Whether a node must run, and what is captured on arrival, when only some gradients are wanted."""
+
+    def __init__(self) -> None:
+        self.needed = False
+        self.captures: list[Capture] = []
+
+    def should_execute(self) -> bool:
+        """Whether gradients must be sent to the node at all."""
+        return self.needed or bool(self.captures)
+
+
+class GraphTask:
+    """One call of backward: counts, buffers, captures, callbacks."""
+
+    def __init__(self, keep_graph: bool, create_graph: bool, tensors: bool, depth: int) -> None:
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
+        self.depth = depth
+        self.dependencies: dict[Node, int] = {}
+        self.not_ready: dict[Node, InputBuffer] = {}
+        self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs
+        self.captured: list[Value | None] = []
+        self.roots: set[Node] = set()
+        self.callbacks: list[Callable[[], None]] = []
+        self.cpu_queue = ReadyQueue()
+
+    def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
+        """Counts, for each node reachable from `root`, the edges that gradients will come along."""
+        dependencies = self.dependencies
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.topological_nr < min_topological_nr:
+                continue
+            for i in range(node.arity):
+                succ = node.next0 if i == 0 else node.next1 if i == 1 else node.edge(i).function
+                if succ is None:
+                    continue
+                count = dependencies.get(succ)
+                if count is None:
+                    dependencies[succ] = 1
+                    stack.append(succ)
+                else:
+                    dependencies[succ] = count + 1
+
+    def will_run(self, node: Node) -> bool:
+        """Whether a gradient arrives at `node` in this backward."""
+        if self.exec_info is not None:
+            info = self.exec_info.get(node)
+            return info is not None and info.should_execute()
+        return node in self.dependencies or node in self.roots
+
+    def init_to_execute(
+        self, root: Node, outputs: Sequence[Edge], accumulate_grad: bool, min_topological_nr: int
+    ) -> None:
+        """Marks the nodes on a path from `root` to one of `outputs`; only they will run.
+
+        With `accumulate_grad` the outputs themselves run (their gradient lands in `.grad`), otherwise their gradient
+        is captured where it arrives.
+        """
+        info: dict[Node, ExecInfo] = {}
+        for index, (node, nr) in enumerate(outputs):
+            assert node is not None
+            entry = info.setdefault(node, ExecInfo())
+            if accumulate_grad:
+                entry.needed = True
+            else:
+                entry.captures.append(Capture(nr, index))
+        self.exec_info = info
+        self.captured = [] if accumulate_grad else [None] * len(outputs)
+        _mark_needed(info, root, min_topological_nr)
+
+
+def _mark_needed(info: dict[Node, ExecInfo], root: Node, min_topological_nr: int) -> None:
+    """A node is needed when some successor must execute: one post-order walk, on a stack of our own."""
+    seen = {root}
+    stack: list[tuple[Node, int]] = [(root, 0)]
+    while stack:
+        node, i = stack.pop()
+        descended = False
+        while i < node.arity and not descended:
+            succ = node.edge(i).function
+            i += 1
+            if succ is not None and succ not in seen:
+                seen.add(succ)
+                if succ.topological_nr >= min_topological_nr:
+                    stack.append((node, i))
+                    stack.append((succ, 0))
+                    descended = True
+        if descended:
+            continue
+        for succ in node.successors():
+            entry = info.get(succ)
+            if entry is not None and entry.should_execute():
+                info.setdefault(node, ExecInfo()).needed = True
+                break

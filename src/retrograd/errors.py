@@ -1,0 +1,116 @@
+"""The exception tree, and helpers that word messages.
+
+Every class derives from the exception type PyTorch raises in the same place, so `except` clauses written
+for PyTorch keep working; our own names only add precision.
+
+    RuntimeError
+    ├── GradientError          a gradient that cannot be asked for, or does not fit
+    │   └── FreedGraphError    a second backward through a graph whose saved values are gone
+    ├── InplaceError           a write that autograd cannot allow, or that destroyed a saved value
+    ├── InferenceError         an inference tensor where autograd needs a normal one
+    ├── ShapeError             shapes that do not fit each other
+    └── DtypeError             a dtype that the operation does not take
+    TypeError
+    └── OperandError           an argument of a type the operation does not take
+    IndexError
+    └── DimensionError         a dimension that the tensor does not have
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+class GradientError(RuntimeError):
+    """A gradient was asked for where there is none, or the one given does not fit."""
+
+
+class FreedGraphError(GradientError):
+    """The graph's saved values were freed by an earlier backward."""
+
+
+class InplaceError(RuntimeError):
+    """An in-place write that autograd cannot allow, or that destroyed a value it had saved."""
+
+
+class InferenceError(RuntimeError):
+    """An inference tensor was used where autograd must track."""
+
+
+class ShapeError(RuntimeError):
+    """Shapes that do not fit each other."""
+
+
+class DtypeError(RuntimeError):
+    """A dtype that the operation does not take."""
+
+
+class OperandError(TypeError):
+    """An argument of a type the operation does not take."""
+
+
+class DimensionError(IndexError):
+    """A dimension that the tensor does not have."""
+
+
+FREED_GRAPH = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have "
+    "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+    "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
+    "if you need to access saved tensors after calling backward."
+)
+
+
+def type_name(value: object) -> str:
+    """The type of `value` as PyTorch's messages spell it: builtins bare, the rest with their module.
+
+    >>> type_name(1), type_name("a")
+    ('int', 'str')
+    """
+    cls = type(value)
+    if cls.__module__ in ("builtins", "retrograd.core.tensor"):
+        return cls.__name__
+    return f"{cls.__module__}.{cls.__name__}"
+
+
+def operand_error(function: str, argument: str, position: int, value: object) -> OperandError:
+    """`exp(): argument 'input' (position 1) must be Tensor, not list`, with the cure."""
+    hint = ""
+    if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__"):
+        hint = "; wrap it with retrograd.as_tensor(...) first"
+    return OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}{hint}"
+    )
+
+
+def sizes(shape: Sequence[int]) -> str:
+    """A shape as messages show it: `[2, 3]`."""
+    return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+def broadcast_error(a: Sequence[int], b: Sequence[int]) -> ShapeError:
+    """Says which dimension of two shapes does not broadcast."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        n, m = a[-back], b[-back]
+        if n not in (1, m) and m != 1:
+            dim = max(len(a), len(b)) - back
+            return ShapeError(
+                f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton "
+                f"dimension {dim}. The shapes are {sizes(a)} and {sizes(b)}; broadcasting aligns them from "
+                "the right and stretches only dimensions of size 1."
+            )
+    return ShapeError(f"shapes {sizes(a)} and {sizes(b)} cannot be broadcast together")
+
+
+def dimension_error(dim: int, ndim: int) -> DimensionError:
+    """`dim` is outside of what a tensor of `ndim` dimensions has."""
+    n = max(ndim, 1)
+    return DimensionError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+
+
+def add_note(error: BaseException, note: Any) -> None:
+    """Attaches a line to an exception in flight, once."""
+    text = str(note)
+    if text not in getattr(error, "__notes__", ()):
+        error.add_note(text)

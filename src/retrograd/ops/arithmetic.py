@@ -1,0 +1,378 @@
+"""Arithmetic: sums, products, quotients, powers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import result_with_scalar
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import OUT, X, Y, Binary, ElementwiseBinary, ElementwiseUnary, conjugate, xp_of
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError
+from retrograd.ops.choose import Where
+from retrograd.ops.common import deliver, plain, zero_like
+from retrograd.ops.convert import convert
+from retrograd.ops.math import Log
+from retrograd.ops.rounding import rounded_division
+from retrograd.values import Array
+
+
+class Add(ElementwiseBinary):
+    """x + y"""
+
+    alpha: Any = 1
+    shown = {"alpha": "alpha"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.add(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1
+
+
+class AddScaled(Add):
+    """x + alpha * y"""
+
+    node_name = "AddBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.add(x, xp.multiply(y, self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else self.alpha
+
+
+class Sub(ElementwiseBinary):
+    """x - y"""
+
+    alpha: Any = 1
+    shown = {"alpha": "alpha"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.subtract(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -1
+
+
+class SubScaled(Sub):
+    """x - alpha * y"""
+
+    node_name = "SubBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.subtract(x, xp.multiply(y, self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -self.alpha
+
+
+class Rsub(ElementwiseUnary):
+    """number - x"""
+
+    node_name = "RsubBackward1"
+    params = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.subtract(self.number, x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -1
+
+
+class Mul(ElementwiseBinary):
+    """x * y"""
+
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.multiply(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return y if i == 0 else x
+
+
+class Div(ElementwiseBinary):
+    """x / y"""
+
+    floats: ClassVar[bool] = True
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.true_divide(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if self.dtype.kind == "c":
+            x, y = None if x is None else conjugate(x), conjugate(y)
+        return g / y if i == 0 else -g * ((x / y) / y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 / y if i == 0 else -((x / y) / y)
+
+
+class Reciprocal(ElementwiseUnary):
+    """1 / x"""
+
+    floats: ClassVar[bool] = True
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.reciprocal(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -(out * out)
+
+
+class Neg(ElementwiseUnary):
+    """-x"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise DtypeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+                "the `~` or `logical_not()` operator instead."
+            )
+        return xp.negative(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -1
+
+
+class Pow(ElementwiseUnary):
+    """x ** exponent, the exponent a number"""
+
+    params = ("exponent",)
+    shown = {"exponent": "exponent"}
+    keeps: ClassVar[int] = X
+
+    def __init__(self, exponent: Any) -> None:
+        self.exponent = exponent
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind in "iu" and self.exponent < 0:
+            raise DtypeError("Integers to negative integer powers are not allowed.")
+        return x**self.exponent
+
+    def slope(self, x: Any, out: Any) -> Any:
+        if self.exponent == 0:
+            return zero_like(x)
+        return self.exponent * (x if self.exponent == 2 else x ** (self.exponent - 1))
+
+
+class PowTensor(ElementwiseBinary):
+    """x ** y"""
+
+    node_name = "PowBackward1"
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y | OUT
+    shown: ClassVar[dict[str, str]] = {"exponent": "y"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if x.dtype.kind in "iu" and (y < 0).any():
+            raise DtypeError("Integers to negative integer powers are not allowed.")
+        return xp.power(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        if i == 0:
+            zero = plain(y) == 0
+            return Where().on(zero, 0.0, y * x ** (y - 1))
+        # At x = 0 the power does not depend on a non-negative exponent; the logarithm there must not poison it.
+        flat = (plain(x) == 0) & (plain(y).real >= 0)
+        return Where().on(flat, 0.0, out * Log().on(Where().on(flat, 1.0, x)))
+
+
+class PowOfNumber(ElementwiseUnary):
+    """number ** x"""
+
+    node_name = "PowBackward2"
+    params = ("number",)
+    shown = {"self": "number"}
+    keeps: ClassVar[int] = OUT
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.power(self.number, x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        if self.number == 0:
+            return zero_like(out)
+        number = complex(self.number) if self.number < 0 and self.dtype.kind == "c" else self.number
+        return out * np.log(number).item()
+
+
+class Remainder(ElementwiseBinary):
+    """x modulo y, with the sign of y"""
+
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.remainder(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -xp_of(plain(x)).floor_divide(plain(x), plain(y))
+
+
+class FloorDivide(Binary):
+    """floor(x / y), which PyTorch does not differentiate"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if getattr(x, "dtype", y).kind in "iub" and np.any(np.equal(y, 0)):
+            raise DtypeError("ZeroDivisionError")
+        return xp.floor_divide(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        raise RuntimeError(
+            "derivative for floor_divide is not implemented: it is zero almost everywhere. Detach the result, or "
+            "divide with `/`."
+        )
+
+
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """`input + alpha * other`, broadcasting.
+
+    >>> import retrograd as rg
+    >>> rg.add(rg.tensor([1.0, 2.0]), 10)
+    tensor([11., 12.])
+    """
+    return deliver(apply2(Add() if alpha == 1 else AddScaled(alpha), input, other), out)
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """`input - alpha * other`, broadcasting."""
+    _no_bool_subtraction(input, other)
+    return deliver(apply2(Sub() if alpha == 1 else SubScaled(alpha), input, other), out)
+
+
+def _no_bool_subtraction(x: Any, y: Any) -> None:
+    for v in (x, y):
+        if isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b"):
+            raise DtypeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
+            )
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    if isinstance(other, (int, float)) and not isinstance(other, bool) and alpha == 1 and isinstance(input, Tensor):
+        return apply1(Rsub(other), _for_number(input, other))
+    return sub(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input, alpha=alpha)
+
+
+def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input * other`, broadcasting."""
+    return deliver(apply2(Mul(), input, other), out)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """`input / other`, broadcasting; integers divide to floats.
+
+    Args:
+        rounding_mode: None, "trunc" (towards zero) or "floor".
+    """
+    if rounding_mode is None:
+        return deliver(apply2(Div(), input, other), out)
+    return deliver(rounded_division(input, other, rounding_mode), out)
+
+
+def reciprocal(input: Any, *, out: Any = None) -> Any:
+    """`1 / input`."""
+    return deliver(apply1(Reciprocal(), input), out)
+
+
+def neg(input: Any, *, out: Any = None) -> Any:
+    """`-input`."""
+    return deliver(apply1(Neg(), input), out)
+
+
+def positive(input: Any) -> Any:
+    """`input` itself."""
+    return input
+
+
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input ** exponent`; either may be a number.
+
+    >>> import retrograd as rg
+    >>> rg.pow(2, rg.tensor([1.0, 3.0]))
+    tensor([2., 8.])
+    """
+    return deliver(power(input, exponent), out)
+
+
+def power(x: Any, y: Any) -> Any:
+    """The three kinds of power: by a number, of a number, and of two tensors."""
+    if isinstance(y, (bool, int, float, complex, np.generic)):
+        number = y.item() if isinstance(y, np.generic) else y
+        return apply1(Pow(number), _for_number(x, number))
+    if isinstance(x, (bool, int, float, complex, np.generic)):
+        number = x.item() if isinstance(x, np.generic) else x
+        return apply1(PowOfNumber(number), _for_number(y, number))
+    return apply2(PowTensor(), x, y)
+
+
+def _for_number(x: Any, number: Any) -> Any:
+    """A tensor in the dtype that it and a Python number promote to."""
+    if not isinstance(x, Tensor):
+        return x
+    dtype = result_with_scalar(x.array.dtype, number)
+    if dtype == x.array.dtype:
+        return x
+    return convert(x, dtype)
+
+
+def square(input: Any, *, out: Any = None) -> Any:
+    """`input ** 2`."""
+    return deliver(apply1(Pow(2), input), out)
+
+
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input ** exponent`, computed in double precision."""
+    def wide(v: Any) -> Any:
+        return convert(v, "complex128" if v.array.dtype.kind == "c" else "float64") if isinstance(v, Tensor) else v
+
+    return deliver(power(wide(input), wide(exponent)), out)
+
+
+def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input` modulo `other`, with the sign of `other`."""
+    return deliver(apply2(Remainder(), input, other), out)
+
+
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`floor(input / other)`."""
+    return deliver(apply2(FloorDivide(), input, other), out)
+
+
+subtract = sub
+multiply = mul
+divide = true_divide = div
+negative = neg
+
+FUNCTIONS = (
+    add, sub, subtract, rsub, mul, multiply, div, divide, true_divide, reciprocal, neg, negative, positive, pow, square,
+    float_power, remainder, floor_divide,
+)  # fmt: skip
+

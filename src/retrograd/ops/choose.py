@@ -1,0 +1,238 @@
+"""Choosing between values: where, maximum, minimum, clamp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import result_of_arrays, scalar_dtype
+from retrograd.core.apply import apply1, apply2, apply_n
+from retrograd.core.op import X, Y, Binary, Unary, Variadic, added
+from retrograd.core.tensor import Tensor
+from retrograd.errors import broadcast_error
+from retrograd.ops.common import as_value, deliver, plain
+from retrograd.values import Array
+
+
+class Where(Binary):
+    """x where the condition holds, else y. The condition is a bare boolean array: it has no gradient."""
+
+    condition: Any = None
+
+    def on(self, *values: Any) -> Any:
+        """`Where().on(condition, x, y)`, inside a formula."""
+        self.condition = plain(values[0])
+        return super().on(values[1], values[2])
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where(self.condition, x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.condition, g, 0.0) if i == 0 else Where().on(self.condition, 0.0, g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.condition, 0.0 if tx is None else tx, 0.0 if ty is None else ty)
+
+    def fresh(self) -> Where:
+        made = Where()
+        made.condition = self.condition
+        return made
+
+    @property
+    def _saved_condition(self) -> Tensor:
+        return Tensor(self.condition)
+
+
+class Extremum(Binary):
+    """The larger or smaller of two; equals share the gradient, NaN wins."""
+
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def share(self, i: int, x: Any, y: Any) -> Array:
+        """1 where operand `i` was chosen, 1/2 where both are equal, else 0."""
+        a, b = (plain(x), plain(y)) if i == 0 else (plain(y), plain(x))
+        chosen = self.prefers(a, b)
+        dtype = self.dtype
+        return np.where(a == b, dtype.type(0.5), np.asarray(chosen, dtype))
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        """Where `a` is chosen over `b`."""
+        raise NotImplementedError
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return g * as_value(self.share(i, x, y), g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else tx * as_value(self.share(0, x, y), tx)
+        b = None if ty is None else ty * as_value(self.share(1, x, y), ty)
+        return added(a, b)
+
+
+class Maximum(Extremum):
+    """the larger of x and y"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.maximum(x, y)
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        return a > b
+
+
+class Minimum(Extremum):
+    """the smaller of x and y"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.minimum(x, y)
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        return a < b
+
+
+class Clamp(Unary):
+    """x limited to [low, high], each a number or None; the gradient passes where x is within"""
+
+    node_name = "ClampBackward1"
+    params = ("low", "high")
+    shown = {"min": "low", "max": "high"}
+    keeps: ClassVar[int] = X
+
+    def __init__(self, low: Any, high: Any) -> None:
+        self.low = low
+        self.high = high
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        found = x if self.low is None else xp.maximum(x, self.low)
+        return found if self.high is None else xp.minimum(found, self.high)
+
+    def inside(self, x: Any) -> Array:
+        """Where x is within the limits."""
+        a = plain(x)
+        low = True if self.low is None else a >= self.low
+        return np.asarray(low & (a <= self.high) if self.high is not None else low)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return g * as_value(self.inside(x).astype(plain(x).dtype), g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return self.vjp(t, x, out)
+
+
+class ClampTensor(Variadic):
+    """x limited by tensors; a limit that is reached gets the gradient"""
+
+    node_name = "ClampBackward0"
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, low, high = xs
+        found = x if low is None else xp.maximum(x, low)
+        return found if high is None else xp.minimum(found, high)
+
+    def masks(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
+        """Where x, the lower and the upper limit decide."""
+        x, low, high = (None if v is None else plain(v) for v in xs)
+        over = np.asarray(False) if high is None else (x > high if low is None else (x > high) | (low > high))
+        under = np.asarray(False) if low is None else (x < low) & ~over
+        return ~(over | under), under, over
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        masks = self.masks(xs)
+        return [g * as_value(m.astype(self.dtype), g) if self.needs(i) else None for i, m in enumerate(masks)]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        total: Any = None
+        for t, m in zip(ts, self.masks(xs), strict=True):
+            if t is not None:
+                total = added(total, t * as_value(m.astype(plain(outs[0]).dtype if outs else plain(t).dtype), t))
+        return total
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where `condition` holds, else `other`; with the condition alone, the indices where it holds.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([-1.0, 2.0])
+    >>> rg.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    if not isinstance(condition, Tensor):
+        from retrograd.errors import operand_error
+
+        raise operand_error("where", "condition", 1, condition)
+    if input is None and other is None:
+        return tuple(Tensor(i) for i in np.nonzero(condition.array))
+    if condition.array.dtype.kind != "b":
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+    x, y = _pair(input, other)
+    op = Where()
+    op.condition = condition.array
+    try:
+        return deliver(apply2(op, x, y), out)
+    except ValueError:
+        raise broadcast_error(condition.array.shape, np.broadcast_shapes(x.array.shape, y.array.shape)) from None
+
+
+def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two branches as tensors of a common dtype; numbers count less than tensors."""
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
+        return Tensor(np.asarray(x, dtype)), Tensor(np.asarray(y, dtype))
+    if not isinstance(x, Tensor):
+        return Tensor(np.asarray(x, scalar_dtype(x))), y
+    if not isinstance(y, Tensor):
+        return x, Tensor(np.asarray(y, scalar_dtype(y)))
+    return x, y
+
+
+def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The larger of two tensors, element by element; NaN wins."""
+    return deliver(apply2(Maximum(), input, other), out)
+
+
+def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The smaller of two tensors, element by element; NaN wins."""
+    return deliver(apply2(Minimum(), input, other), out)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """`input` limited to the range from `min` to `max`, each a number, a tensor or None.
+
+    >>> import retrograd as rg
+    >>> rg.clamp(rg.tensor([-1.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) or isinstance(max, Tensor):
+        limits = [v if v is None or isinstance(v, Tensor) else Tensor(np.asarray(v, input.array.dtype)) for v in (min, max)]
+        return deliver(apply_n(ClampTensor(), (input, *limits)), out)
+    return deliver(apply1(Clamp(min, max), _promoted_for(input, min, max)), out)
+
+
+def _promoted_for(x: Any, *limits: Any) -> Any:
+    """An integer tensor limited by floats is computed in floats."""
+    if isinstance(x, Tensor) and x.array.dtype.kind in "biu" and any(isinstance(v, float) for v in limits):
+        return Tensor(x.array.astype(scalar_dtype(1.0)))
+    return x
+
+
+def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+    """`input`, but at least `min`."""
+    return clamp(input, min=min, out=out)
+
+
+def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+    """`input`, but at most `max`."""
+    return clamp(input, max=max, out=out)
+
+
+clip = clamp
+
+FUNCTIONS = (maximum, minimum, clamp, clip, clamp_min, clamp_max)

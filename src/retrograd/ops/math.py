@@ -1,0 +1,557 @@
+"""Elementwise functions of one argument: exponentials, logarithms, roots, trigonometry, absolute value."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import real_of
+from retrograd.core.apply import apply1
+from retrograd.core.op import OUT, X, ElementwiseUnary, Linear, Unary
+from retrograd.core.tensor import Tensor
+from retrograd.ops.common import deliver, plain, zero_like
+from retrograd.values import Array
+
+LN2 = 0.6931471805599453
+LN10 = 2.302585092994046
+
+
+class FloatUnary(ElementwiseUnary):
+    """A function whose result is floating point, whatever it is given."""
+
+    floats: ClassVar[bool] = True
+
+
+class Exp(FloatUnary):
+    """e ** x"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.exp(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return out
+
+
+class Exp2(FloatUnary):
+    """2 ** x"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.exp2(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return out * LN2
+
+
+class Expm1(FloatUnary):
+    """exp(x) - 1, exact near 0"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.expm1(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return out + 1
+
+
+class Log(FloatUnary):
+    """the natural logarithm"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.log(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / x
+
+
+class Log2(FloatUnary):
+    """the logarithm to base 2"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.log2(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / (x * LN2)
+
+
+class Log10(FloatUnary):
+    """the logarithm to base 10"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.log10(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / (x * LN10)
+
+
+class Log1p(FloatUnary):
+    """log(1 + x), exact near 0"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.log1p(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / (x + 1)
+
+
+class Sqrt(FloatUnary):
+    """the square root"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.sqrt(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 0.5 / out
+
+
+class Rsqrt(FloatUnary):
+    """1 / sqrt(x)"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.reciprocal(xp.sqrt(x))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -0.5 * out * out * out
+
+
+class Sin(FloatUnary):
+    """the sine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.sin(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Cos().on(x)
+
+
+class Cos(FloatUnary):
+    """the cosine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.cos(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -Sin().on(x)
+
+
+class Tan(FloatUnary):
+    """the tangent"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.tan(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 + out * out
+
+
+class Asin(FloatUnary):
+    """the inverse sine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arcsin(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Rsqrt().on(1 - x * x)
+
+
+class Acos(FloatUnary):
+    """the inverse cosine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arccos(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -Rsqrt().on(1 - x * x)
+
+
+class Atan(FloatUnary):
+    """the inverse tangent"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arctan(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / (x * x + 1)
+
+
+class Sinh(FloatUnary):
+    """the hyperbolic sine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.sinh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Cosh().on(x)
+
+
+class Cosh(FloatUnary):
+    """the hyperbolic cosine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.cosh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Sinh().on(x)
+
+
+class Tanh(FloatUnary):
+    """the hyperbolic tangent"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.tanh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 - out * out
+
+
+class Asinh(FloatUnary):
+    """the inverse hyperbolic sine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arcsinh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Rsqrt().on(x * x + 1)
+
+
+class Acosh(FloatUnary):
+    """the inverse hyperbolic cosine"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arccosh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Rsqrt().on(x * x - 1)
+
+
+class Atanh(FloatUnary):
+    """the inverse hyperbolic tangent"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.arctanh(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1 / (1 - x * x)
+
+
+class Sigmoid(FloatUnary):
+    """1 / (1 + exp(-x))"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "c":
+            return 1 / (1 + xp.exp(-x))
+        # tanh saturates where exp would overflow
+        return 0.5 * xp.tanh(0.5 * x) + 0.5
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return out * (1 - out)
+
+
+class Abs(Unary):
+    """the absolute value; its slope at 0 is 0"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.absolute(x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return g * Sgn().on(x)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return (t * Sgn().on(x).conj()).real
+
+
+class Sgn(Unary):
+    """x / |x|, and 0 at 0; the sign for real numbers"""
+
+    keeps: ClassVar[int] = X | OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.sign(x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        if self.dtype.kind != "c":
+            return zero_like(g)
+        # The part of g along the circle, divided by the radius; nothing at the origin.
+        safe = Abs().on(x) + (plain(x) == 0).astype(real_of(plain(x).dtype))
+        return (g / safe - (out * (g * out.conj()).real) / safe) * (plain(x) != 0).astype(real_of(plain(x).dtype))
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return self.vjp(t, x, out)
+
+
+class Sign(ElementwiseUnary):
+    """-1, 0 or 1"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "c":
+            raise RuntimeError("Unlike NumPy, sign doesn't support complex numbers: use sgn(), which gives x / |x|.")
+        return x.copy() if x.dtype.kind == "b" else xp.sign(x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return zero_like(g)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 0.0
+
+
+class Conj(Linear):
+    """the complex conjugate"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.conjugate(x)
+
+    def transpose(self, g: Any) -> Any:
+        return g.conj()
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return t.conj()
+
+
+class Angle(Unary):
+    """the argument of a complex number; 0 or pi for a real one"""
+
+    floats: ClassVar[bool] = True
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        found = xp.angle(x).astype(real_of(x.dtype), copy=False)
+        return found if x.dtype.kind == "c" else xp.where(xp.isnan(x), x, found)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        if plain(x).dtype.kind != "c":
+            return zero_like(g)
+        # d angle = (re d im - im d re) / |x|^2, which is g * i x / |x|^2 as a gradient; 0 at the origin.
+        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
+        return x * (g / size) * 1j
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        if plain(x).dtype.kind != "c":
+            return zero_like(t)
+        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
+        return (x.real * t.imag - x.imag * t.real) / size
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def exp(input: Any, *, out: Any = None) -> Any:
+    """E ** x, for each element."""
+    return deliver(apply1(Exp(), input), out)
+
+
+def exp2(input: Any, *, out: Any = None) -> Any:
+    """2 ** x, for each element."""
+    return deliver(apply1(Exp2(), input), out)
+
+
+def expm1(input: Any, *, out: Any = None) -> Any:
+    """Exp(x) - 1, exact near 0, for each element."""
+    return deliver(apply1(Expm1(), input), out)
+
+
+def log(input: Any, *, out: Any = None) -> Any:
+    """The natural logarithm, for each element."""
+    return deliver(apply1(Log(), input), out)
+
+
+def log2(input: Any, *, out: Any = None) -> Any:
+    """The logarithm to base 2, for each element."""
+    return deliver(apply1(Log2(), input), out)
+
+
+def log10(input: Any, *, out: Any = None) -> Any:
+    """The logarithm to base 10, for each element."""
+    return deliver(apply1(Log10(), input), out)
+
+
+def log1p(input: Any, *, out: Any = None) -> Any:
+    """Log(1 + x), exact near 0, for each element."""
+    return deliver(apply1(Log1p(), input), out)
+
+
+def sqrt(input: Any, *, out: Any = None) -> Any:
+    """The square root, for each element."""
+    return deliver(apply1(Sqrt(), input), out)
+
+
+def rsqrt(input: Any, *, out: Any = None) -> Any:
+    """1 / sqrt(x), for each element."""
+    return deliver(apply1(Rsqrt(), input), out)
+
+
+def sin(input: Any, *, out: Any = None) -> Any:
+    """The sine, for each element."""
+    return deliver(apply1(Sin(), input), out)
+
+
+def cos(input: Any, *, out: Any = None) -> Any:
+    """The cosine, for each element."""
+    return deliver(apply1(Cos(), input), out)
+
+
+def tan(input: Any, *, out: Any = None) -> Any:
+    """The tangent, for each element."""
+    return deliver(apply1(Tan(), input), out)
+
+
+def asin(input: Any, *, out: Any = None) -> Any:
+    """The inverse sine, for each element."""
+    return deliver(apply1(Asin(), input), out)
+
+
+def acos(input: Any, *, out: Any = None) -> Any:
+    """The inverse cosine, for each element."""
+    return deliver(apply1(Acos(), input), out)
+
+
+def atan(input: Any, *, out: Any = None) -> Any:
+    """The inverse tangent, for each element."""
+    return deliver(apply1(Atan(), input), out)
+
+
+def sinh(input: Any, *, out: Any = None) -> Any:
+    """The hyperbolic sine, for each element."""
+    return deliver(apply1(Sinh(), input), out)
+
+
+def cosh(input: Any, *, out: Any = None) -> Any:
+    """The hyperbolic cosine, for each element."""
+    return deliver(apply1(Cosh(), input), out)
+
+
+def tanh(input: Any, *, out: Any = None) -> Any:
+    """The hyperbolic tangent, for each element."""
+    return deliver(apply1(Tanh(), input), out)
+
+
+def asinh(input: Any, *, out: Any = None) -> Any:
+    """The inverse hyperbolic sine, for each element."""
+    return deliver(apply1(Asinh(), input), out)
+
+
+def acosh(input: Any, *, out: Any = None) -> Any:
+    """The inverse hyperbolic cosine, for each element."""
+    return deliver(apply1(Acosh(), input), out)
+
+
+def atanh(input: Any, *, out: Any = None) -> Any:
+    """The inverse hyperbolic tangent, for each element."""
+    return deliver(apply1(Atanh(), input), out)
+
+
+def sigmoid(input: Any, *, out: Any = None) -> Any:
+    """1 / (1 + exp(-x)), for each element."""
+    return deliver(apply1(Sigmoid(), input), out)
+
+
+def sgn(input: Any, *, out: Any = None) -> Any:
+    """X / |x|, and 0 at 0, for each element."""
+    return deliver(apply1(Sgn(), input), out)
+
+
+def sign(input: Any, *, out: Any = None) -> Any:
+    """-1, 0 or 1 by the sign, for each element."""
+    return deliver(apply1(Sign(), input), out)
+
+
+def angle(input: Any, *, out: Any = None) -> Any:
+    """The argument of complex numbers, in radians, for each element."""
+    return deliver(apply1(Angle(), input), out)
+
+
+def abs(input: Any, *, out: Any = None) -> Any:
+    """The absolute value of each element."""
+    if isinstance(input, Tensor) and input.array.dtype.kind == "b":
+        raise RuntimeError("abs: not implemented for bool tensors; they are never negative.")
+    return deliver(apply1(Abs(), input), out)
+
+
+def conj(input: Any) -> Any:
+    """The complex conjugate of each element; a real tensor itself."""
+    if isinstance(input, Tensor) and input.array.dtype.kind != "c":
+        return input
+    return apply1(Conj(), input)
+
+
+def conj_physical(input: Any, *, out: Any = None) -> Any:
+    """The complex conjugate of each element."""
+    return deliver(conj(input), out)
+
+
+def resolve_conj(input: Any) -> Any:
+    """`input` itself: conjugation is never left pending here."""
+    return input
+
+
+def isnan(input: Tensor) -> Tensor:
+    """Where elements are not a number."""
+    return Tensor(np.isnan(input.array))
+
+
+def isinf(input: Tensor) -> Tensor:
+    """Where elements are infinite."""
+    return Tensor(np.isinf(input.array))
+
+
+def isfinite(input: Tensor) -> Tensor:
+    """Where elements are neither infinite nor not a number."""
+    return Tensor(np.isfinite(input.array))
+
+
+absolute = abs
+arcsin, arccos, arctan = asin, acos, atan
+arcsinh, arccosh, arctanh = asinh, acosh, atanh
+
+FUNCTIONS = (
+    exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+    asinh, acosh, atanh, sigmoid, sgn, sign, angle, abs, absolute, conj, conj_physical, resolve_conj, isnan,
+    isinf, isfinite,
+)  # fmt: skip
+ALIASES = {
+    "arcsin": asin, "arccos": acos, "arctan": atan, "arcsinh": asinh, "arccosh": acosh, "arctanh": atanh,
+}  # fmt: skip

@@ -1,0 +1,211 @@
+"""Python's operators, plugged into the socket of `core.operators`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.operators import SOCKET, Operators
+from retrograd.core.tensor import Tensor
+from retrograd.errors import OperandError
+from retrograd.ops import compare
+from retrograd.ops.arithmetic import (
+    Add,
+    Div,
+    FloorDivide,
+    Mul,
+    Neg,
+    Reciprocal,
+    Remainder,
+    Sub,
+    power,
+    rsub,
+    sub,
+)
+from retrograd.ops.convert import ToCopy, clone
+from retrograd.ops.index import getitem, setitem
+from retrograd.ops.linalg import matmul
+from retrograd.ops.math import abs as absolute
+from retrograd.ops.reduce import sum_to
+from retrograd.ops.split import unbind
+
+
+def _operand(y: Any) -> Any:
+    """The left operand of a reflected operator as a tensor."""
+    if isinstance(y, Tensor):
+        return y
+    if isinstance(y, (bool, int, float, complex, np.generic, np.ndarray)):
+        return Tensor(np.asarray(y))
+    raise OperandError(f"unsupported operand type: {type(y).__name__}")
+
+
+class TensorArithmetic(Operators):
+    """What each operator does."""
+
+    def add(self, x: Any, y: Any, /) -> Any:
+        return apply2(Add(), x, y)
+
+    def sub(self, x: Any, y: Any, /) -> Any:
+        if type(y) is bool or x.array.dtype.kind == "b":
+            return sub(x, y)
+        return apply2(Sub(), x, y)
+
+    def rsub(self, x: Any, y: Any, /) -> Any:
+        return rsub(x, y if isinstance(y, (int, float)) else _operand(y))
+
+    def mul(self, x: Any, y: Any, /) -> Any:
+        return apply2(Mul(), x, y)
+
+    def div(self, x: Any, y: Any, /) -> Any:
+        return apply2(Div(), x, y)
+
+    def rdiv(self, x: Any, y: Any, /) -> Any:
+        if isinstance(y, np.ndarray):
+            return apply2(Div(), Tensor(y), x)
+        return apply2(Mul(), apply1(Reciprocal(), x), y)
+
+    def floordiv(self, x: Any, y: Any, /) -> Any:
+        return apply2(FloorDivide(), x, y)
+
+    def rfloordiv(self, x: Any, y: Any, /) -> Any:
+        return apply2(FloorDivide(), y, x)
+
+    def mod(self, x: Any, y: Any, /) -> Any:
+        return apply2(Remainder(), x, y)
+
+    def rmod(self, x: Any, y: Any, /) -> Any:
+        return apply2(Remainder(), y, x)
+
+    def pow(self, x: Any, y: Any, /) -> Any:
+        return power(x, y)
+
+    def rpow(self, x: Any, y: Any, /) -> Any:
+        return power(y, x)
+
+    def matmul(self, x: Any, y: Any, /) -> Any:
+        return matmul(x, _operand(y))
+
+    def rmatmul(self, x: Any, y: Any, /) -> Any:
+        return matmul(_operand(y), x)
+
+    def neg(self, x: Any, /) -> Any:
+        return apply1(Neg(), x)
+
+    def abs(self, x: Any, /) -> Any:
+        return absolute(x)
+
+    def invert(self, x: Any, /) -> Any:
+        return compare.bitwise_not(x)
+
+    def eq(self, x: Any, y: Any, /) -> Any:
+        return compare.eq(x, y)
+
+    def ne(self, x: Any, y: Any, /) -> Any:
+        return compare.ne(x, y)
+
+    def lt(self, x: Any, y: Any, /) -> Any:
+        return compare.lt(x, y)
+
+    def le(self, x: Any, y: Any, /) -> Any:
+        return compare.le(x, y)
+
+    def gt(self, x: Any, y: Any, /) -> Any:
+        return compare.gt(x, y)
+
+    def ge(self, x: Any, y: Any, /) -> Any:
+        return compare.ge(x, y)
+
+    def and_(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_and(x, y)
+
+    def or_(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_or(x, y)
+
+    def xor(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_xor(x, y)
+
+    def lshift(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_left_shift(x, y)
+
+    def rshift(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_right_shift(x, y)
+
+    def rlshift(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_left_shift(y, x)
+
+    def rrshift(self, x: Any, y: Any, /) -> Any:
+        return compare.bitwise_right_shift(y, x)
+
+    def iadd(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.add(x, y))
+
+    def isub(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.sub(x, y))
+
+    def imul(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.mul(x, y))
+
+    def idiv(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.div(x, y))
+
+    def ifloordiv(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.floordiv(x, y))
+
+    def imod(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.mod(x, y))
+
+    def ipow(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.pow(x, y))
+
+    def iand(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.and_(x, y))
+
+    def ior(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.or_(x, y))
+
+    def ixor(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.xor(x, y))
+
+    def ilshift(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.lshift(x, y))
+
+    def irshift(self, x: Any, y: Any, /) -> Any:
+        check_writable(x)
+        return write_back(x, self.rshift(x, y))
+
+    def getitem(self, x: Any, index: Any, /) -> Any:
+        return getitem(x, index)
+
+    def setitem(self, x: Any, index: Any, value: Any, /) -> None:
+        setitem(x, index, value)
+
+    def unbind(self, x: Any, /) -> Any:
+        return unbind(x)
+
+    def clone(self, x: Any, /) -> Any:
+        return clone(x)
+
+    def sum_to(self, x: Any, shape: Any, /) -> Any:
+        return sum_to(x, shape)
+
+    def cast(self, x: Any, dtype: Any, /) -> Any:
+        return ToCopy(dtype).on(x)
+
+
+def plug_in() -> None:
+    """Makes Tensor's operators work."""
+    SOCKET.operators = TensorArithmetic()

@@ -1,0 +1,133 @@
+"""Rounding: floor, ceil, round, trunc, and division that rounds. Flat everywhere, so their gradient is zero."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import ElementwiseBinary, ElementwiseUnary
+from retrograd.errors import DtypeError
+from retrograd.ops.common import deliver, zero_like
+from retrograd.values import Array
+
+
+class Flat(ElementwiseUnary):
+    """A step function: its slope is zero wherever it has one."""
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return zero_like(g)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 0.0
+
+
+class Floor(Flat):
+    """the largest integer not above x"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.copy() if x.dtype.kind in "iu" else xp.floor(x)
+
+
+class Ceil(Flat):
+    """the smallest integer not below x"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.copy() if x.dtype.kind in "iu" else xp.ceil(x)
+
+
+class Trunc(Flat):
+    """x without its fraction"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.copy() if x.dtype.kind in "iu" else xp.trunc(x)
+
+
+class Round(Flat):
+    """the nearest number with so many decimals; halves go to the even one"""
+
+    params = ("decimals",)
+
+    def __init__(self, decimals: int) -> None:
+        self.decimals = decimals
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.copy() if x.dtype.kind in "iu" else xp.round(x, self.decimals)
+
+
+class Frac(ElementwiseUnary):
+    """the fraction that trunc cuts off"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.subtract(x, xp.trunc(x))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1
+
+
+class DivRounded(ElementwiseBinary):
+    """x / y rounded: towards zero ("trunc") or down ("floor")"""
+
+    node_name = "DivBackward1"
+    params = ("mode",)
+    keeps0: ClassVar[int] = 0
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if self.mode == "floor":
+            return xp.floor_divide(x, y)
+        found = xp.trunc(xp.true_divide(x, y))
+        return found.astype(x.dtype) if getattr(x, "dtype", y).kind in "iu" else found
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 0.0
+
+
+def rounded_division(x: Any, y: Any, mode: str) -> Any:
+    """`div` with a rounding mode."""
+    if mode not in ("trunc", "floor"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    return apply2(DivRounded(mode), x, y)
+
+
+def _no_complex(function: str, x: Any) -> None:
+    if getattr(getattr(x, "array", x), "dtype", None) is not None and x.array.dtype.kind == "c":
+        raise DtypeError(f"{function} is not supported for complex inputs")
+
+
+def floor(input: Any, *, out: Any = None) -> Any:
+    """The largest integer not above each element."""
+    _no_complex("floor", input)
+    return deliver(apply1(Floor(), input), out)
+
+
+def ceil(input: Any, *, out: Any = None) -> Any:
+    """The smallest integer not below each element."""
+    _no_complex("ceil", input)
+    return deliver(apply1(Ceil(), input), out)
+
+
+def trunc(input: Any, *, out: Any = None) -> Any:
+    """Each element without its fraction."""
+    _no_complex("trunc", input)
+    return deliver(apply1(Trunc(), input), out)
+
+
+def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
+    """Each element rounded to `decimals` places; halves go to the even neighbour."""
+    _no_complex("round", input)
+    return deliver(apply1(Round(decimals), input), out)
+
+
+def frac(input: Any, *, out: Any = None) -> Any:
+    """The fraction of each element, with its sign."""
+    return deliver(apply1(Frac(), input), out)
+
+
+fix = trunc
+
+FUNCTIONS = (floor, ceil, trunc, fix, round, frac)

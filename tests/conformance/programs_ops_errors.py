@@ -1,0 +1,281 @@
+"""Bad input to operations: exception types and key phrases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .harness import attempt, program
+
+SIZES = "The size of tensor a .2. must match the size of tensor b .3. at non-singleton dimension 0"
+RANGE = "Dimension out of range .expected to be in range of .-2, 1., but got"
+
+
+@program()
+def shapes_that_do_not_broadcast(torch: Any) -> Any:
+    a, b = torch.ones(2), torch.ones(3)
+    calls = (
+        lambda: a + b, lambda: a - b, lambda: a * b, lambda: a / b, lambda: a**b, lambda: a == b,
+        lambda: torch.maximum(a, b), lambda: torch.where(a > 0, a, b),
+    )  # fmt: skip
+    return [attempt(SIZES, call) for call in calls]
+
+
+@program()
+def dims_out_of_range(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    calls = (
+        lambda: x.sum(2), lambda: x.mean(-3), lambda: x.max(5), lambda: x.softmax(2), lambda: x.cumsum(3),
+        lambda: x.argmax(2), lambda: x.transpose(0, 2), lambda: x.squeeze(2), lambda: x.logsumexp(4),
+        lambda: x.flip(2), lambda: x.split(1, 2), lambda: x.chunk(2, 7), lambda: torch.cat([x, x], 2),
+        lambda: x.prod(3), lambda: x.var(2), lambda: x.amax(3), lambda: x.any(2), lambda: x.gather(2, x.long()),
+    )  # fmt: skip
+    return [attempt(RANGE, call) for call in calls]
+
+
+@program()
+def dims_repeated(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return [
+        attempt("dim 0 appears multiple times", x.sum, (0, 0)),
+        attempt("multiple times", x.amax, (1, -1)),
+        attempt("duplicate dims are not allowed", x.permute, 0, 0),
+    ]
+
+
+@program()
+def matrix_products_that_do_not_fit(torch: Any) -> Any:
+    v, m, b = torch.ones(2), torch.ones(3, 4), torch.ones(2, 3, 4)
+    return [
+        attempt("mat1 and mat2 shapes cannot be multiplied .3x4 and 3x4.", torch.mm, m, m),
+        attempt("mat1 and mat2 shapes cannot be multiplied .3x4 and 3x4.", torch.matmul, m, m),
+        attempt("size mismatch", torch.mv, m, v),
+        attempt("inconsistent tensor size", torch.dot, v, torch.ones(3)),
+        attempt("Expected size for first two dimensions of batch2 tensor to be", torch.bmm, b, b),
+        attempt("inconsistent tensor size", torch.matmul, v, torch.ones(3)),
+    ]
+
+
+@program()
+def matrix_products_of_wrong_rank(torch: Any) -> Any:
+    v, m = torch.ones(2), torch.ones(2, 2)
+    return [
+        attempt("must be a matrix", torch.mm, v, m),
+        attempt("1D tensors expected", torch.dot, m, m),
+        attempt("", torch.mv, v, v),
+        attempt("must be a 3D tensor", torch.bmm, m, m),
+        attempt("both arguments to matmul need to be at least 1D", torch.matmul, torch.tensor(1.0), m),
+        attempt("Expected 1-D argument", torch.outer, m, v),
+    ]
+
+
+@program()
+def products_of_different_dtypes(torch: Any) -> Any:
+    a, b = torch.ones(2, 2), torch.ones(2, 2, dtype=torch.float64)
+    return [
+        attempt("same dtype", torch.mm, a, b),
+        attempt("same dtype", torch.dot, a[0], b[0]),
+        attempt("expected scalar type Float but found Double", torch.bmm, a[None], b[None]),
+    ]
+
+
+@program()
+def reshapes_that_do_not_fit(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return [
+        attempt("shape '.4, 2.' is invalid for input of size 6", x.reshape, 4, 2),
+        attempt("shape '.5.' is invalid for input of size 6", x.view, 5),
+        attempt("only one dimension can be inferred", x.reshape, -1, -1),
+        attempt("invalid shape dimension -2", x.reshape, -2, 3),
+        attempt("view size is not compatible with input tensor's size and stride", x.t().view, 6),
+        attempt("cannot reshape tensor of 0 elements", torch.ones(0).reshape, -1, 0),
+    ]
+
+
+@program()
+def expansions_that_do_not_fit(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return [
+        attempt("The expanded size of the tensor .4. must match the existing size .2.", x.expand, 4, 3),
+        attempt("must be greater or equal to the number of dimensions", x.expand, 3),
+        attempt("expanded size of the tensor .-1. isn't allowed in a leading", x.expand, -1, 2, 3),
+        attempt("number of sizes provided", torch.broadcast_to, x, (5,)),
+    ]
+
+
+@program()
+def joins_that_do_not_fit(torch: Any) -> Any:
+    return [
+        attempt(
+            "Sizes of tensors must match except in dimension 0",
+            torch.cat,
+            [torch.ones(2, 3), torch.ones(2, 4)],
+        ),
+        attempt("expected a non-empty list of Tensors", torch.cat, []),
+        attempt(
+            "zero-dimensional tensor .* cannot be concatenated",
+            torch.cat,
+            [torch.tensor(1.0), torch.tensor(2.0)],
+        ),
+        attempt("stack expects each tensor to be equal size", torch.stack, [torch.ones(2), torch.ones(3)]),
+        attempt("stack expects a non-empty TensorList", torch.stack, []),
+        attempt("same number of dimensions", torch.cat, [torch.ones(2), torch.ones(2, 2)]),
+        attempt("", torch.cat, [torch.ones(2), 1.0]),
+    ]
+
+
+@program()
+def splits_that_do_not_fit(torch: Any) -> Any:
+    x = torch.ones(5)
+    return [
+        attempt("split_with_sizes expects split_sizes to sum exactly to 5", x.split, [2, 2]),
+        attempt("non-negative", x.split, -1),
+        attempt("chunks. to be greater than 0", x.chunk, 0),
+        attempt("chunk expects at least a 1-dimensional tensor", torch.tensor(1.0).chunk, 1),
+    ]
+
+
+@program()
+def permutations_that_do_not_fit(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return [
+        attempt("number of dimensions", x.permute, 0),
+        attempt(r"t\(\) expects a tensor with <= 2 dimensions, but self is 3D", torch.ones(1, 1, 1).t),
+        attempt("Dimension out of range", x.unsqueeze, 4),
+        attempt("diagonal dimensions cannot be identical", x.diagonal, 0, 1, 1),
+    ]
+
+
+@program()
+def operands_of_foreign_types(torch: Any) -> Any:
+    x = torch.ones(2)
+    calls = (
+        lambda: x + "a", lambda: "a" + x, lambda: x * None, lambda: x - [1, 2], lambda: x @ 2, lambda: x < "a",
+        lambda: x**"a", lambda: {} / x,
+    )  # fmt: skip
+    return [attempt("", call) for call in calls]
+
+
+@program()
+def arguments_of_foreign_types(torch: Any) -> Any:
+    x = torch.ones(2, 2)
+    calls = (
+        lambda: torch.exp(1.0), lambda: torch.sum([1, 2]), lambda: torch.matmul(x, [1.0]), lambda: torch.cat(x, x),
+        lambda: x.sum("a"), lambda: x.reshape("a"), lambda: torch.softmax(x), lambda: torch.relu("a"),
+        lambda: torch.stack(1), lambda: torch.mm(x), lambda: x.transpose(0),
+    )  # fmt: skip
+    return [attempt("", call) for call in calls]
+
+
+@program()
+def unknown_keyword_arguments(torch: Any) -> Any:
+    x = torch.ones(2)
+    calls = (
+        lambda: x.sum(dims=0), lambda: torch.exp(x, fast=True), lambda: torch.zeros(2, type=1), lambda: x.clone(1, 2),
+    )  # fmt: skip
+    return [attempt("", call) for call in calls]
+
+
+@program()
+def reductions_of_nothing(torch: Any) -> Any:
+    x = torch.ones(0)
+    unspecified = "Expected reduction dim to be specified for input.numel.. == 0"
+    return [
+        attempt(unspecified, x.max),
+        attempt(unspecified, x.argmax),
+        attempt(unspecified, x.amax),
+        attempt("Expected reduction dim 0 to have non-zero size", torch.ones(0, 2).max, 0),
+    ]
+
+
+@program()
+def functions_that_need_floats(torch: Any) -> Any:
+    i = torch.tensor([1, 2])
+    return [
+        attempt("floating point", i.var),
+        attempt("floating point", i.std),
+        attempt("floating point", i.norm),
+        attempt("", i.softmax, 0),
+        attempt("could not infer output dtype", i.mean),
+    ]
+
+
+@program()
+def functions_that_need_numbers(torch: Any) -> Any:
+    b = torch.tensor([True, False])
+    return [
+        attempt("Negation, the `-` operator, on a bool tensor is not supported", lambda: -b),
+        attempt("Subtraction, the `-` operator, with two bool tensors is not supported", lambda: b - b),
+        attempt("not implemented for 'Float'", lambda: torch.tensor([1.5]) & torch.tensor([1.5])),
+        attempt("only implemented on integer and Boolean-type tensors", lambda: ~torch.tensor([1.5])),
+    ]
+
+
+@program()
+def clamp_without_bounds(torch: Any) -> Any:
+    return attempt("At least one of 'min' or 'max' must not be None", torch.ones(2).clamp)
+
+
+@program()
+def pads_that_do_not_fit(torch: Any) -> Any:
+    pad, x = torch.nn.functional.pad, torch.ones(2, 3)
+    return [
+        attempt("Padding length must be divisible by 2", pad, x, (1,)),
+        attempt(
+            "Padding length should be less than or equal to two times the input dimension",
+            pad,
+            x,
+            (1, 1, 1, 1, 1, 1),
+        ),
+        attempt("", pad, x, (-5, 0)),
+    ]
+
+
+@program()
+def einsum_equations_that_do_not_fit(torch: Any) -> Any:
+    x = torch.ones(2, 3)
+    return [
+        attempt(
+            "the number of subscripts in the equation .1. does not match the number of dimensions .2.",
+            torch.einsum,
+            "i->i",
+            x,
+        ),
+        attempt("fewer operands were provided than specified", torch.einsum, "ij,jk->ik", x),
+        attempt("output subscript k does not appear", torch.einsum, "ij->ik", x),
+        attempt("does not broadcast with previously seen size", torch.einsum, "ij,ij->", x, torch.ones(3, 2)),
+    ]
+
+
+@program()
+def linear_that_does_not_fit(torch: Any) -> Any:
+    f = torch.nn.functional.linear
+    return [
+        attempt("cannot be multiplied", f, torch.ones(2, 3), torch.ones(4, 2)),
+        attempt(
+            "expanded size of the tensor .4. must match the existing size .5.",
+            f,
+            torch.ones(2, 3),
+            torch.ones(4, 3),
+            torch.ones(5),
+        ),
+    ]
+
+
+@program()
+def in_place_that_does_not_fit(torch: Any) -> Any:
+    x, i = torch.ones(2), torch.ones(2, dtype=torch.int64)
+    return [
+        attempt("doesn't match the broadcast shape", x.add_, torch.ones(3, 2)),
+        attempt("result type Float can't be cast to the desired output type", i.add_, 1.5),
+        attempt("result type Float can't be cast to the desired output type", i.div_, 2),
+        x,
+        i,
+    ]
+
+
+@program()
+def values_are_unchanged_after_an_error(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    failures = [attempt("", lambda: x + torch.ones(3)), attempt("", x.sum, 5), attempt("", x.reshape, 7)]
+    (x * 2).sum().backward()
+    return failures, x, x.grad

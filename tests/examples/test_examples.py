@@ -1,0 +1,37 @@
+"""The examples run and find what they look for."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+
+
+def printed(name, capsys):
+    """What an example prints when a person runs it."""
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def test_first_steps(capsys):
+    lines = printed("first_steps", capsys).splitlines()
+    # 2x sin x + x² cos x; 12x²; a half and a quarter of each value reach the places after it.
+    assert [line.partition(":")[2].strip() for line in lines] == ["1.9726", "108.0", "[1.75, 1.5, 1.0]"]
+
+
+@pytest.mark.parametrize("name", ["fit_curve", "pendulum"])
+def test_what_is_learned_is_the_truth(name, capsys):
+    learned = re.findall(r"(\S+) +(\S+) +\(truth (\S+)\)", printed(name, capsys))
+    assert len(learned) >= 2
+    for _, value, truth in learned:
+        assert float(value) == pytest.approx(float(truth), abs=0.03)
+
+
+def test_every_example_is_described_and_tested():
+    names = {path.stem for path in FOLDER.glob("*.py")}
+    assert names == {"first_steps", "fit_curve", "pendulum"}
+    assert names == set(re.findall(r"\| `(\w+)\.py`", (FOLDER / "README.md").read_text(encoding="utf-8")))
