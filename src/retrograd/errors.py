@@ -106,7 +106,9 @@ def broadcast_error(a: Sequence[int], b: Sequence[int]) -> ShapeError:
 def dimension_error(dim: int, ndim: int) -> DimensionError:
     """`dim` is outside of what a tensor of `ndim` dimensions has."""
     n = max(ndim, 1)
-    return DimensionError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return DimensionError(
+        f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+    )
 
 
 def add_note(error: BaseException, note: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ def backward(
     tensor([3., 5.])
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
         if grad_tensors is not None:
             raise GradientError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
@@ -56,7 +58,9 @@ def backward(
     if create_graph:
         _warn_about_cycle()
     keep = create_graph if retain_graph is None else retain_graph
-    _engine_run_backward(outputs, grads, keep, create_graph, wanted, allow_unreachable=True, accumulate_grad=True)
+    _engine_run_backward(
+        outputs, grads, keep, create_graph, wanted, allow_unreachable=True, accumulate_grad=True
+    )
 
 
 def grad(
@@ -91,14 +95,19 @@ def grad(
     """
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
-            "parts of the graph, please use autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    if isinstance(inputs, Mapping) and type(inputs) is not dict:
+        raise TypeError(
+            f"`inputs` argument to `grad()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+            "supported."
         )
     names = list(inputs) if isinstance(inputs, dict) else None
     wanted = tuple(inputs.values()) if isinstance(inputs, dict) else as_tuple(inputs)
@@ -121,7 +130,9 @@ def grad(
 def _run_once(
     roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
 ) -> tuple[Any, ...]:
-    return _engine_run_backward(roots, grads, keep, create, wanted, allow_unreachable=lenient, accumulate_grad=False)
+    return _engine_run_backward(
+        roots, grads, keep, create, wanted, allow_unreachable=lenient, accumulate_grad=False
+    )
 
 
 def _run_batched(
@@ -172,7 +183,9 @@ def make_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool) -> t
     made: list[Tensor | None] = []
     for i, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
         if not isinstance(output, (Tensor, GradientEdge)):
-            raise TypeError(f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type_name(output)}")
+            raise TypeError(
+                f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type_name(output)}"
+            )
         shape, dtype = _kind_of(output)
         if isinstance(grad, Tensor):
             _check_grad(i, grad, shape, dtype, batched)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
@@ -77,7 +76,7 @@ class _InMode:
                 with self.mode.clone():
                     self.inner.close()
                 raise
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - the body decides what to do with it
                 send, value = self.inner.throw, error
 
 

@@ -20,24 +20,17 @@ class device:  # noqa: N801 - torch's name
 
     def __init__(self, type: str | int | device, index: int | None = None) -> None:
         if isinstance(type, device):
-            type, index = type.type, type.index if index is None else index
+            kind, index = type.type, type.index if index is None else index
+        elif isinstance(type, str):
+            kind, index = _parsed(type, index)
         elif isinstance(type, int):
-            type, index = "cuda", type
-        elif not isinstance(type, str):
-            raise TypeError(f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}")
-        kind, colon, number = type.partition(":")
-        if colon:
-            if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed: {type}")
-            if not number.isdigit():
-                raise RuntimeError(f"Invalid device string: '{type}'. Write 'cpu' or 'cuda:N'.")
-            index = int(number)
-        if kind not in _TYPES:
-            raise RuntimeError(
-                f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}"
+            kind, index = "cuda", type
+        else:
+            raise TypeError(
+                f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}"
             )
-        self.type = kind
-        self.index = index
+        self.type: str = kind
+        self.index: int | None = index
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, device) and self.type == other.type and self.index == other.index
@@ -46,13 +39,33 @@ class device:  # noqa: N801 - torch's name
         return hash((self.type, self.index))
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')"
+            if self.index is None
+            else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
+
+
+def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
+    """`cuda:1` in its parts."""
+    kind, colon, number = text.partition(":")
+    if colon:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed: {text}")
+        if not number.isdigit():
+            raise RuntimeError(f"Invalid device string: '{text}'. Write 'cpu' or 'cuda:N'.")
+        index = int(number)
+    if kind not in _TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}"
+        )
+    return kind, index
 
 
 CPU = device("cpu")

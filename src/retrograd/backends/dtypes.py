@@ -84,7 +84,7 @@ def set_default_dtype(d: Any) -> None:
     try:
         wanted = as_dtype(d)
     except TypeError:
-        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, got {d!r}")
+        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}") from None
     if wanted.kind != "f":
         raise TypeError(f"only floating-point types are supported as the default type, got {wanted}")
     _DEFAULT.dtype = wanted
@@ -111,7 +111,9 @@ def as_dtype(spec: Any) -> DType:
         try:
             found = np.dtype(spec)
         except TypeError:
-            raise TypeError(f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}") from None
+            raise TypeError(
+                f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}"
+            ) from None
     if found not in SCALAR_NAMES:
         raise TypeError(
             f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, float32, float64, "
@@ -172,7 +174,9 @@ def _integers(a: DType, b: DType) -> DType:
                 "with signed integers. Convert one of them with .to(dtype)."
             )
     elif a.kind == b.kind == "u" and a.itemsize != b.itemsize and uint8 not in (a, b):
-        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}")
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}"
+        )
     return np.promote_types(a, b)
 
 
@@ -188,7 +192,7 @@ def promote_types(type1: Any, type2: Any) -> DType:
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a value of dtype `from_` may be written into one of dtype `to`: the category may not fall."""
     a, b = as_dtype(from_), as_dtype(to)
-    return _CATEGORY[a.kind] <= _CATEGORY[b.kind] or (a.kind == "u") == (b.kind == "u") and a.kind == b.kind
+    return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
 
 
 def result_of_arrays(a: Array, b: Array) -> DType:

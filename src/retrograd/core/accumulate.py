@@ -8,7 +8,7 @@ from retrograd.backends.base import namespace_of
 from retrograd.core.node import MAX_SEQUENCE_NR, Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
-from retrograd.values import Array, DType, Shape
+from retrograd.values import Array
 
 
 class AccumulateGrad(Node):
@@ -19,14 +19,7 @@ class AccumulateGrad(Node):
         self.sequence_nr = MAX_SEQUENCE_NR
         self.tensor_hooks = variable._leaf_hooks
         self.shape = variable.array.shape
-        self.dtype = variable.array.dtype
-
-    def input_shape(self, nr: int) -> Shape:
-        return self.variable.array.shape  # type: ignore[no-any-return]
-
-    def input_dtype(self, nr: int) -> DType:
-        """The dtype that `.grad` must have: the leaf's `grad_dtype`, where None takes any."""
-        return self.variable.grad_dtype
+        self.dtype = variable.expected_grad_dtype()
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         """Takes over, adds in place, or adds out of place."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import is_array, namespace_of
-from retrograd.backends.cpu import as_array, hush, unhush
+from retrograd.backends.cpu import QUIET, as_array, hush, unhush
 from retrograd.backends.dtypes import (
     get_default_dtype,
     is_differentiable,
@@ -23,10 +23,11 @@ from retrograd.backends.dtypes import (
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Node
-from retrograd.core.op import OUT, X, Y, Binary, Op, Unary, Variadic
+from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.saved import inference_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
+from retrograd.core.views import MULTI_OUTPUT, NO_GRAD_MODE, NORMAL, refresh_view
 from retrograd.errors import DtypeError, broadcast_error, operand_error
 from retrograd.values import Array
 
@@ -40,16 +41,18 @@ def apply1(op: Unary, x: Any) -> Any:
     a = x.array
     if op.floats and a.dtype.kind in "biu":
         a = a.astype(get_default_dtype())
-    token = hush()
+    token = hush(QUIET)
     try:
-        out_array = op.forward(namespace_of(a), a)
+        out_array = op.forward(np if type(a) is ndarray else namespace_of(a), a)
     finally:
         unhush(token)
     if type(out_array) is not ndarray:
         out_array = as_array(out_array)
     out = Tensor(out_array)
     if op.is_view:
-        out._base = x if x._base is None else x._base
+        _mark_view(out, x, state, NORMAL)
+    if x._base is not None:
+        refresh_view(x)
     if x._requires and state.grad_enabled and op.differentiable:
         _link1(op, x, a, out, state)
     if state.special:
@@ -66,18 +69,20 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     op.next0 = node
     op.nr0 = x.output_nr
     op.topological_nr = node.topological_nr + 1
-    op.sequence_nr = state.next_sequence_nr()
+    op.sequence_nr = state.sequence_nr
+    state.sequence_nr += 1
     op.shape = out.array.shape
     op.dtype = out.array.dtype
     keeps = op.keeps
     if keeps & X:
         op.x = a
-        op.x_counter = x.counter()
-        op.x_version = _saved_version(op.x_counter)
+        op.x_counter = counter = x.counter()
+        op.x_version = version = counter.version
+        if version < 0:
+            raise inference_error()
     if keeps & OUT:
         op.out = out.array
-        op.out_counter = out.counter()
-        op.out_version = op.out_counter.version
+        op.out_counter = out._counter = VersionCounter()
     out._node = op
     out._requires = True
 
@@ -102,6 +107,10 @@ def apply2(op: Binary, x: Any, y: Any) -> Any:
     state = current()
     out = Tensor(_forward2(op, a, b))
     if state.grad_enabled and op.differentiable:
+        if x_is_tensor and x._base is not None:
+            refresh_view(x)
+        if y_is_tensor and y._base is not None:
+            refresh_view(y)
         wants_x = x_is_tensor and x._requires
         wants_y = y_is_tensor and y._requires
         if wants_x or wants_y:
@@ -113,9 +122,9 @@ def apply2(op: Binary, x: Any, y: Any) -> Any:
 
 def _forward2(op: Binary, a: Array, b: Array) -> Array:
     """Runs forward; NumPy's complaint about shapes becomes ours."""
-    token = hush()
+    token = hush(QUIET)
     try:
-        out = op.forward(namespace_of(a), a, b)
+        out = op.forward(np if type(a) is ndarray else namespace_of(a), a, b)
     except ValueError as error:
         if "broadcast" in str(error):
             raise broadcast_error(getattr(a, "shape", ()), getattr(b, "shape", ())) from None
@@ -133,7 +142,15 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
 
 
 def _link2(
-    op: Binary, x: Any, y: Any, a: Array, b: Array, out: Tensor, state: ThreadState, wants_x: bool, wants_y: bool
+    op: Binary,
+    x: Any,
+    y: Any,
+    a: Array,
+    b: Array,
+    out: Tensor,
+    state: ThreadState,
+    wants_x: bool,
+    wants_y: bool,
 ) -> None:
     """Makes `op` the node of `out`."""
     op.arity = 2
@@ -153,27 +170,28 @@ def _link2(
             node = grad_accumulator(y)
         op.next1 = node
         op.nr1 = y.output_nr
-        if node.topological_nr > depth:
-            depth = node.topological_nr
+        depth = max(depth, node.topological_nr)
         keeps |= op.keeps1
     op.topological_nr = depth + 1
-    op.sequence_nr = state.next_sequence_nr()
+    op.sequence_nr = state.sequence_nr
+    state.sequence_nr += 1
     op.shape = out.array.shape
     op.dtype = out.array.dtype
     if keeps & X:
         op.x = a
         if isinstance(x, Tensor):
-            op.x_counter = x.counter()
-            op.x_version = _saved_version(op.x_counter)
+            op.x_counter = counter = x.counter()
+            op.x_version = counter.version
     if keeps & Y:
         op.y = b
         if isinstance(y, Tensor):
-            op.y_counter = y.counter()
-            op.y_version = _saved_version(op.y_counter)
+            op.y_counter = counter = y.counter()
+            op.y_version = counter.version
+    if op.x_version < 0 or op.y_version < 0:
+        raise inference_error()
     if keeps & OUT:
         op.out = out.array
-        op.out_counter = out.counter()
-        op.out_version = op.out_counter.version
+        op.out_counter = out._counter = VersionCounter()
     out._node = op
     out._requires = True
 
@@ -185,7 +203,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     arrays = [None if x is None else x.array for x in xs]
     if op.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    token = hush()
+    token = hush(QUIET)
     try:
         result = op.forward(namespace_of(arrays[0]), arrays)
     finally:
@@ -194,7 +212,10 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     outs = [Tensor(as_array(r)) for r in (result if several else (result,))]
     if op.is_view:
         for out in outs:
-            out._base = xs[0] if xs[0]._base is None else xs[0]._base
+            _mark_view(out, xs[0], state, MULTI_OUTPUT)
+    for x in xs:
+        if x is not None and x._base is not None:
+            refresh_view(x)
     if state.grad_enabled and op.differentiable and any(x is not None and x._requires for x in xs):
         _link_n(op, xs, arrays, outs, state)
     if state.special:
@@ -205,7 +226,9 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     return tuple(outs) if several else outs[0]
 
 
-def _link_n(op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tensor], state: ThreadState) -> None:
+def _link_n(
+    op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tensor], state: ThreadState
+) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
     op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
     op.sequence_nr = state.next_sequence_nr()
@@ -226,6 +249,8 @@ def _link_n(op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tenso
 
 def gradient_edge(x: Tensor) -> Edge:
     """The edge at which a tensor's gradient arrives."""
+    if x._base is not None:
+        refresh_view(x)
     node: Node | None = x._node
     return Edge(grad_accumulator(x) if node is None else node, x.output_nr)
 
@@ -235,6 +260,14 @@ def _saved_version(counter: VersionCounter) -> int:
     if version < 0:
         raise inference_error()
     return version
+
+
+def _mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
+    """Makes `out` a view of what `x` is a view of. See Note [Views and in-place]."""
+    base = x if x._base is None else x._base
+    out._base = base
+    out._view_version = base.counter().version
+    out._view_kind = kind or x._view_kind if state.grad_enabled else NO_GRAD_MODE
 
 
 def _mark_special(out: Tensor, state: ThreadState) -> None:
@@ -276,9 +309,12 @@ def _operand(op: Op, i: int, value: Any) -> Any:
         return value.item()
     if is_array(value):
         return Tensor(value)
-    for plain in (int, float, complex):
-        if isinstance(value, plain):
-            return plain(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, complex):
+        return complex(value)
     raise operand_error(op.function_name(), "input" if i == 0 else "other", i + 1, value)
 
 
@@ -297,3 +333,6 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
     if not found:
         raise operand_error(op.function_name(), "input", 1, operands[0])
     return cls
+
+
+ROAD.apply1, ROAD.apply2, ROAD.apply_n = apply1, apply2, apply_n

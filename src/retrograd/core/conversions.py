@@ -105,7 +105,7 @@ class TensorConversions(TensorFacts):
 
     def _suffixes(self) -> list[str]:
         """What follows the numbers in the printed form."""
-        node = getattr(self, "_node", None)
+        node = getattr(self, "grad_fn", None)
         if node is not None:
             return [f"grad_fn=<{type(node).__name__}>"]
         return ["requires_grad=True"] if self._requires else []
@@ -131,12 +131,17 @@ class TensorConversions(TensorFacts):
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return rebuild_leaf, (type(self), self.array, self._requires, getattr(self, "_grad_dtype", ""), self.user_state())
+        return rebuild_leaf, (
+            type(self),
+            self.array,
+            self._requires,
+            getattr(self, "_grad_dtype", ""),
+            self.user_state(),
+        )
 
     def user_state(self) -> dict[str, Any]:
         """The attributes a user has hung on this tensor."""
-        own = Tensor_FIELDS
-        return {k: v for k, v in self.__dict__.items() if k not in own}
+        return {k: v for k, v in self.__dict__.items() if k not in TENSOR_FIELDS}
 
     def set_user_state(self, state: dict[str, Any]) -> None:
         """Hangs a user's attributes on this tensor."""
@@ -144,12 +149,28 @@ class TensorConversions(TensorFacts):
 
 
 # Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.
-Tensor_FIELDS = frozenset(
-    "array output_nr _requires _node _grad _counter _base _accumulator _leaf_hooks _post_accumulate _grad_dtype".split()
+TENSOR_FIELDS = frozenset(
+    (
+        "array",
+        "output_nr",
+        "_requires",
+        "_node",
+        "_grad",
+        "_counter",
+        "_base",
+        "_view_version",
+        "_view_kind",
+        "_accumulator",
+        "_leaf_hooks",
+        "_post_accumulate",
+        "_grad_dtype",
+    )
 )
 
 
-def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any] | None) -> Any:
+def rebuild_leaf(
+    cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any] | None
+) -> Any:
     """A leaf tensor of class `cls` over `array`: what unpickling and copying call."""
     made = cls.__new__(cls)
     made.array = array

@@ -61,7 +61,9 @@ class TensorHooks(Plain):
 
     def __init__(self) -> None:
         self.tables: dict[int, HookTable] = {}
-        self.retains: dict[int, Any] = {}  # output number -> weak reference to the tensor that keeps its gradient
+        self.retains: dict[
+            int, Any
+        ] = {}  # output number -> weak reference to the tensor that keeps its gradient
 
     def table(self, output_nr: int) -> HookTable:
         """The hooks of one output, made on first use."""

@@ -16,6 +16,7 @@ from retrograd.core.modes import INFERENCE, current
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
+from retrograd.core.views import check_view_write, rebase_history
 from retrograd.errors import DtypeError, InferenceError, InplaceError, ShapeError, sizes
 from retrograd.values import Array
 
@@ -34,6 +35,8 @@ def check_writable(x: Tensor) -> None:
             "a view of a leaf Variable that requires grad is being used in an in-place operation. Write under "
             "no_grad(), or into a clone() of the leaf."
         )
+    if state.grad_enabled and base is not None:
+        check_view_write(x)
     if x.counter() is UNTRACKED and not state.special & INFERENCE:
         raise InferenceError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
@@ -59,16 +62,21 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
             f"{SCALAR_NAMES[array.dtype]}"
         )
     node = result._node
-    if node is not None:
-        _check_history(x)
-        if isinstance(node, (Unary, Binary)):
-            _keep_inputs(node, array)
+    if isinstance(node, (Unary, Binary)):
+        _keep_inputs(node, array)
     np.copyto(array, result.array, casting="unsafe")
     x.bump_version()
-    if node is not None:
+    if node is None:
+        return x
+    if isinstance(node, (Unary, Binary)) and node.out is not None:
+        node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
+    retained = x.retains_grad
+    if x._base is not None:
+        rebase_history(x, node)
+    else:
         x._node, x.output_nr, x._requires = node, result.output_nr, True
-        if isinstance(node, (Unary, Binary)) and node.out is not None:
-            node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
+    if retained:
+        x.retain_grad()
     return x
 
 
@@ -78,12 +86,3 @@ def _keep_inputs(node: Unary | Binary, array: Array) -> None:
         node.x, node.x_counter, node.x_version = array.copy(), VersionCounter(), 0
     if isinstance(node, Binary) and node.y is array:
         node.y, node.y_counter, node.y_version = array.copy(), VersionCounter(), 0
-
-
-def _check_history(x: Tensor) -> None:
-    """A recorded write through a view would have to rewrite the history of its base."""
-    if x._base is not None:
-        raise InplaceError(
-            "an in-place write through a view cannot be recorded. Write into the base tensor itself, use an "
-            "out-of-place operation, or write under no_grad()."
-        )

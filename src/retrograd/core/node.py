@@ -39,7 +39,9 @@ class Node(Plain):
     fields, because almost every node has no more.
     """
 
-    fresh_results: ClassVar[bool] = False  # whether apply() returns arrays of its own, `g` itself or views; no others
+    fresh_results: ClassVar[bool] = (
+        False  # whether apply() returns arrays of its own, `g` itself or views; no others
+    )
     sequence_nr: int = 0
     topological_nr: int = 0
     arity: int = 0  # number of next edges
@@ -166,13 +168,13 @@ class Node(Plain):
         self.sequence_nr = sequence_nr
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Calls `fn(grad_inputs, grad_outputs)` after each run of this node; a tuple it returns replaces `grad_inputs`."""
+        """Calls `fn(grad_inputs, grad_outputs)` after each run; a tuple it returns replaces `grad_inputs`."""
         if self.node_hooks is None:
             self.node_hooks = NodeHooks()
         return add_hook(self.node_hooks.post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Calls `fn(grad_outputs)` before each run of this node; a tuple it returns replaces `grad_outputs`."""
+        """Calls `fn(grad_outputs)` before each run; a tuple it returns replaces `grad_outputs`."""
         if self.node_hooks is None:
             self.node_hooks = NodeHooks()
         return add_hook(self.node_hooks.pre, fn)

@@ -2,13 +2,13 @@
 
 Note [An op is its node]
 ~~~~~~~~~~~~~~~~~~~~~~~~
-One class per operation, one instance per call. The instance carries the call's parameters (`Sum(axis, keepdims)`), runs
-`forward`, and, if a gradient is wanted, becomes the node of the graph: `y.grad_fn` is the very object that computed `y`.
-So an instance is applied once; `fresh()` makes another with the same parameters. `forward` may note facts about its
-inputs on itself (a shape, never an array: arrays that backward needs are declared by `keeps`).
+One class per operation, one instance per call. The instance carries the call's parameters (`Sum(axis, keepdims)`),
+runs `forward`, and, if a gradient is wanted, becomes the node of the graph: `y.grad_fn` is the very object that
+computed `y`. So an instance is applied once; `fresh()` makes another with the same parameters. `forward` may note facts
+about its inputs on itself (a shape, never an array: arrays that backward needs are declared by `keeps`).
 
-Formulas serve two kinds of value (see `values.Value`): arrays in, arrays out; Tensors in, a recorded graph out. They use
-operators, the methods that arrays and Tensors share, and other ops through `on`: `Exp().on(x)`.
+Formulas serve two kinds of value (see `values.Value`): arrays in, arrays out; Tensors in, a recorded graph out. They
+use operators, the methods that arrays and Tensors share, and other ops through `on`: `Exp().on(x)`.
 
 A vjp returns an array of its own, or `g` itself, or a view; never a saved array, and never one array twice.
 """
@@ -20,13 +20,23 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import namespace_of
 from retrograd.core.node import Grads, Node
-from retrograd.core.operators import SOCKET
-from retrograd.core.saved import check_version, freed_graph
+from retrograd.core.saved import check_version, freed_graph, restored, version_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
 from retrograd.values import Array, Value
 
 NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
+
+
+class Road:
+    """The way to `core.apply`, which imports this module; `apply` fills it in."""
+
+    apply1: Any = None
+    apply2: Any = None
+    apply_n: Any = None
+
+
+ROAD = Road()
 
 
 class Op(Node):
@@ -65,25 +75,6 @@ class Op(Node):
         """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
         results = self.apply(grads, True, 0)
         return results[0] if len(results) == 1 else tuple(results)
-
-
-def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
-    """A saved array as a Tensor at output `nr` of `node`; numbers stay numbers. See Note [Saved values]."""
-    if counter is None:
-        return array
-    if node is None:
-        tensor = Tensor(array)
-    elif node.arity == 0 and hasattr(node, "variable"):
-        leaf: Tensor = node.variable
-        if leaf.array is array:
-            return leaf
-        tensor = Tensor(array)
-        tensor._node, tensor._requires = node, True
-    else:
-        tensor = Tensor(array)
-        tensor._node, tensor.output_nr, tensor._requires = node, nr, True
-    tensor._counter = counter
-    return tensor
 
 
 def scaled(v: Any, s: Any) -> Any:
@@ -142,9 +133,7 @@ class Unary(Op):
     def on(self, x: Value) -> Any:
         """Applies this op to an array or a Tensor, inside a formula."""
         if isinstance(x, Tensor):
-            from retrograd.core.apply import apply1
-
-            return apply1(self, x)
+            return ROAD.apply1(self, x)
         return self.forward(namespace_of(x), x)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
@@ -155,11 +144,13 @@ class Unary(Op):
             raise freed_graph(self)
         x, out = self.x, self.out
         if x is not None:
-            check_version(x, self.x_counter, self.x_version, self.next0, self.nr0)
+            if self.x_counter is not None and self.x_counter.version != self.x_version:
+                raise version_error(x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if out is not None:
-            check_version(out, self.out_counter, self.out_version, self, 0)
+            if self.out_counter is not None and self.out_counter.version != self.out_version:
+                raise version_error(out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (self.vjp(g, x, out),)
@@ -213,9 +204,7 @@ class Binary(Op):
     def on(self, x: Any, y: Any) -> Any:
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
         if isinstance(x, Tensor) or isinstance(y, Tensor):
-            from retrograd.core.apply import apply2
-
-            return apply2(self, x, y)
+            return ROAD.apply2(self, x, y)
         return self.forward(xp_of(x, y), x, y)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
@@ -226,15 +215,18 @@ class Binary(Op):
             raise freed_graph(self)
         x, y, out = self.x, self.y, self.out
         if x is not None:
-            check_version(x, self.x_counter, self.x_version, self.next0, self.nr0)
+            if self.x_counter is not None and self.x_counter.version != self.x_version:
+                raise version_error(x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if y is not None:
-            check_version(y, self.y_counter, self.y_version, self.next1, self.nr1)
+            if self.y_counter is not None and self.y_counter.version != self.y_version:
+                raise version_error(y, self.y_counter, self.y_version, self.next1, self.nr1)
             if tensors:
                 y = restored(self.next1, self.nr1, y, self.y_counter)
         if out is not None:
-            check_version(out, self.out_counter, self.out_version, self, 0)
+            if self.out_counter is not None and self.out_counter.version != self.out_version:
+                raise version_error(out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (
@@ -299,9 +291,7 @@ class Variadic(Op):
     def on(self, *xs: Any) -> Any:
         """Applies this op to arrays or Tensors, inside a formula."""
         if any(isinstance(x, Tensor) for x in xs):
-            from retrograd.core.apply import apply_n
-
-            return apply_n(self, xs)
+            return ROAD.apply_n(self, xs)
         return self.forward(xp_of(*xs), xs)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
@@ -443,12 +433,6 @@ def name_nodes() -> None:
     while waiting:
         cls = waiting.pop()
         waiting.extend(cls.__subclasses__())
-        if cls.__module__.startswith("retrograd.ops."):
+        if cls.__module__.startswith(("retrograd.ops.", "retrograd.core.views")):
             own = cls.__dict__.get("node_name", "")
             cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
-
-
-__all__ = [
-    "NOTHING", "OUT", "SOCKET", "X", "Y", "Bilinear", "Binary", "ElementwiseBinary", "ElementwiseUnary", "Linear", "Op",
-    "Symmetric", "Unary", "Variadic", "View", "added", "conjugate", "name_nodes", "restored", "scaled", "xp_of",
-]  # fmt: skip

@@ -125,13 +125,13 @@ class TensorOperators(TensorConversions):
         except OperandError:
             return NotImplemented
 
-    def __eq__(self, other: Any) -> Any:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Any:
         try:
             return SOCKET.operators.eq(self, other)
         except OperandError:
             return NotImplemented
 
-    def __ne__(self, other: Any) -> Any:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Any:
         try:
             return SOCKET.operators.ne(self, other)
         except OperandError:

@@ -41,6 +41,8 @@ class Tensor(TensorOperators):
     _grad: Tensor | None = None
     _counter: VersionCounter | None = None
     _base: Tensor | None = None
+    _view_version: int = 0  # the version of the base at which a view's grad_fn was made
+    _view_kind: int = 0  # how a view came about: see core.views
     _accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
     _leaf_hooks: TensorHooks | None = None
     _post_accumulate: HookTable | None = None
@@ -58,6 +60,8 @@ class Tensor(TensorOperators):
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is wanted for this tensor."""
+        if self._base is not None:
+            self._refresh()
         return self._requires
 
     @requires_grad.setter
@@ -79,18 +83,24 @@ class Tensor(TensorOperators):
                 f"(complex ones too); this one is {self.array.dtype}. Convert it first: t.float()."
             )
         if requires_grad and self._counter is UNTRACKED and not current().special & INFERENCE:
-            raise InferenceError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise InferenceError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
         self._requires = bool(requires_grad)
         return self
 
     @property
     def grad_fn(self) -> Node | None:
         """The node that computed this tensor; None for leaves."""
+        if self._base is not None:
+            self._refresh()
         return self._node
 
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operation made this tensor."""
+        if self._base is not None:
+            self._refresh()
         return self._node is None
 
     @property
@@ -125,7 +135,7 @@ class Tensor(TensorOperators):
             )
         if value is self:
             raise GradientError("can't assign Variable as its own grad")
-        wanted = self.grad_dtype
+        wanted = self.expected_grad_dtype()
         if wanted is not None and value.array.dtype != wanted:
             raise GradientError(
                 f"attempting to assign a gradient with dtype '{value.array.dtype}' to a tensor with grad_dtype "
@@ -144,23 +154,33 @@ class Tensor(TensorOperators):
 
     @property
     def grad_dtype(self) -> Any:
-        """The dtype `.grad` has: the tensor's own unless set; None allows any. Settable on leaves."""
-        return self.array.dtype if isinstance(self._grad_dtype, str) else self._grad_dtype
+        """The dtype `.grad` of this leaf has: the tensor's own unless set; None allows any."""
+        if self._node is not None:
+            raise GradientError("grad_dtype can only be accessed on leaf tensors.")
+        return self.expected_grad_dtype()
 
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None:
         if self._node is not None:
             raise GradientError("grad_dtype can only be set on leaf tensors.")
+        if value is not None and not isinstance(value, np.dtype):
+            raise GradientError(f"grad_dtype must be a dtype or None, but got {type_name(value)}")
         if self._grad is not None and value is not None and self._grad.array.dtype != value:
             raise GradientError(
-                f"Cannot set grad_dtype to {value} because there is already a gradient of dtype "
-                f"{self._grad.array.dtype}; set .grad to None first."
+                f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
+                f"'{self._grad.array.dtype}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
+                "ensure the new grad_dtype matches the existing gradient's dtype."
             )
         self._grad_dtype = value
+        self._update_accumulator()
+
+    def expected_grad_dtype(self) -> Any:
+        """The dtype a gradient of this tensor must have, None for any."""
+        return self.array.dtype if isinstance(self._grad_dtype, str) else self._grad_dtype
 
     def retain_grad(self) -> None:
         """Keeps the gradient of this non-leaf tensor in `.grad`; does nothing for a leaf."""
-        if not self._requires:
+        if not self.requires_grad:
             raise GradientError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None and not self.retains_grad:
             self._hooks_of_node(self._node).retains[self.output_nr] = weakref.ref(self)
@@ -187,26 +207,37 @@ class Tensor(TensorOperators):
         >>> (x * 2).backward(); x.grad
         tensor(20.)
         """
-        if not self._requires:
+        if not self.requires_grad:
             raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             return add_hook(self._hooks_of_node(self._node).table(self.output_nr), hook)
         if self._leaf_hooks is None:
             self._leaf_hooks = TensorHooks()
-            accumulator = self._accumulator() if self._accumulator is not None else None
-            if accumulator is not None:
-                accumulator.tensor_hooks = self._leaf_hooks
+            self._update_accumulator()
         return add_hook(self._leaf_hooks.table(0), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls `hook(tensor)` each time `.grad` of this leaf has been updated."""
-        if not self._requires:
+        if not self.requires_grad:
             raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
         if self._node is not None:
             raise GradientError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate is None:
             self._post_accumulate = OrderedDict()
         return add_hook(self._post_accumulate, hook)
+
+    def _update_accumulator(self) -> None:
+        """Tells the living accumulator, if there is one, what has changed about its leaf."""
+        accumulator = self._accumulator() if self._accumulator is not None else None
+        if accumulator is not None:
+            accumulator.tensor_hooks = self._leaf_hooks
+            accumulator.shape, accumulator.dtype = self.array.shape, self.expected_grad_dtype()
+
+    def _refresh(self) -> None:
+        """Brings a view's place in the graph up to date with its base."""
+        from retrograd.core.views import refresh_view
+
+        refresh_view(self)
 
     def remember_accumulator(self, accumulator: Any) -> None:
         """Keeps a weak reference: the accumulator owns the leaf, not the other way round."""
@@ -286,11 +317,11 @@ class Tensor(TensorOperators):
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self._requires and not is_differentiable(value.array.dtype):
-            raise GradientError("data set to a tensor that requires gradients must be floating point or complex dtype")
+            raise GradientError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         self.array = value.array
-        accumulator = self._accumulator() if self._accumulator is not None else None
-        if accumulator is not None:
-            accumulator.shape, accumulator.dtype = value.array.shape, value.array.dtype
+        self._update_accumulator()
 
     def as_subclass(self, cls: Any) -> Any:
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
@@ -300,6 +331,7 @@ class Tensor(TensorOperators):
         made.array = self.array
         made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
         made._base, made._counter = self._base, None if self._base is not None else self.counter()
+        made._view_version, made._view_kind = self._view_version, self._view_kind
         return made
 
 

@@ -18,9 +18,10 @@ from retrograd.core.node import Grads
 class InputBuffer:
     """One slot per input of a node; None where nothing has arrived."""
 
+    owned: int = 0
+
     def __init__(self, size: int) -> None:
         self.values: list[Any] = [None] * size
-        self.owned = 0
 
     def add(self, nr: int, value: Any, owned: bool, tensors: bool) -> None:
         """Adds a gradient to slot `nr`; gradients that meet are summed in the order in which they arrive."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.backends.cpu import hush, unhush
+from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.modes import current
@@ -78,12 +78,12 @@ class Engine:
         modes = current()
         grad_enabled = modes.grad_enabled
         modes.grad_enabled = task.create_graph
-        token = hush()
+        token = hush(QUIET)
         queue = task.cpu_queue
         queue.push(start)
         try:
-            while queue.heap:
-                evaluate(queue.pop())
+            while (item := queue.pop()) is not None:
+                evaluate(item)
         finally:
             unhush(token)
             modes.grad_enabled = grad_enabled
@@ -139,7 +139,10 @@ def unused_error(index: int) -> GradientError:
 
 def _first(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> NodeTask:
     """The task to begin with: the root itself if there is one, else a GraphRoot before them all."""
-    values = [_root_value(edge, grad, i, task.tensors) for i, (edge, grad) in enumerate(zip(roots, grads, strict=True))]
+    values = [
+        _root_value(edge, grad, i, task.tensors)
+        for i, (edge, grad) in enumerate(zip(roots, grads, strict=True))
+    ]
     if len(roots) == 1:
         node = roots[0].function
         assert node is not None

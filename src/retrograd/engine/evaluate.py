@@ -41,96 +41,99 @@ def evaluate(item: NodeTask) -> None:
     task, node, buffer = item.task, item.node, item.buffer
     if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
         return
-    results = call_node(task, node, buffer)
-    if not task.keep_graph:
-        node.release()
-    arity = node.arity
-    if arity == 0:
-        return
-    # Only then may a result be ours to write into; see Note [Ownership].
-    fresh = node.fresh_results and not task.tensors and (node.node_hooks is None or not node.node_hooks.post)
-    given = buffer.values
-    if node.next0 is not None:
-        send(task, node.next0, node.nr0, results[0], given, fresh)
-    if arity >= 2 and node.next1 is not None:
-        send(task, node.next1, node.nr1, results[1], given, fresh)
-    for i in range(2, arity):
-        succ, nr = node.edge(i)
-        if succ is not None:
-            send(task, succ, nr, results[i], given, fresh)
-
-
-def send(task: GraphTask, node: Node, nr: int, value: Any, given: Grads, fresh: bool) -> None:
-    """Delivers one gradient; the last one makes the node ready."""
-    buffer = task.not_ready.get(node)
-    if buffer is None:
-        if task.exec_info is not None:
-            info = task.exec_info.get(node)
-            if info is None or not info.should_execute():
-                return
-        buffer = InputBuffer(node.num_inputs())
-        left = task.dependencies[node] - 1
-        if left:
-            task.not_ready[node] = buffer
-    else:
-        left = task.dependencies[node] - 1
-        if not left:
-            del task.not_ready[node]
-    task.dependencies[node] = left
-    if value is not None:
-        owned = fresh and value.base is None and all(value is not g for g in given)
-        buffer.add(nr, value, owned, task.tensors)
-    if not left:
-        task.cpu_queue.push(NodeTask(task, node, buffer))
-
-
-def call_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads:
-    """Steps 1 to 6 of Note [Hook order]."""
     hooked = node.tensor_hooks is not None or node.node_hooks is not None
     if hooked:
         run_tensor_hooks(node, buffer, task.tensors)
         _store_retained(node, buffer, task.tensors)
         _run_prehooks(node, buffer, task.tensors)
-    results = node.apply(buffer.values, task.tensors, buffer.owned)
-    if node.arity:
-        results = fitted(node, results, task.tensors)
+    given = buffer.values
+    results = node.apply(given, task.tensors, buffer.owned)
+    if not task.keep_graph:
+        node.release()
+    if node.arity != len(results):
+        results = _checked_count(node, results)
+    # Only then may a result be ours to write into; see Note [Ownership].
+    fresh = node.fresh_results and not task.tensors
     if hooked and node.node_hooks is not None and node.node_hooks.post:
-        results = _run_posthooks(node, results, buffer.values, task.tensors)
-    return results
+        results = _run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
+        fresh = False
+    if node.next0 is not None:
+        send(task, node, 0, node.next0, node.nr0, results[0], given, fresh)
+    if node.next1 is not None:
+        send(task, node, 1, node.next1, node.nr1, results[1], given, fresh)
+    if node.more_edges is not None:
+        for i, (succ, nr) in enumerate(node.more_edges, 2):
+            if succ is not None:
+                send(task, node, i, succ, nr, results[i], given, fresh)
+
+
+def send(
+    task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, given: Grads, fresh: bool
+) -> None:
+    """Delivers result `i` of `source` to input `nr` of `node`; the last gradient to arrive makes it ready."""
+    if task.exec_info is not None:
+        info = task.exec_info.get(node)
+        if info is None or not info.should_execute():
+            return
+    left = task.dependencies[node] - 1
+    if left:
+        task.dependencies[node] = left
+        buffer = task.not_ready.get(node)
+        if buffer is None:
+            buffer = task.not_ready[node] = InputBuffer(node.num_inputs())
+    else:
+        buffer = task.not_ready.pop(node, None)
+        if buffer is None:
+            buffer = InputBuffer(node.num_inputs())
+    if value is not None:
+        value = fitting(source, i, node, nr, value, task.tensors)
+        owned = fresh and value.base is None and _not_in(value, given)
+        buffer.add(nr, value, owned, task.tensors)
+    if not left:
+        task.cpu_queue.push(NodeTask(task, node, buffer))
+
+
+def _not_in(value: Any, given: Grads) -> bool:
+    """Whether a result is another array than those that went in."""
+    for g in given:  # noqa: SIM110 - a generator would cost more than all of `send`
+        if value is g:
+            return False
+    return True
 
 
 # -- making gradients fit ------------------------------------------------------------------------------------------
 
 
+def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool) -> Any:
+    """A gradient as its receiver expects it; nearly always it fits already."""
+    if tensors:
+        array = value.array
+    else:
+        array = value if type(value) is ndarray else as_array(value)
+        value = array
+    if nr == 0:
+        if array.shape == node.shape and array.dtype is node.dtype:
+            return value
+    elif array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
+        return value
+    return fit(value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}")
+
+
 def fitted(node: Node, results: Grads, tensors: bool) -> Grads:
-    """The results as the next nodes expect them; the same sequence when all fit already, as they nearly always do."""
-    if len(results) != node.arity:
-        results = _checked_count(node, results)
-    changed: list[Any] | None = None
-    for i in range(node.arity):
-        value: Any = results[i]
-        if value is None:
-            continue
-        succ = node.next0 if i == 0 else node.next1 if i == 1 else node.edge(i).function
-        if succ is None:
-            continue
-        nr = node.nr0 if i == 0 else node.nr1 if i == 1 else node.edge(i).input_nr
-        if not tensors and type(value) is not ndarray:
-            value = as_array(value)
-        if value.shape != succ.input_shape(nr) or value.dtype is not succ.input_dtype(nr):
-            value = fit(value, succ, nr, f"Function {node.name()} returned an invalid gradient at index {i}")
-        if value is not results[i]:
-            if changed is None:
-                changed = list(results)
-            changed[i] = value
-    return results if changed is None else changed
+    """All results as their receivers expect them: what post-hooks see."""
+    made: list[Any] = []
+    for i, value in enumerate(results):
+        succ, nr = node.edge(i)
+        made.append(value if value is None or succ is None else fitting(node, i, succ, nr, value, tensors))
+    return made
 
 
 def _checked_count(node: Node, results: Grads) -> Grads:
     """A node may return more gradients than it has inputs only if the rest are None."""
     if len(results) < node.arity or any(r is not None for r in results[node.arity :]):
         raise GradientError(
-            f"Function {node.name()} returned an incorrect number of gradients (expected {node.arity}, got {len(results)})"
+            f"Function {node.name()} returned an incorrect number of gradients (expected {node.arity}, "
+            f"got {len(results)})"
         )
     return results[: node.arity]
 
@@ -140,7 +143,9 @@ def fit(value: Any, node: Node, nr: int, what: str) -> Any:
     shape = node.input_shape(nr)
     if tuple(value.shape) != tuple(shape):
         if not _expands_to(shape, value.shape):
-            raise GradientError(f"{what} - got {sizes(value.shape)} but expected shape compatible with {sizes(shape)}")
+            raise GradientError(
+                f"{what} - got {sizes(value.shape)} but expected shape compatible with {sizes(shape)}"
+            )
         value = SOCKET.operators.sum_to(value, shape)
     dtype = node.input_dtype(nr)
     if dtype is None or value.dtype == dtype:
@@ -263,10 +268,12 @@ def _run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> G
 
 def _replaced(hook: Any, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a node hook returned, checked against what it got."""
-    new = new if isinstance(new, tuple) else (new,)
+    if not isinstance(new, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type_name(new)}'")
     if len(new) != len(old):
         raise RuntimeError(
-            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected {len(old)})"
+            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"{len(old)})"
         )
     for a, b in zip(new, old, strict=True):
         if a is not None:
@@ -287,6 +294,3 @@ def _captures_or_runs(task: GraphTask, node: Node, buffer: InputBuffer) -> bool:
     if info.captures:
         buffer.owned = 0
     return info.needed
-
-
-

@@ -8,7 +8,7 @@ pass did last is undone first), AccumulateGrad before everything; equals run in 
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heappushpop
 from typing import TYPE_CHECKING
 
 from retrograd.core.node import Node
@@ -28,20 +28,32 @@ class NodeTask:
 
 
 class ReadyQueue:
-    """A priority queue of NodeTasks for one device."""
+    """A priority queue of NodeTasks for one device.
+
+    The task pushed last waits beside the heap: in a chain it is also the next to run, and the heap stays empty.
+    """
 
     def __init__(self) -> None:
         self.heap: list[tuple[int, int, int, NodeTask]] = []
         self.pushed = 0
+        self.last: NodeTask | None = None
+        self.last_order = 0
 
     def push(self, item: NodeTask) -> None:
         """Adds a task."""
+        last = self.last
+        if last is not None:
+            heappush(self.heap, (-last.task.depth, -last.node.sequence_nr, self.last_order, last))
         self.pushed += 1
-        heappush(self.heap, (-item.task.depth, -item.node.sequence_nr, self.pushed, item))
+        self.last = item
+        self.last_order = self.pushed
 
-    def pop(self) -> NodeTask:
-        """Takes out the task of the highest priority."""
-        return heappop(self.heap)[3]
-
-    def __len__(self) -> int:
-        return len(self.heap)
+    def pop(self) -> NodeTask | None:
+        """Takes out the task of the highest priority; None when there is none."""
+        last = self.last
+        if last is None:
+            return heappop(self.heap)[3] if self.heap else None
+        self.last = None
+        if not self.heap:
+            return last
+        return heappushpop(self.heap, (-last.task.depth, -last.node.sequence_nr, self.last_order, last))[3]

@@ -58,16 +58,14 @@ class GraphTask:
             node = stack.pop()
             if node.topological_nr < min_topological_nr:
                 continue
-            for i in range(node.arity):
-                succ = node.next0 if i == 0 else node.next1 if i == 1 else node.edge(i).function
+            for succ in (node.next0, node.next1) if node.more_edges is None else node.successors():
                 if succ is None:
                     continue
-                count = dependencies.get(succ)
-                if count is None:
+                if succ in dependencies:
+                    dependencies[succ] += 1
+                else:
                     dependencies[succ] = 1
                     stack.append(succ)
-                else:
-                    dependencies[succ] = count + 1
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient arrives at `node` in this backward."""

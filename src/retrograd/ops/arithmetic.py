@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, X, Y, Binary, ElementwiseBinary, ElementwiseUnary, conjugate, xp_of
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate, xp_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.choose import Where
@@ -144,8 +144,8 @@ class Neg(ElementwiseUnary):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "b":
             raise DtypeError(
-                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
-                "the `~` or `logical_not()` operator instead."
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
             )
         return xp.negative(x)
 
@@ -233,7 +233,7 @@ class FloorDivide(Binary):
     """floor(x / y), which PyTorch does not differentiate"""
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        if getattr(x, "dtype", y).kind in "iub" and np.any(np.equal(y, 0)):
+        if (y if isinstance(x, (int, float)) else x).dtype.kind in "iub" and np.any(np.equal(y, 0)):
             raise DtypeError("ZeroDivisionError")
         return xp.floor_divide(x, y)
 
@@ -242,8 +242,6 @@ class FloorDivide(Binary):
             "derivative for floor_divide is not implemented: it is zero almost everywhere. Detach the result, or "
             "divide with `/`."
         )
-
-
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -269,14 +267,19 @@ def _no_bool_subtraction(x: Any, y: Any) -> None:
     for v in (x, y):
         if isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b"):
             raise DtypeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-                "use the `~` or `logical_not()` operator instead."
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                "mask, use the `~` or `logical_not()` operator instead."
             )
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    if isinstance(other, (int, float)) and not isinstance(other, bool) and alpha == 1 and isinstance(input, Tensor):
+    if (
+        isinstance(other, (int, float))
+        and not isinstance(other, bool)
+        and alpha == 1
+        and isinstance(input, Tensor)
+    ):
         return apply1(Rsub(other), _for_number(input, other))
     return sub(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input, alpha=alpha)
 
@@ -350,8 +353,13 @@ def square(input: Any, *, out: Any = None) -> Any:
 
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input ** exponent`, computed in double precision."""
+
     def wide(v: Any) -> Any:
-        return convert(v, "complex128" if v.array.dtype.kind == "c" else "float64") if isinstance(v, Tensor) else v
+        return (
+            convert(v, "complex128" if v.array.dtype.kind == "c" else "float64")
+            if isinstance(v, Tensor)
+            else v
+        )
 
     return deliver(power(wide(input), wide(exponent)), out)
 
@@ -375,4 +383,3 @@ FUNCTIONS = (
     add, sub, subtract, rsub, mul, multiply, div, divide, true_divide, reciprocal, neg, negative, positive, pow, square,
     float_power, remainder, floor_divide,
 )  # fmt: skip
-

@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import result_of_arrays, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
-from retrograd.core.op import X, Y, Binary, Unary, Variadic, added
+from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error
 from retrograd.ops.common import as_value, deliver, plain
@@ -147,7 +147,9 @@ class ClampTensor(Variadic):
         total: Any = None
         for t, m in zip(ts, self.masks(xs), strict=True):
             if t is not None:
-                total = added(total, t * as_value(m.astype(plain(outs[0]).dtype if outs else plain(t).dtype), t))
+                total = added(
+                    total, t * as_value(m.astype(plain(outs[0]).dtype if outs else plain(t).dtype), t)
+                )
         return total
 
 
@@ -169,14 +171,18 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     if input is None and other is None:
         return tuple(Tensor(i) for i in np.nonzero(condition.array))
     if condition.array.dtype.kind != "b":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     x, y = _pair(input, other)
     op = Where()
     op.condition = condition.array
     try:
         return deliver(apply2(op, x, y), out)
     except ValueError:
-        raise broadcast_error(condition.array.shape, np.broadcast_shapes(x.array.shape, y.array.shape)) from None
+        raise broadcast_error(
+            condition.array.shape, np.broadcast_shapes(x.array.shape, y.array.shape)
+        ) from None
 
 
 def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -211,7 +217,10 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        limits = [v if v is None or isinstance(v, Tensor) else Tensor(np.asarray(v, input.array.dtype)) for v in (min, max)]
+        limits = [
+            v if v is None or isinstance(v, Tensor) else Tensor(np.asarray(v, input.array.dtype))
+            for v in (min, max)
+        ]
         return deliver(apply_n(ClampTensor(), (input, *limits)), out)
     return deliver(apply1(Clamp(min, max), _promoted_for(input, min, max)), out)
 

@@ -105,7 +105,9 @@ def logical_not(input: Any, *, out: Any = None) -> Any:
 def _integers(function: str, *operands: Any) -> None:
     for v in operands:
         if isinstance(v, float) or (isinstance(v, Tensor) and v.array.dtype.kind not in "biu"):
-            raise DtypeError(f"{function}: expected integer or bool operands, but got a floating point or complex one")
+            raise DtypeError(
+                f"{function}: expected integer or bool operands, but got a floating point or complex one"
+            )
 
 
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -151,7 +153,9 @@ def isclose(
     return Tensor(np.asarray(np.isclose(input.array, other.array, rtol, atol, equal_nan)))
 
 
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
     return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
 

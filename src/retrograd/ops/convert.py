@@ -87,8 +87,7 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         names = names[2:]
     elif position and not isinstance(position[0], (str, device)) and position[0] is not None:
         names = names[1:]
-    for name, value in zip(names, position, strict=False):
-        given[name] = value
+    given.update(zip(names, position, strict=False))
     given.update(kwargs)
     if "other" in given:
         other = given.pop("other")
@@ -132,7 +131,13 @@ def _as(dtype: DType) -> Any:
 
 # float(), double(), half(), long(), … : one method per dtype name.
 DTYPE_METHODS: dict[str, Any] = {
-    name: _as(dtype) for name, dtype in {**ALIASES, "bool": np.dtype("bool"), "byte": np.dtype("uint8"), "char": np.dtype("int8")}.items()
+    name: _as(dtype)
+    for name, dtype in {
+        **ALIASES,
+        "bool": np.dtype("bool"),
+        "byte": np.dtype("uint8"),
+        "char": np.dtype("int8"),
+    }.items()
 }
 
 

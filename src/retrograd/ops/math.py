@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import OUT, X, ElementwiseUnary, Linear, Unary
+from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, plain, zero_like
 from retrograd.values import Array
@@ -318,7 +318,9 @@ class Sgn(Unary):
             return zero_like(g)
         # The part of g along the circle, divided by the radius; nothing at the origin.
         safe = Abs().on(x) + (plain(x) == 0).astype(real_of(plain(x).dtype))
-        return (g / safe - (out * (g * out.conj()).real) / safe) * (plain(x) != 0).astype(real_of(plain(x).dtype))
+        return (g / safe - (out * (g * out.conj()).real) / safe) * (plain(x) != 0).astype(
+            real_of(plain(x).dtype)
+        )
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return self.vjp(t, x, out)
@@ -329,7 +331,9 @@ class Sign(ElementwiseUnary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "c":
-            raise RuntimeError("Unlike NumPy, sign doesn't support complex numbers: use sgn(), which gives x / |x|.")
+            raise RuntimeError(
+                "Unlike NumPy, sign doesn't support complex numbers: use sgn(), which gives x / |x|."
+            )
         return x.copy() if x.dtype.kind == "b" else xp.sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:

@@ -6,7 +6,20 @@ from typing import Any
 
 from retrograd.core.op import name_nodes
 from retrograd.core.plain import TensorMethods
-from retrograd.ops import arithmetic, choose, compare, convert, index, join, linalg, math, reduce, rounding, shape, split
+from retrograd.ops import (
+    arithmetic,
+    choose,
+    compare,
+    convert,
+    index,
+    join,
+    linalg,
+    math,
+    reduce,
+    rounding,
+    shape,
+    split,
+)
 
 MODULES = (arithmetic, choose, compare, convert, index, join, linalg, math, reduce, rounding, shape, split)
 

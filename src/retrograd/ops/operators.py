@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,12 @@ def _operand(y: Any) -> Any:
     if isinstance(y, (bool, int, float, complex, np.generic, np.ndarray)):
         return Tensor(np.asarray(y))
     raise OperandError(f"unsupported operand type: {type(y).__name__}")
+
+
+def _written(x: Tensor, operator: Callable[[Any, Any], Any], y: Any) -> Tensor:
+    """An augmented assignment: checked before it computes, then written into `x`."""
+    check_writable(x)
+    return write_back(x, operator(x, y))
 
 
 class TensorArithmetic(Operators):
@@ -140,52 +147,40 @@ class TensorArithmetic(Operators):
         return compare.bitwise_right_shift(y, x)
 
     def iadd(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.add(x, y))
+        return _written(x, self.add, y)
 
     def isub(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.sub(x, y))
+        return _written(x, self.sub, y)
 
     def imul(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.mul(x, y))
+        return _written(x, self.mul, y)
 
     def idiv(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.div(x, y))
+        return _written(x, self.div, y)
 
     def ifloordiv(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.floordiv(x, y))
+        return _written(x, self.floordiv, y)
 
     def imod(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.mod(x, y))
+        return _written(x, self.mod, y)
 
     def ipow(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.pow(x, y))
+        return _written(x, self.pow, y)
 
     def iand(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.and_(x, y))
+        return _written(x, self.and_, y)
 
     def ior(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.or_(x, y))
+        return _written(x, self.or_, y)
 
     def ixor(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.xor(x, y))
+        return _written(x, self.xor, y)
 
     def ilshift(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.lshift(x, y))
+        return _written(x, self.lshift, y)
 
     def irshift(self, x: Any, y: Any, /) -> Any:
-        check_writable(x)
-        return write_back(x, self.rshift(x, y))
+        return _written(x, self.rshift, y)
 
     def getitem(self, x: Any, index: Any, /) -> Any:
         return getitem(x, index)

@@ -78,7 +78,9 @@ class DivRounded(ElementwiseBinary):
         if self.mode == "floor":
             return xp.floor_divide(x, y)
         found = xp.trunc(xp.true_divide(x, y))
-        return found.astype(x.dtype) if getattr(x, "dtype", y).kind in "iu" else found
+        return (
+            found.astype(x.dtype) if (y if isinstance(x, (int, float)) else x).dtype.kind in "iu" else found
+        )
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return zero_like(g)
@@ -90,7 +92,9 @@ class DivRounded(ElementwiseBinary):
 def rounded_division(x: Any, y: Any, mode: str) -> Any:
     """`div` with a rounding mode."""
     if mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
     return apply2(DivRounded(mode), x, y)
 
 

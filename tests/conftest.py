@@ -1,0 +1,32 @@
+"""What every test folder shares: the oracle, hypothesis without deadlines, and process-wide settings put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+import retrograd as rg
+from retrograd.backends import dtypes
+
+# A slow machine is no failure.
+settings.register_profile("retrograd", parent=settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.load_profile("retrograd")
+
+
+@pytest.fixture(scope="session")
+def torch() -> Any:
+    """PyTorch, the oracle; tests that ask for it are skipped where it is not installed."""
+    module = pytest.importorskip("torch")
+    module.set_num_threads(1)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def settings_put_back() -> Iterator[None]:
+    """The modes and the default dtype are the thread's and the process's: one test must not decide for the next."""
+    yield
+    dtypes.set_default_dtype(dtypes.float32)
+    rg.autograd.set_grad_enabled(True)

@@ -1,0 +1,10 @@
+"""The op table: a row per public differentiable operation. `test_table.py` says what every row must satisfy."""
+
+from __future__ import annotations
+
+from tests.ops.case import Case
+from tests.ops.cases_elementwise import ELEMENTWISE
+from tests.ops.cases_reduce import REDUCE
+from tests.ops.cases_shape import SHAPE
+
+CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE)
