@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.base import namespace_of
+from retrograd.core.hooks import call_hook
 from retrograd.core.node import MAX_SEQUENCE_NR, Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
@@ -41,8 +42,8 @@ class AccumulateGrad(Node):
             variable._grad = Tensor(namespace_of(new).asarray(old.array + new))
         hooks = variable._post_accumulate
         if hooks is not None:
-            for hook in list(hooks.values()):
-                hook(variable)
+            for index, hook in enumerate(list(hooks.values())):
+                call_hook(hook, f"post-accumulate hook {index}", self.name(), variable)
         return ()
 
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Where hooks are kept, and the handles that remove them. Storage only: `engine.evaluate` calls them.
+"""Where hooks are kept, the handles that remove them, and how one is called.
 
 Registration is in `core.tensor` (tensor hooks) and `core.node` (node hooks); the order in which hooks run is written
 once, in `engine.evaluate`.
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from retrograd.core.plain import Plain
+from retrograd.errors import add_note
 
 HookTable: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
 
@@ -54,6 +55,20 @@ def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
+
+
+def hook_name(hook: Any) -> str:
+    """What messages call a hook."""
+    return getattr(hook, "__qualname__", None) or type(hook).__name__
+
+
+def call_hook(hook: Any, which: str, owner: str, *args: Any) -> Any:
+    """Calls a user's hook; an exception keeps its type and gains a note. See Note [Hook errors]."""
+    try:
+        return hook(*args)
+    except BaseException as error:
+        add_note(error, f"raised in {which} ({hook_name(hook)}) of {owner} during backward")
+        raise
 
 
 class TensorHooks(Plain):

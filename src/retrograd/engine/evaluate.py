@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.cpu import as_array
+from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.node import Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
@@ -47,7 +48,11 @@ def evaluate(item: NodeTask) -> None:
         _store_retained(node, buffer, task.tensors)
         _run_prehooks(node, buffer, task.tensors)
     given = buffer.values
-    results = node.apply(given, task.tensors, buffer.owned)
+    try:
+        results = node.apply(given, task.tensors, buffer.owned)
+    except BaseException as error:
+        add_note(error, f"raised by {node.name()} during backward")
+        raise
     if not task.keep_graph:
         node.release()
     if node.arity != len(results):
@@ -177,19 +182,6 @@ def taken(value: Any, tensors: bool) -> Any:
     return value if tensors or value is None else value.array
 
 
-def _hook_name(hook: Any) -> str:
-    return getattr(hook, "__qualname__", None) or type(hook).__name__
-
-
-def _call(hook: Any, index: int, kind: str, node: Node, *args: Any) -> Any:
-    """Calls a user's hook; see Note [Hook errors]."""
-    try:
-        return hook(*args)
-    except BaseException as error:
-        add_note(error, f"raised in {kind} {index} ({_hook_name(hook)}) of {node.name()} during backward")
-        raise
-
-
 def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     """Step 1: each tensor hook may replace its tensor's gradient."""
     if node.tensor_hooks is None:
@@ -199,7 +191,7 @@ def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
             continue
         grad = shown(buffer.values[nr], tensors)
         for index, hook in enumerate(list(table.values())):
-            new = _call(hook, index, "tensor hook", node, grad)
+            new = call_hook(hook, f"tensor hook {index}", node.name(), grad)
             if new is not None:
                 check_replacement(hook, new, grad)
                 grad = new
@@ -214,7 +206,7 @@ def check_replacement(hook: Any, new: Any, old: Any) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type_name(new)}'")
     if old is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
-    name = _hook_name(hook)
+    name = hook_name(hook)
     if new.array.dtype != old.array.dtype:
         raise RuntimeError(
             f"hook '{name}' has changed the type of value (was {old.type_string()} got {new.type_string()})"
@@ -248,7 +240,7 @@ def _run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
         return
     grads = tuple(shown(v, tensors) for v in buffer.values)
     for index, hook in enumerate(list(node.node_hooks.pre.values())):
-        new = _call(hook, index, "pre-hook", node, grads)
+        new = call_hook(hook, f"pre-hook {index}", node.name(), grads)
         if new is not None:
             grads = _replaced(hook, new, grads)
     buffer.replace([taken(g, tensors) for g in grads])
@@ -260,7 +252,7 @@ def _run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> G
     inputs = tuple(shown(r, tensors) for r in results)
     outputs = tuple(shown(g, tensors) for g in given)
     for index, hook in enumerate(list(node.node_hooks.post.values())):
-        new = _call(hook, index, "hook", node, inputs, outputs)
+        new = call_hook(hook, f"hook {index}", node.name(), inputs, outputs)
         if new is not None:
             inputs = _replaced(hook, new, inputs)
     return [taken(i, tensors) for i in inputs]
@@ -272,7 +264,7 @@ def _replaced(hook: Any, new: Any, old: tuple[Any, ...]) -> tuple[Any, ...]:
         raise TypeError(f"expected tuple, but hook returned '{type_name(new)}'")
     if len(new) != len(old):
         raise RuntimeError(
-            f"hook '{_hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
+            f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(new)}, but expected "
             f"{len(old)})"
         )
     for a, b in zip(new, old, strict=True):

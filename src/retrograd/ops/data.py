@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import check_device
-from retrograd.backends.cpu import hush, unhush
 from retrograd.backends.dtypes import (
     SCALAR_NAMES,
     as_dtype,
@@ -173,16 +172,13 @@ def narrowed(wide: Array, target: DType) -> Array:
         if wide.dtype.kind == "f":
             outside |= ~np.isfinite(wide)
         if wide.dtype != target and np.any(outside):
-            raise RuntimeError(f"value cannot be converted to type {target} without overflow")
-    token = hush()
-    try:
+            raise RuntimeError(f"value cannot be converted to type {target} without overflow. Give a wider dtype=.")
+    with np.errstate(all="ignore"):
         return wide.astype(target)
-    finally:
-        unhush(token)
 
 
 def _supported(array: Array) -> Array:
-    if array.dtype not in SCALAR_NAMES:
+    if array.dtype.newbyteorder("=") not in SCALAR_NAMES:
         kind = "numpy." + array.dtype.type.__name__
         raise TypeError(
             f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "

@@ -14,7 +14,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Linear
 from retrograd.core.tensor import Tensor
-from retrograd.errors import OperandError, ShapeError, type_name
+from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.convert import convert
 from retrograd.ops.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -298,9 +298,7 @@ def normal(
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
-        raise ShapeError(
-            f"normal: The size of tensor a {a.shape} must match the size of tensor b {b.shape}; they do not broadcast"
-        ) from None
+        raise broadcast_error(a.shape, b.shape) from None
     values = _scaled(normal_array(rng, shape, kind), a, b)
     if len(tensors) == 2:
         return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)

@@ -1,0 +1,205 @@
+"""Running sums and products along a dimension."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.core.apply import apply1
+from retrograd.core.modes import current
+from retrograd.core.op import OUT, X, Binary, Linear, Unary, added
+from retrograd.core.tensor import Tensor
+from retrograd.errors import GradientError, type_name
+from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
+from retrograd.values import Array, DType
+
+
+def summed_dtype(x: Tensor, dtype: Any) -> DType:
+    """The dtype a sum or product is computed in: the one asked for, int64 for integers, else the tensor's own."""
+    if dtype is None:
+        return np.dtype("int64") if x.array.dtype.kind in "biu" else x.array.dtype
+    wanted = as_dtype(dtype)
+    if wanted.kind not in "fc" and x._requires and current().grad_enabled:
+        raise GradientError(
+            f"Autograd not support dtype: {SCALAR_NAMES[wanted]}. Integers have no gradient: detach() the tensor first."
+        )
+    return wanted
+
+
+def cast(x: Array, target: DType) -> Array:
+    """`x` in another dtype; a complex array that must become real loses its imaginary part."""
+    if x.dtype == target:
+        return x
+    return (x.real if x.dtype.kind == "c" and target.kind != "c" else x).astype(target)
+
+
+def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
+    """The one dimension a function works along, given as `dim` or as NumPy's `axis`."""
+    dim = numpy.pop("axis", dim)
+    if numpy:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(numpy))}'")
+    if not hasattr(dim, "__index__"):
+        raise TypeError(f"{function}(): argument 'dim' (position 2) must be int, not {type_name(dim)}")
+    return wrap_dim(dim, ndim)
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class Cumsum(Linear):
+    """the running sum, from the front or, reversed, from the back"""
+
+    params = ("axis", "reverse", "target")
+    shown: ClassVar[dict[str, str]] = {"dim": "axis"}
+
+    def __init__(self, axis: int, reverse: bool = False, target: DType = None) -> None:
+        self.axis = axis
+        self.reverse = reverse
+        self.target = target
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        a = x if self.target is None else cast(x, self.target)
+        return scanned(xp, xp.cumsum, a, self.axis, self.reverse)
+
+    def transpose(self, g: Any) -> Any:
+        return Cumsum(self.axis, not self.reverse).on(g)
+
+
+def scanned(xp: Any, scan: Any, a: Array, axis: int, reverse: bool) -> Array:
+    """A running sum or product, written into an array laid out as usual also when it runs from the back."""
+    if a.ndim == 0:
+        return a.copy()
+    if not reverse:
+        return scan(a, axis=axis, dtype=a.dtype)
+    out = xp.empty(a.shape, a.dtype)
+    scan(xp.flip(a, axis), axis=axis, dtype=a.dtype, out=xp.flip(out, axis))
+    return out
+
+
+class Cumprod(Unary):
+    """the running product, from the front or, reversed, from the back
+
+    With y the running products, the gradient is y[i-1] * h[i] where h[i] = g[i] + x[i+1] * h[i+1]: exact with any number
+    of zeros, and differentiable again. Without zeros it is the cheaper reversed sum of g * y, divided by x.
+    """
+
+    params = ("axis", "reverse", "target")
+    shown: ClassVar[dict[str, str]] = {"dim": "axis"}
+    keeps: ClassVar[int] = X | OUT
+
+    def __init__(self, axis: int, reverse: bool = False, target: DType = None) -> None:
+        self.axis = axis
+        self.reverse = reverse
+        self.target = target
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        a = x if self.target is None else cast(x, self.target)
+        return scanned(xp, xp.cumprod, a, self.axis, self.reverse)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        if plain(x).ndim == 0:
+            return g
+        x, out = x.conj(), out.conj()
+        if plain(x).all():
+            return Cumsum(self.axis, not self.reverse).on(g * out) / x
+        step = -1 if self.reverse else 1
+        following = Shift(self.axis, -step, 0).on(x)
+        return Shift(self.axis, step, 1).on(out) * Recurrence(self.axis, not self.reverse).on(following, g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        if plain(x).ndim == 0:
+            return t
+        before = Shift(self.axis, -1 if self.reverse else 1, 1).on(out)
+        return Recurrence(self.axis, self.reverse).on(x, t * before)
+
+
+class Shift(Unary):
+    """x moved one place along an axis, the free place filled with a number"""
+
+    params = ("axis", "step", "fill")
+
+    def __init__(self, axis: int, step: int, fill: int) -> None:
+        self.axis = axis
+        self.step = step
+        self.fill = fill
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.full(x.shape, self.fill, x.dtype)
+        skip = (slice(None),) * self.axis
+        first, last = (*skip, slice(1, None)), (*skip, slice(None, -1))
+        if self.step > 0:
+            out[first] = x[last]
+        else:
+            out[last] = x[first]
+        return out
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return Shift(self.axis, -self.step, 0).on(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return Shift(self.axis, self.step, 0).on(t)
+
+
+class Recurrence(Binary):
+    """h[i] = b[i] + a[i] * h[i-1] along an axis, or with h[i+1] if reversed; outside, h is 0. a comes first."""
+
+    params = ("axis", "reverse")
+    keeps0: ClassVar[int] = X | OUT
+    keeps1: ClassVar[int] = X
+
+    def __init__(self, axis: int, reverse: bool) -> None:
+        self.axis = axis
+        self.reverse = reverse
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        out = xp.empty(y.shape, xp.result_type(x, y))
+        a, b, h = (xp.moveaxis(v, self.axis, 0) for v in (x, y, out))
+        places = range(len(h))
+        last = None
+        for i in reversed(places) if self.reverse else places:
+            h[i] = b[i] if last is None else b[i] + a[i] * h[last]
+            last = i
+        return out
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        # The adjoint runs the other way; each place takes the coefficient of the place that used it.
+        step = -1 if self.reverse else 1
+        back = Recurrence(self.axis, not self.reverse).on(Shift(self.axis, -step, 0).on(x.conj()), g)
+        return back if i == 1 else back * Shift(self.axis, step, 0).on(out).conj()
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        before = Shift(self.axis, -1 if self.reverse else 1, 0).on(out)
+        moved = added(None if tx is None else tx * before, ty)
+        return Recurrence(self.axis, self.reverse).on(x, moved)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def cumsum(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
+    """The running sum along `dim` (`axis` is accepted too).
+
+    >>> import retrograd as rg
+    >>> rg.cumsum(rg.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 3., 6.])
+    """
+    x = require_tensor("cumsum", "input", 1, input)
+    axis = one_dim("cumsum", dim, x.array.ndim, numpy)
+    return deliver(apply1(Cumsum(axis, False, summed_dtype(x, dtype)), x), out)
+
+
+def cumprod(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
+    """The running product along `dim` (`axis` is accepted too).
+
+    >>> import retrograd as rg
+    >>> rg.cumprod(rg.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([1., 2., 6.])
+    """
+    x = require_tensor("cumprod", "input", 1, input)
+    axis = one_dim("cumprod", dim, x.array.ndim, numpy)
+    return deliver(apply1(Cumprod(axis, False, summed_dtype(x, dtype)), x), out)
+
+
+FUNCTIONS = (cumsum, cumprod)
