@@ -56,11 +56,16 @@ class Program(NamedTuple):
 
 
 places = st.integers(0, 999)
-programs = st.builds(
-    Program,
-    st.integers(1, 3),
-    st.lists(st.tuples(st.sampled_from(sorted(STEPS)), places, places), min_size=1, max_size=20),
-)
+
+
+def programs_of(kinds: list[str]) -> st.SearchStrategy[Program]:
+    steps = st.tuples(st.sampled_from(kinds), places, places)
+    return st.builds(Program, st.integers(1, 3), st.lists(steps, min_size=1, max_size=20))
+
+
+programs = programs_of(sorted(STEPS))
+# Differences move what detach() holds still.
+attached_programs = programs_of(sorted(STEPS.keys() - {"detach"}))
 
 
 def tracked(pool: list[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.core.node import Node
+from retrograd.inspect.text import graph_text
 
 LONG = 1_000_000
 MODERATE = 20_000
@@ -67,7 +68,7 @@ def test_a_million_nodes_run_backwards_print_and_are_freed():
             assert y.grad_fn.topological_nr == LONG
             y.backward()
             assert x.grad.item() == 1.0
-            text = rg.inspect.text.graph_text(y, max_nodes=5)
+            text = graph_text(y, max_nodes=5)
             assert text.splitlines()[0].startswith("AddBackward0")
             del y
             assert living(Node, rg.Tensor) == before + 2  # the leaf and its gradient

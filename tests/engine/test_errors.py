@@ -53,7 +53,7 @@ def test_the_exception_gains_a_note_that_names_node_and_hook(place):
     PLACES[place](x, y, raiser(Mine()))
     with pytest.raises(Mine) as caught:
         y.backward()
-    (note,) = caught.value.__notes__
+    note = caught.value.__notes__[0]
     assert "hook" in note
     assert ("MulBackward0" if place in ("tensor", "pre", "post") else "AccumulateGrad") in note
 
@@ -161,20 +161,22 @@ def test_callbacks_of_a_failed_backward_do_not_run():
 def test_an_error_in_an_inner_backward_passes_through_the_outer_one():
     x, inner = leaf(), leaf()
     inner.register_hook(raiser(Mine()))
-    x.register_hook(lambda g: (inner * 2).backward())
+    y = inner * 2
+    x.register_hook(lambda g: y.backward())
     with pytest.raises(Mine) as caught:
         (x * 3).backward()
-    assert len(caught.value.__notes__) == 2
+    assert len([n for n in caught.value.__notes__ if "hook" in n]) == 2
     assert rg.autograd.Variable._execution_engine.current_task() is None
 
 
 def test_an_error_caught_inside_a_hook_does_not_end_the_outer_backward():
     x, inner = leaf(), leaf()
     inner.register_hook(raiser(Mine()))
+    y = inner * 2
 
     def hook(grad: Any) -> None:
         with pytest.raises(Mine):
-            (inner * 2).backward()
+            y.backward()
 
     x.register_hook(hook)
     (x * 3).backward()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import retrograd as rg
 from tests.engine import reference
-from tests.engine.programs import Program, picked, places, programs, tracked, weights_for
+from tests.engine.programs import Program, attached_programs, picked, places, programs, tracked, weights_for
 
 some_places = st.lists(places, min_size=1, max_size=3)
 EXAMPLES = settings(max_examples=60)
@@ -188,7 +188,7 @@ def test_a_recorded_backward_gives_the_same_gradients(program, roots, hooked):
 
 
 @settings(max_examples=25)
-@given(programs, some_places)
+@given(attached_programs, some_places)
 def test_second_derivatives_are_differences_of_first_ones(program, roots):
     def first(shift: float) -> tuple[list[Any], list[Any]]:
         grown = Grown(program, roots, shift)

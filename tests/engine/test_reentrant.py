@@ -1,4 +1,7 @@
-"""Backward inside backward: a hook may run another, on graphs of its own or on the one that is running."""
+"""Backward inside backward: a hook may run another, on graphs of its own or on the one that is running.
+
+Hooks run without recording, as the backward itself does; one that computes a graph switches recording on.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,19 @@ def leaf(value: Any = 2.0) -> Any:
     return rg.Tensor(np.asarray(value, float)).requires_grad_()
 
 
+def times(x: Any, number: float) -> Any:
+    with rg.autograd.enable_grad():
+        return x * number
+
+
+def test_hooks_do_not_record():
+    x = leaf()
+    seen: list[bool] = []
+    x.register_hook(lambda g: seen.append((x * 2).requires_grad))
+    (x * 3).backward()
+    assert seen == [False]
+
+
 @pytest.mark.parametrize("depth", [1, 2, 50])
 def test_hooks_may_nest_backwards(depth):
     leaves = [leaf() for _ in range(depth + 1)]
@@ -26,7 +42,7 @@ def test_hooks_may_nest_backwards(depth):
         x = leaves[level]
         if level < depth:
             x.register_hook(lambda g: descend(level + 1))
-        (x * (level + 1)).backward()
+        times(x, level + 1).backward()
 
     descend(0)
     assert entered == list(range(depth + 1))
@@ -38,7 +54,7 @@ def test_an_inner_backward_may_accumulate_into_the_same_leaf():
     y = x * 3
 
     def hook(grad: Any) -> None:
-        (x * 5).backward()
+        times(x, 5).backward()
 
     y.register_hook(hook)
     y.backward()
@@ -70,7 +86,8 @@ def test_the_outer_backward_goes_on_where_it_was():
         t.grad_fn.register_prehook(lambda grads, name=t.grad_fn.name(): ran.append(name))
 
     def hook(grad: Any) -> None:
-        inner = other.tanh().exp()
+        with rg.autograd.enable_grad():
+            inner = other.tanh().exp()
         for node in (inner.grad_fn, inner.grad_fn.next_functions[0][0]):
             node.register_prehook(lambda grads, name=node.name(): ran.append(name))
         inner.backward()
@@ -125,7 +142,7 @@ def test_each_depth_has_its_own_task():
 
     def hook(grad: Any) -> None:
         tasks.append(engine.current_task())
-        (inner * 2).backward()
+        times(inner, 2).backward()
         tasks.append(engine.current_task())
 
     x.register_hook(hook)

@@ -272,7 +272,7 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
 def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
     work = np.dtype("float64") if dtype.kind in "iu" else dtype
-    start, end = (work.type(v) for v in ends)
+    start, end = (work.type(int(v) if dtype.kind in "iu" else v) for v in ends)
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)

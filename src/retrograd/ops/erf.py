@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
-from retrograd.core.op import X, ElementwiseUnary
+from retrograd.core.op import ElementwiseUnary, X
 from retrograd.ops.common import deliver
 from retrograd.ops.math import Exp
 from retrograd.values import Array

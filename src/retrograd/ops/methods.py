@@ -7,28 +7,63 @@ from typing import Any
 from retrograd.core.op import name_nodes
 from retrograd.core.plain import TensorMethods
 from retrograd.ops import (
+    activation,
     arithmetic,
+    arrange,
     choose,
     compare,
     convert,
+    create,
+    entropy,
+    erf,
+    extrema,
     index,
     join,
     linalg,
+    loss,
     math,
+    random,
     reduce,
     rounding,
+    scan,
     shape,
+    softmax,
     split,
+    statistics,
 )
 
-MODULES = (arithmetic, choose, compare, convert, index, join, linalg, math, reduce, rounding, shape, split)
+MODULES = (
+    activation,
+    arithmetic,
+    arrange,
+    choose,
+    compare,
+    convert,
+    create,
+    entropy,
+    erf,
+    extrema,
+    index,
+    join,
+    linalg,
+    loss,
+    math,
+    random,
+    reduce,
+    rounding,
+    scan,
+    shape,
+    softmax,
+    split,
+    statistics,
+)
 
 
 def method_table() -> dict[str, Any]:
     """Every method form by name."""
     table: dict[str, Any] = {}
     for module in MODULES:
-        for function in module.FUNCTIONS:
+        for function in getattr(module, "FUNCTIONS", ()):
             table[function.__name__] = function
         table.update(getattr(module, "ALIASES", {}))
         table.update(getattr(module, "METHODS", {}))

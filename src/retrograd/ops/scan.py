@@ -9,7 +9,7 @@ import numpy as np
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.modes import current
-from retrograd.core.op import OUT, X, Binary, Linear, Unary, added
+from retrograd.core.op import OUT, Binary, Linear, Unary, X, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
@@ -81,8 +81,8 @@ def scanned(xp: Any, scan: Any, a: Array, axis: int, reverse: bool) -> Array:
 class Cumprod(Unary):
     """the running product, from the front or, reversed, from the back
 
-    With y the running products, the gradient is y[i-1] * h[i] where h[i] = g[i] + x[i+1] * h[i+1]: exact with any number
-    of zeros, and differentiable again. Without zeros it is the cheaper reversed sum of g * y, divided by x.
+    With y the running products, the gradient is y[i-1] * h[i] where h[i] = g[i] + x[i+1] * h[i+1]: exact with
+    any number of zeros, and differentiable again. Without zeros the reversed sum of g * y, divided by x, is cheaper.
     """
 
     params = ("axis", "reverse", "target")
