@@ -32,20 +32,22 @@ conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch 
 bench: $(STAMPS)/test oracle-auto ## measure against PyTorch in one process
 	$(PY) benchmarks/run.py $(ARGS)
 
-check: $(STAMPS)/dev ## format, lint, types, layers, notes, budgets
+check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy --strict src
+	$(PY) tools/generate.py --check
 	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py
 	@$(PY) -m tests.project.budgets
 
 format: $(STAMPS)/dev ## write the code the way `check` wants it
+	$(PY) tools/generate.py
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
 clean: ## remove what was built and cached, keep .venv
 	rm -rf build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests tools benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean ## remove .venv too
 	rm -rf $(VENV)

@@ -38,6 +38,7 @@ OTHERS = {
         "int32",
         "int64",
         "promote_types",
+        "result_type",
         "set_default_dtype",
         "uint8",
         "uint16",

@@ -100,9 +100,15 @@ def python_numbers_refused(torch: Any) -> Any:
     ]
 
 
+@program(warns="Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior")
+def float_of_a_tensor_that_requires_grad_warns(torch: Any) -> Any:
+    return float(torch.tensor(2.0, requires_grad=True))
+
+
 @program()
-def python_number_of_a_leaf_is_allowed(torch: Any) -> Any:
-    return int(torch.tensor(2.0, requires_grad=True))
+def quiet_numbers_of_a_tensor_that_requires_grad(torch: Any) -> Any:
+    x = torch.tensor(2.0, requires_grad=True)
+    return int(x), x.item(), bool(x), x.tolist(), f"{x:.1f}"
 
 
 @program()

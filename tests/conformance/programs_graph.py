@@ -306,7 +306,7 @@ def node_hook_with_a_wrong_type(torch: Any) -> Any:
     return attempt("hook returned", y.backward)
 
 
-@program(phrase="not callable")
+@program(phrase="callable")
 def node_hook_that_is_not_callable(torch: Any) -> Any:
     x = torch.tensor(1.0, requires_grad=True)
     y = x.exp()

@@ -13,7 +13,7 @@ LAYERS = (
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
-    ("nn", "optim", "utils", "datasets"),
+    ("nn", "linalg", "optim", "utils", "datasets"),
     ("distributed",),
     ("inspect",),
     ("cli",),

@@ -116,6 +116,8 @@ def grad(
     for item in wanted:
         if not isinstance(item, (Tensor, GradientEdge)):
             raise GradientError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(item)}")
+        if materialize_grads and isinstance(item, GradientEdge):
+            raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = as_tuple(outputs)
     grads = make_grads(roots, grad_list(grad_outputs, len(roots)), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
@@ -123,7 +125,9 @@ def grad(
     run = _run_batched if is_grads_batched else _run_once
     results = run(roots, grads, keep, create_graph, wanted, lenient)
     if materialize_grads:
-        results = tuple(_zeros(w) if r is None else r for r, w in zip(results, wanted, strict=True))
+        results = tuple(
+            _zeros(w, create_graph) if r is None else r for r, w in zip(results, wanted, strict=True)
+        )
     return results if names is None else dict(zip(names, results, strict=True))
 
 
@@ -157,11 +161,8 @@ def _stack(rows: list[Tensor]) -> Any:
     return stack(rows)
 
 
-def _zeros(like: Any) -> Tensor:
-    if isinstance(like, GradientEdge):
-        node = like.node
-        return Tensor(np.zeros(node.input_shape(like.output_nr), node.input_dtype(like.output_nr)))
-    return Tensor(np.zeros_like(like.array))
+def _zeros(like: Any, requires_grad: bool) -> Tensor:
+    return Tensor(np.zeros_like(like.array)).requires_grad_(requires_grad)
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

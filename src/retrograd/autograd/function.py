@@ -141,11 +141,6 @@ class BackwardCFunction(FunctionCtx):
         """Frees the saved tensors."""
         self.release()
 
-    def __call__(self, *grads: Any) -> Any:
-        """Runs the node by hand."""
-        results = self.apply(grads, True, 0)
-        return results[0] if len(results) == 1 else tuple(results)
-
 
 class Function:
     """Base class of custom differentiable operations.

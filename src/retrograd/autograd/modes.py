@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
@@ -29,10 +30,14 @@ class ModeContext:
     def __call__(self, func: Any) -> Any:
         """Decorates `func` so that its body runs in this mode."""
         if inspect.isclass(func):
-            raise TypeError(
-                f"{type(self).__name__} decorates functions and methods, not classes; decorate the methods of "
-                f"{func.__name__} instead"
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
             )
+            return _wrap_function(self, func)
         if inspect.isasyncgenfunction(func):
             return _wrap_async_generator(self, func)
         if inspect.isgeneratorfunction(func):
@@ -43,7 +48,7 @@ class ModeContext:
 
 
 def _wrap_function(mode: ModeContext, func: Any) -> Any:
-    @functools.wraps(func)
+    @functools.wraps(func, updated=() if inspect.isclass(func) else ("__dict__",))
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with mode.clone():
             return func(*args, **kwargs)

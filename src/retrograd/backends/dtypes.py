@@ -55,6 +55,7 @@ SCALAR_NAMES: dict[Any, str] = {
     complex128: "ComplexDouble",
 }
 
+_CANONICAL = {dtype: dtype for dtype in SCALAR_NAMES}  # the one instance of each, so that `is` compares them
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 _COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
 _REAL_OF = {complex64: float32, complex128: float64}
@@ -119,7 +120,7 @@ def as_dtype(spec: Any) -> DType:
             f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, float32, float64, "
             "complex64 and complex128"
         )
-    return found.newbyteorder("=")
+    return _CANONICAL[found]
 
 
 def is_differentiable(dtype: DType) -> bool:
@@ -177,7 +178,7 @@ def _integers(a: DType, b: DType) -> DType:
         raise RuntimeError(
             f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}"
         )
-    return np.promote_types(a, b)
+    return _CANONICAL[np.promote_types(a, b)]
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
@@ -193,6 +194,23 @@ def can_cast(from_: Any, to: Any) -> bool:
     """Whether a value of dtype `from_` may be written into one of dtype `to`: the category may not fall."""
     a, b = as_dtype(from_), as_dtype(to)
     return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of a result of these two operands, each a tensor or a number.
+
+    >>> import retrograd as rg
+    >>> rg.result_type(rg.tensor([1, 2], dtype=rg.int32), 1.0)
+    dtype('float32')
+    """
+    arrays = [getattr(t, "array", None) for t in (tensor1, tensor2)]
+    if arrays[0] is None and arrays[1] is None:
+        return _two(scalar_dtype(tensor1), scalar_dtype(tensor2))
+    if arrays[0] is None:
+        return result_with_scalar(arrays[1].dtype, tensor1)  # type: ignore[union-attr]
+    if arrays[1] is None:
+        return result_with_scalar(arrays[0].dtype, tensor2)
+    return result_of_arrays(arrays[0], arrays[1])
 
 
 def result_of_arrays(a: Array, b: Array) -> DType:

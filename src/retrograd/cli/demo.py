@@ -44,11 +44,13 @@ class Network:
         p = self.parameters
         hidden = rg.relu(images @ p["w1"] + p["b1"])
         hidden = rg.tanh(hidden @ p["w2"] + p["b2"])
-        return hidden @ p["w3"] + p["b3"]
+        scores: rg.Tensor = hidden @ p["w3"] + p["b3"]
+        return scores
 
     def loss(self, images: rg.Tensor, labels: rg.Tensor) -> rg.Tensor:
         """Cross-entropy: how surprised the network is by the right answers."""
-        return rg.nn.functional.cross_entropy(self(images), labels)
+        surprise: rg.Tensor = rg.nn.functional.cross_entropy(self(images), labels)
+        return surprise
 
 
 class MomentumDescent:

@@ -43,7 +43,8 @@ class AccumulateGrad(Node):
         hooks = variable._post_accumulate
         if hooks is not None:
             for index, hook in enumerate(list(hooks.values())):
-                call_hook(hook, f"post-accumulate hook {index}", self.name(), variable)
+                if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         return ()
 
     def name(self) -> str:

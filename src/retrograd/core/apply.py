@@ -62,6 +62,8 @@ def apply1(op: Unary, x: Any) -> Any:
 
 def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> None:
     """Makes `op` the node of `out`."""
+    if state.special & INFERENCE:
+        return
     node = x._node
     if node is None:
         node = grad_accumulator(x)
@@ -153,6 +155,8 @@ def _link2(
     wants_y: bool,
 ) -> None:
     """Makes `op` the node of `out`."""
+    if state.special & INFERENCE:
+        return
     op.arity = 2
     keeps = 0
     depth = 0
@@ -230,6 +234,8 @@ def _link_n(
     op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tensor], state: ThreadState
 ) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
+    if state.special & INFERENCE:
+        return
     op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
     op.sequence_nr = state.next_sequence_nr()
     for out in outs:

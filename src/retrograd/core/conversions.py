@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
@@ -65,13 +64,6 @@ class TensorConversions(TensorFacts):
         """The only element for float(), int(), complex()."""
         if self.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        if self._requires:
-            warnings.warn(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first.",
-                UserWarning,
-                stacklevel=3,
-            )
         return self.array.item()
 
     def __float__(self) -> float:

@@ -51,7 +51,7 @@ def _as_tuple(extra: Any) -> tuple[Any, ...]:
 def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
     """Appends `hook` to the table and returns the handle that takes it out again."""
     if not callable(hook):
-        raise TypeError(f"a hook must be callable, not {type(hook).__name__}")
+        raise TypeError(f"'{type(hook).__name__}' object is not callable: a hook must be")
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle

@@ -179,6 +179,11 @@ class Node(Plain):
             self.node_hooks = NodeHooks()
         return add_hook(self.node_hooks.pre, fn)
 
+    def __call__(self, *grads: Any) -> Any:
+        """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
+        results = self.apply(grads, True, 0)
+        return results[0] if len(results) == 1 else tuple(results)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
 

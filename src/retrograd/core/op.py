@@ -71,11 +71,6 @@ class Op(Node):
                 pass
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __call__(self, *grads: Any) -> Any:
-        """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
-        results = self.apply(grads, True, 0)
-        return results[0] if len(results) == 1 else tuple(results)
-
 
 def scaled(v: Any, s: Any) -> Any:
     """`v * s`, where a slope of plain 1 or -1 costs no product."""

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from retrograd.core.node import Node
 
 
+NO_GRAD_HINT = (
+    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
+    "var.detach()."
+)
+
+
 class Tensor(TensorOperators):
     """An n-dimensional array that remembers how it was computed.
 
@@ -66,15 +72,24 @@ class Tensor(TensorOperators):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise GradientError(f"requires_grad must be a bool, not {type_name(value)}")
+        if self._node is not None:
+            raise GradientError(
+                "you can only change requires_grad flags of leaf variables." + ("" if value else NO_GRAD_HINT)
+            )
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` of a leaf and returns it."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
+            )
         if self._node is not None:
             if not requires_grad:
                 raise GradientError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                    "you can only change requires_grad flags of leaf variables." + NO_GRAD_HINT
                 )
             return self
         if requires_grad and not is_differentiable(self.array.dtype):

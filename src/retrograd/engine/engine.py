@@ -23,7 +23,7 @@ class EngineState:
     """What the engine remembers per thread: the backward that is running, if any."""
 
     task: GraphTask | None = None
-    checkpoint_valid: bool = True
+    checkpoint_valid: bool = True  # of the backwards around the running one
 
 
 _LOCAL = ThreadLocal(EngineState)
@@ -63,8 +63,8 @@ class Engine:
             assert task.exec_info is not None
             task.exec_info.setdefault(start.node, ExecInfo())
         was_valid = state.checkpoint_valid
+        state.checkpoint_valid = self.is_checkpoint_valid()
         state.task = task
-        state.checkpoint_valid = was_valid and not outputs
         try:
             self._run(task, start)
             _run_callbacks(task)
@@ -97,12 +97,14 @@ class Engine:
         inputs: Sequence[Any] = (),
         allow_unreachable: bool = False,
         accumulate_grad: bool = False,
-    ) -> tuple[Tensor | None, ...]:
+    ) -> tuple[Tensor | None, ...] | None:
         """`execute` for tensors and GradientEdges: finds their edges, and complains about gradients not found."""
         roots = [root_edge(t, i) for i, t in enumerate(tensors)]
         outputs = [_wanted_edge(t, i, accumulate_grad) for i, t in enumerate(inputs)]
         results = self.execute(roots, list(grad_tensors), keep_graph, create_graph, accumulate_grad, outputs)
-        if not allow_unreachable and not accumulate_grad:
+        if accumulate_grad or not outputs:
+            return None
+        if not allow_unreachable:
             for i, result in enumerate(results):
                 if result is None:
                     raise unused_error(i)
@@ -125,7 +127,10 @@ class Engine:
 
     def is_checkpoint_valid(self) -> bool:
         """Whether re-entrant checkpointing may run: not inside `autograd.grad` or `backward(inputs=...)`."""
-        return bool(_LOCAL.state.checkpoint_valid)
+        state: EngineState = _LOCAL.state
+        return state.checkpoint_valid and (
+            state.task is None or state.task.exec_info is None or state.task.capturing
+        )
 
 
 def unused_error(index: int) -> GradientError:
@@ -166,7 +171,7 @@ def root_edge(output: Any, i: int) -> Edge:
     """The edge of an output: a tensor, or a GradientEdge."""
     if not isinstance(output, Tensor):
         return Edge(output.node, output.output_nr)
-    if not output._requires:
+    if not output.requires_grad:
         raise GradientError(
             f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor with "
             "requires_grad=True took part in computing it, or it was cut off by detach() or under no_grad()."
@@ -178,13 +183,13 @@ def _wanted_edge(wanted: Any, i: int, accumulate_grad: bool) -> Edge:
     """The edge at which a requested gradient arrives; an Identity nobody leads to where there is no graph."""
     if not isinstance(wanted, Tensor):
         return Edge(wanted.node, wanted.output_nr)
-    if not wanted._requires:
+    if accumulate_grad:
+        wanted.retain_grad()
+    if not wanted.requires_grad:
         raise GradientError(
             f"One of the differentiated Tensors does not require grad (the one at index {i}). Set requires_grad=True "
             "on it before the computation."
         )
-    if accumulate_grad:
-        wanted.retain_grad()
     node: Node | None = wanted._node
     if node is None and wanted._accumulator is not None:
         found: AccumulateGrad | None = wanted._accumulator()

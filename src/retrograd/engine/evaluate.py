@@ -10,7 +10,7 @@ For each node that runs:
 5. its results are checked and made to fit (shape, dtype) the inputs they belong to;
 6. node post-hooks (`Node.register_hook`).
 A leaf's post-accumulate hooks run inside step 4 of its AccumulateGrad, after `.grad` is set. A gradient captured for
-`autograd.grad` has passed step 1 if its node does not otherwise run, and no hook if it does; this is what PyTorch does.
+`autograd.grad` has passed steps 1 and 2 if its node does not otherwise run, and no hook if it does, as in PyTorch.
 
 Note [Hook errors]
 ~~~~~~~~~~~~~~~~~~
@@ -279,8 +279,11 @@ def _captures_or_runs(task: GraphTask, node: Node, buffer: InputBuffer) -> bool:
     info = task.exec_info.get(node)
     if info is None:
         return False
-    if not info.needed:
+    if not info.needed and node.tensor_hooks is not None:
+        task.capturing = True
         run_tensor_hooks(node, buffer, task.tensors)
+        _store_retained(node, buffer, task.tensors)
+        task.capturing = False
     for capture in info.captures:
         task.captured[capture.index] = buffer.values[capture.input_nr]
     if info.captures:

@@ -264,12 +264,17 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 
 def _no_bool_subtraction(x: Any, y: Any) -> None:
-    for v in (x, y):
-        if isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b"):
-            raise DtypeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
-                "mask, use the `~` or `logical_not()` operator instead."
-            )
+    bools = [isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)]
+    if all(bools):
+        raise DtypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(bools):
+        raise DtypeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
 
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
@@ -162,8 +160,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Any:
     old, new = (tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination))
     if len(old) != len(new):
         raise ShapeError(
-            f"movedim: Invalid source or destination dims: source ({sizes(old)} dims) should contain the same number of "
-            f"dims as destination ({sizes(new)} dims)"
+            f"movedim: Invalid source or destination dims: source ({sizes(old)} dims) should contain the same number "
+            f"of dims as destination ({sizes(new)} dims)"
         )
     ndim = x.array.ndim
     src, dst = [wrap_dim(d, ndim) for d in old], [wrap_dim(d, ndim) for d in new]
@@ -185,7 +183,9 @@ def flip(input: Tensor, *given: Any, dims: Any = None) -> Any:
     tensor([3, 2, 1])
     """
     x = require_tensor("flip", "input", 1, input)
-    return apply1(Flip(wrap_dims(sizes_of("flip", "dims", given or (dims,)), x.array.ndim) or ()), x)
+    axes = sizes_of("flip", "dims", given or (dims,))
+    wrap_dims(axes, x.array.ndim)  # complains about repeated ones
+    return apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
 
 
 def fliplr(input: Tensor) -> Any:
@@ -231,7 +231,9 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Any:
         raise ShapeError(f"expected total dims >= 2, but got total dims = {ndim}")
     first, second = wrap_dim(dims[0], ndim), wrap_dim(dims[1], ndim)
     if first == second:
-        raise ShapeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+        raise ShapeError(
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+        )
     return apply1(Rot90(k, (first, second)), x)
 
 
@@ -245,8 +247,8 @@ def _reversed(input: Tensor) -> Any:
         _deprecated("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
     elif ndim != 2:
         _deprecated(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw "
-            "an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*range(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
         )
     return apply1(Permute(tuple(range(ndim - 1, -1, -1))), input)

@@ -120,6 +120,18 @@ class Clamp(Unary):
         return self.vjp(t, x, out)
 
 
+class ClampMin(Clamp):
+    """x, but at least a number"""
+
+    node_name = "ClampMinBackward0"
+
+
+class ClampMax(Clamp):
+    """x, but at most a number"""
+
+    node_name = "ClampMaxBackward0"
+
+
 class ClampTensor(Variadic):
     """x limited by tensors; a limit that is reached gets the gradient"""
 
@@ -234,14 +246,26 @@ def _promoted_for(x: Any, *limits: Any) -> Any:
 
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`input`, but at least `min`."""
-    return clamp(input, min=min, out=out)
+    if isinstance(min, Tensor):
+        return clamp(input, min=min, out=out)
+    return deliver(apply1(ClampMin(min, None), _promoted_for(input, min)), out)
 
 
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`input`, but at most `max`."""
-    return clamp(input, max=max, out=out)
+    if isinstance(max, Tensor):
+        return clamp(input, max=max, out=out)
+    return deliver(apply1(ClampMax(None, max), _promoted_for(input, max)), out)
+
+
+def where_method(input: Any, condition: Any, other: Any) -> Any:
+    """`input` where `condition` holds, else `other`."""
+    return where(condition, input, other)
 
 
 clip = clamp
 
-FUNCTIONS = (maximum, minimum, clamp, clip, clamp_min, clamp_max)
+FUNCTIONS = (maximum, minimum, clamp, clamp_min, clamp_max)
+ALIASES = {"clip": clip}
+NOT_METHODS = (where,)
+METHODS = {"where": where_method}

@@ -17,11 +17,11 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
 from retrograd.ops.index import added_at, number_for
-from retrograd.ops.shape import Expand, reshaped
-from retrograd.ops.split import WHOLE, Place
+from retrograd.ops.shape import broadcast_shapes, expand, reshape
+from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
 
 
@@ -59,7 +59,7 @@ class LinearAt(Linear):
 class AdjointAt(LinearAt):
     """The adjoint of one that picks elements: it adds them to zeros of the shape they came from."""
 
-    params = ("dim", "index", "size")
+    params: ClassVar[tuple[str, ...]] = ("dim", "index", "size")
 
     def __init__(self, dim: int, index: Array, size: Shape) -> None:
         super().__init__(dim, index)
@@ -139,6 +139,7 @@ class GatherAdjoint(AdjointAt):
     """zeros of some shape with x added at an index along a dimension"""
 
     node_name = "ScatterAddBackward0"
+
     def forward(self, xp: Any, x: Array) -> Array:
         return scatter_added(xp, xp.zeros(self.size, x.dtype), self.dim, self.index, x)
 
@@ -195,19 +196,21 @@ class ScatterValue(ValueAt):
     """x with a number written at an index along a dimension"""
 
     node_name = "ScatterBackward1"
+
     def forward(self, xp: Any, x: Array) -> Array:
         out = x.copy("C")
         out.reshape(-1)[positions(xp, self.index, self.dim, out.shape).reshape(-1)] = self.value
         return out
 
 
-class Take(ByIndex, Linear):
+class Take(LinearAt):
     """elements by their number in the flattened x"""
 
     params = ("index",)
+    shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, index: Array) -> None:
-        self.index = index
+        super().__init__(0, index)
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
@@ -217,14 +220,14 @@ class Take(ByIndex, Linear):
         return Put(self.index, self.in_shape).on(g)
 
 
-class Put(ByIndex, Linear):
+class Put(AdjointAt):
     """zeros of some shape with x added at numbers of the flattened result"""
 
     params = ("index", "size")
+    shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, index: Array, size: Shape) -> None:
-        self.index = index
-        self.size = size
+        super().__init__(0, index, size)
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
@@ -235,109 +238,151 @@ class Put(ByIndex, Linear):
         return Take(self.index).on(g)
 
 
-class IndexSelect(LinearAt):
-    """the rows (or columns, …) that an index names"""
-
-    params = ("dim", "index")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim", "self_sym_sizes": "in_shape"}
-
-    def __init__(self, dim: int, index: Array) -> None:
-        self.dim = dim
-        self.index = index
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        self.in_shape = x.shape
-        return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
-
-    def transpose(self, g: Any) -> Any:
-        return IndexSelectAdjoint(self.dim, self.index, self.in_shape).on(g)
+# -- functions -----------------------------------------------------------------------------------------------------
 
 
-class IndexSelectAdjoint(AdjointAt):
-    """zeros of some shape with the rows of x added at an index"""
-
-    node_name = "IndexAddBackward0"
-    def forward(self, xp: Any, x: Array) -> Array:
-        if not self.size:
-            return x.copy()
-        return added_at(xp, xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
-
-    def transpose(self, g: Any) -> Any:
-        return IndexSelect(self.dim, self.index).on(g)
-
-
-class IndexAdd(SourceAt):
-    """x with the rows of a source, times a number, added at an index"""
-
-    params = ("dim", "index", "alpha")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim", "alpha": "alpha"}
-
-    def __init__(self, dim: int, index: Array, alpha: Any) -> None:
-        super().__init__(dim, index)
-        self.alpha = alpha
-
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, source = xs
-        self.source_shape = source.shape
-        scaled = source if self.alpha == 1 else source * self.alpha
-        out = x.copy("C")
-        rows = out.reshape((1,)) if out.ndim == 0 else out
-        added_at(xp, rows, (WHOLE,) * self.dim + (self.index,), scaled.reshape((1,)) if x.ndim == 0 else scaled)
-        return out
-
-    def kept(self, g: Any) -> Any:
-        return g
-
-    def source_grad(self, g: Any) -> Any:
-        found = IndexSelect(self.dim, self.index).on(g)
-        found = found if self.alpha == 1 else found * self.alpha
-        return found.reshape(self.source_shape)
+def _along(
+    function: str, x: Tensor, dim: int, index: Any, source: Array | None, called: str
+) -> tuple[int, Array]:
+    """The dimension and the index of a gather or scatter, checked."""
+    i = require_tensor(function, "index", 2, index).array
+    shape = x.array.shape
+    d = wrap_dim(dim, len(shape))
+    if i.dtype not in (np.int64, np.int32):
+        raise DtypeError(
+            f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
+        )
+    if i.size == 0:
+        return d, i.astype(np.int64)
+    if max(i.ndim, 1) != max(len(shape), 1) or (source is not None and max(source.ndim, 1) != max(i.ndim, 1)):
+        raise ShapeError(
+            f"Index tensor must have the same number of dimensions as {called} tensor: index is {sizes(i.shape)}, "
+            f"{called} is {sizes(shape)}"
+        )
+    for k, n in enumerate(i.shape):
+        if len(shape) == len(i.shape) and k != d and n > shape[k]:
+            raise _too_large(i.shape, shape, d, k, source)
+        if source is not None and source.ndim == i.ndim and n > source.shape[k]:
+            raise _too_large(i.shape, shape, d, k, source)
+    check_bounds(i, d, shape[d] if shape else 1, False)
+    return d, i.astype(np.int64, copy=False)
 
 
-class IndexCopy(IndexAdd):
-    """x with the rows of a source written at an index"""
-
-    params = ("dim", "index")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
-
-    def __init__(self, dim: int, index: Array) -> None:
-        super().__init__(dim, index, 1)
-
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, source = xs
-        self.source_shape = source.shape
-        if x.ndim == 0:
-            return source.reshape(()).astype(x.dtype)
-        out = x.copy()
-        out[(WHOLE,) * self.dim + (self.index,)] = source
-        return out
-
-    def kept(self, g: Any) -> Any:
-        return IndexFill(self.dim, self.index, 0).on(g)
+def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | None) -> ShapeError:
+    larger = (
+        f"xpected index {sizes(index)} to be no larger than self {sizes(shape)} apart from dimension {dim}"
+    )
+    if source is None:
+        return ShapeError(f"Size does not match at dimension {at} e{larger}")
+    return ShapeError(f"E{larger} and to be no larger size than src {sizes(source.shape)}")
 
 
-class IndexFill(ValueAt):
-    """x with a number in the rows that an index names"""
+def check_bounds(index: Array, dim: int, size: int, negative: bool) -> None:
+    """Every index must point into the dimension; negative ones count from its end where they are allowed."""
+    wrong = (index < (-size if negative else 0)) | (index >= size)
+    if wrong.any():
+        raise ShapeError(
+            f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}"
+        )
 
-    def forward(self, xp: Any, x: Array) -> Array:
-        out = x.copy()
-        out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = self.value
-        return out
+
+def check_range(function: str, index: Array, dim: int, shape: Shape, negative: bool) -> None:
+    """`check_bounds` where PyTorch raises IndexError."""
+    try:
+        check_bounds(index, dim, shape[dim] if shape else 1, negative)
+    except ShapeError as error:
+        raise IndexError(f"{function}{error}") from None
 
 
-class IndexFillTensor(SourceAt):
-    """x with a 0-dim tensor in the rows that an index names"""
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Any:
+    """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
-    node_name = "IndexFillBackward1"
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, value = xs
-        return IndexFill(self.dim, self.index, value).forward(xp, x)
+    >>> import retrograd as rg
+    >>> rg.gather(rg.tensor([[1, 2], [3, 4]]), 1, rg.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    x = require_tensor("gather", "input", 1, input)
+    d, i = _along("gather", x, dim, index, None, "input")
+    return deliver(apply1(Gather(d, i), x), out)
 
-    def kept(self, g: Any) -> Any:
-        return IndexFill(self.dim, self.index, 0).on(g)
 
-    def source_grad(self, g: Any) -> Any:
-        # A row that the index names twice was filled once.
-        n = self.shape[self.dim] if self.shape else 1
-        rows = np.unique(np.where(self.index < 0, self.index + n, self.index))
-        return IndexSelect(self.dim, rows).on(g).sum()
+def scatter(
+    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, out: Any = None
+) -> Any:
+    """A copy of `input` with `src`, a tensor or a number, written where `index` points along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, 3).scatter(1, rg.tensor([[2]]), 5.0)
+    tensor([[0., 0., 5.]])
+    """
+    x = require_tensor("scatter", "input", 1, input)
+    source = src if src is not None else value
+    if not isinstance(source, Tensor):
+        d, i = _along("scatter", x, dim, index, None, "self")
+        return deliver(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
+    d, i = _along("scatter", x, dim, index, source.array, "self")
+    check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
+    return deliver(apply_n(Scatter(d, i), (x, source)), out)
+
+
+def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
+    """What goes into a tensor must have its dtype."""
+    if x.array.dtype != source.array.dtype:
+        raise DtypeError(
+            f"{complaint}, but got {SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[source.array.dtype]}"
+        )
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Any:
+    """A copy of `input` with `src` added where `index` points along `dim`."""
+    x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
+    d, i = _along("scatter", x, dim, index, source.array, "self")
+    check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
+    return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
+
+
+def take(input: Tensor, index: Tensor, *, out: Any = None) -> Any:
+    """The elements of `input` by their number in its flattened order."""
+    x = require_tensor("take", "input", 1, input)
+    i = require_tensor("take", "index", 2, index).array
+    if i.dtype != np.int64:
+        raise DtypeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
+    n = x.array.size
+    if n == 0 and i.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    wrong = (i < -n) | (i >= n)
+    if wrong.any():
+        raise IndexError(
+            f"out of range: tried to access index {i[wrong].flat[0]} on a tensor of {n} elements."
+        )
+    return deliver(apply1(Take(i), x), out)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None) -> Any:
+    """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
+    x = require_tensor("take_along_dim", "input", 1, input)
+    i = require_tensor("take_along_dim", "indices", 2, indices)
+    if i.array.dtype.kind not in "iu":
+        raise DtypeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_NAMES[i.array.dtype]}"
+        )
+    if dim is None:
+        return gather(reshape(x, -1), 0, reshape(i, -1), out=out)
+    if x.array.ndim != i.array.ndim:
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{x.array.ndim} dimensions for input, and {i.array.ndim} dimensions for indices"
+        )
+    d = wrap_dim(dim, x.array.ndim)
+    others = tuple(
+        broadcast_shapes(*[s[:d] + (1,) + s[d + 1 :] if s else s for s in (x.array.shape, i.array.shape)])
+    )
+    wide = [others[:d] + a.shape[d : d + 1] + others[d + 1 :] for a in (x.array, i.array)]
+    check_range("", i.array, d, x.array.shape, True)
+    # Unlike gather, this counts negative indices from the end.
+    wrapped = Tensor(np.where(i.array < 0, i.array + x.array.shape[d], i.array)) if x.array.ndim else i
+    return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)
+
+
+FUNCTIONS: tuple[Any, ...] = (gather, scatter, scatter_add, take, take_along_dim)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,10 @@ class CopySlices(Variadic):
             for step in self.steps:
                 part = step.fresh().on(part)
             part = Index(self.key).on(part) if self.key else part
-        return [Cleared(self.steps, self.key).on(g) if self.needs(0) else None, part if self.needs(1) else None]
+        return [
+            Cleared(self.steps, self.key).on(g) if self.needs(0) else None,
+            part if self.needs(1) else None,
+        ]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         tx, tv = ts
@@ -303,8 +306,8 @@ def _check_mask(item: Array, shape: Shape, dim: int) -> None:
     for i, n in enumerate(item.shape):
         if n != shape[dim + i]:
             raise IndexError(
-                f"The shape of the mask {sizes(item.shape)} at index {i} does not match the shape of the indexed tensor "
-                f"{sizes(shape)} at index {dim + i}"
+                f"The shape of the mask {sizes(item.shape)} at index {i} does not match the shape of the indexed "
+                f"tensor {sizes(shape)} at index {dim + i}"
             )
 
 
@@ -419,8 +422,8 @@ def write(array: Array, steps: Sequence[View], key: tuple[Any, ...], value: Arra
         raise index_error(error, key) from None
     except ValueError:
         raise ShapeError(
-            f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of shape "
-            f"{sizes(part[key].shape)}"
+            f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "
+            f"shape {sizes(part[key].shape)}"
         ) from None
 
 

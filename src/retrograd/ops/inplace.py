@@ -1,4 +1,4 @@
-"""In-place methods: `t.add_(1)`, `t.zero_()`, `t.copy_(other)`, and the fused sums that optimisers write by hand.
+"""In-place methods: `t.add_(1)`, `t.zero_()`, `t.copy_(other)`, `t.t_()`.
 
 Most are the method of the same name followed by a move; see Note [In-place is out of place plus a move]. Those that
 optimisers call write straight into memory where nothing is recorded.
@@ -11,19 +11,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_of_arrays, scalar_dtype
-from retrograd.core.apply import apply1, apply2, apply_n
+from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
-from retrograd.core.op import ElementwiseBinary, Linear, Variadic, X, added, conjugate, scaled
+from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
-from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
+from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
+from retrograd.ops.arithmetic import add, div, mul, sub
 from retrograd.ops.arrange import T, Transpose
-from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims, zero_like
-from retrograd.ops.convert import convert
-from retrograd.ops.create import number_from
-from retrograd.ops.data import narrowed
+from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims, zero_like
+from retrograd.ops.create import filled, number_from
+from retrograd.ops.fused import addcdiv, addcmul, lerp
 from retrograd.ops.shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.values import Array
 
@@ -87,121 +87,6 @@ class FillTensorInPlace(Copied):
     """a 0-dim y in place of x, in its own memory"""
 
     node_name = "FillBackward3"
-
-
-class Addcmul(Variadic):
-    """x + value * y * z"""
-
-    params = ("value",)
-    keeps: ClassVar[int] = X
-    shown: ClassVar[dict[str, str]] = {"value": "value", "tensor1": "x:1", "tensor2": "x:2"}
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def keeps_input(self, i: int) -> bool:
-        return i > 0 and self.needs(3 - i)
-
-    def forward(self, xp: Any, xs: Any) -> Any:
-        x, y, z = xs
-        return xp.add(x, y * z if self.value == 1 else (y * self.value) * z)
-
-    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
-        g = gs[0]
-        part = scaled(g, conjugate(self.value))
-        return [
-            g if self.needs(0) else None,
-            part * conjugate(xs[2]) if self.needs(1) else None,
-            part * conjugate(xs[1]) if self.needs(2) else None,
-        ]
-
-    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
-        y = None if ts[1] is None else scaled(ts[1], self.value) * xs[2]
-        z = None if ts[2] is None else scaled(ts[2], self.value) * xs[1]
-        return added(added(ts[0], y), z)
-
-
-class Addcdiv(Variadic):
-    """x + value * y / z"""
-
-    params = ("value",)
-    keeps: ClassVar[int] = X
-    shown: ClassVar[dict[str, str]] = {"value": "value", "tensor1": "x:1", "tensor2": "x:2"}
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def keeps_input(self, i: int) -> bool:
-        return i == 2 or (i == 1 and self.needs(2))
-
-    def forward(self, xp: Any, xs: Any) -> Any:
-        x, y, z = xs
-        return xp.add(x, y / z if self.value == 1 else (y * self.value) / z)
-
-    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
-        g = gs[0]
-        part = scaled(g, conjugate(self.value)) / conjugate(xs[2])
-        return [
-            g if self.needs(0) else None,
-            part if self.needs(1) else None,
-            -part * conjugate(xs[1] / xs[2]) if self.needs(2) else None,
-        ]
-
-    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
-        y = None if ts[1] is None else scaled(ts[1], self.value) / xs[2]
-        z = None if ts[2] is None else scaled(ts[2], -self.value) * xs[1] / (xs[2] * xs[2])
-        return added(added(ts[0], y), z)
-
-
-def between(x: Any, y: Any, weight: Any) -> Any:
-    """From x to y by a weight, computed from the nearer end so that weight 1 gives y exactly."""
-    low = np.abs(weight) < 0.5
-    if isinstance(low, np.ndarray):
-        return np.where(low, x + weight * (y - x), y - (y - x) * (1 - weight))
-    return x + weight * (y - x) if low else y - (y - x) * (1 - weight)
-
-
-class Lerp(ElementwiseBinary):
-    """x + weight * (y - x), the weight a number"""
-
-    params = ("weight",)
-    shown: ClassVar[dict[str, str]] = {"weight": "weight"}
-
-    def __init__(self, weight: Any) -> None:
-        self.weight = weight
-
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return between(x, y, self.weight)
-
-    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return 1 - self.weight if i == 0 else self.weight
-
-
-class LerpTensor(Variadic):
-    """x + weight * (y - x)"""
-
-    node_name = "LerpBackward1"
-    keeps: ClassVar[int] = X
-    shown: ClassVar[dict[str, str]] = {"self": "x:0", "end": "x:1", "weight": "x:2"}
-
-    def keeps_input(self, i: int) -> bool:
-        return self.needs(2) if i < 2 else self.needs(0) or self.needs(1)
-
-    def forward(self, xp: Any, xs: Any) -> Any:
-        return between(xs[0], xs[1], xs[2])
-
-    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
-        g = gs[0]
-        return [
-            g * (1 - conjugate(xs[2])) if self.needs(0) else None,
-            g * conjugate(xs[2]) if self.needs(1) else None,
-            g * conjugate(xs[1] - xs[0]) if self.needs(2) else None,
-        ]
-
-    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
-        x = None if ts[0] is None else ts[0] * (1 - xs[2])
-        y = None if ts[1] is None else ts[1] * xs[2]
-        return added(added(x, y), None if ts[2] is None else ts[2] * (xs[1] - xs[0]))
 
 
 class TInPlace(T):
@@ -273,12 +158,15 @@ def _in_place(name: str) -> Any:
     return method
 
 
+# -- straight into memory ------------------------------------------------------------------------------------------
+
+
 def bare(x: Any, other: Any) -> Any:
-    """`other` as NumPy can add it into `x.array` with nothing to record or convert; None if there is more to do."""
-    if type(x) is not Tensor or x.array.dtype.kind != "f" or not x.array.flags.writeable:
+    """`other` as NumPy can take it for a write into `x.array` that needs no record; None if there is more to do."""
+    if type(x) is not Tensor or x.array.dtype.kind != "f":
         return None
     recording = current().grad_enabled
-    if recording and x._requires:
+    if recording and (x._requires or x._base is not None):
         return None
     if type(other) is float or type(other) is int:
         return other
@@ -288,7 +176,243 @@ def bare(x: Any, other: Any) -> Any:
     return a if a.dtype == x.array.dtype and (a.shape == x.array.shape or a.ndim == 0) else None
 
 
-def _written(x: Tensor) -> Tensor:
-    check_writable(x)
+def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
+    """Writes `ufunc(x, other)` into the memory of `x`."""
+    token = hush(QUIET)
+    try:
+        ufunc(x.array, other, out=x.array)
+    finally:
+        unhush(token)
     x.bump_version()
     return x
+
+
+def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`self + alpha * other`, in place."""
+    check_writable(self)
+    b = bare(self, other)
+    if b is None:
+        return write(self, add(self, other, alpha=alpha))
+    return _into(np.add, self, b if alpha == 1 else b * alpha)
+
+
+def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`self - alpha * other`, in place."""
+    check_writable(self)
+    b = bare(self, other)
+    if b is None:
+        return write(self, sub(self, other, alpha=alpha))
+    return _into(np.subtract, self, b if alpha == 1 else b * alpha)
+
+
+def mul_(self: Tensor, other: Any) -> Tensor:
+    """`self * other`, in place."""
+    check_writable(self)
+    b = bare(self, other)
+    return write(self, mul(self, other)) if b is None else _into(np.multiply, self, b)
+
+
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """`self / other`, in place."""
+    check_writable(self)
+    b = bare(self, other) if rounding_mode is None else None
+    return write(self, div(self, other, rounding_mode=rounding_mode)) if b is None else _into(np.true_divide, self, b)
+
+
+def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`self + value * tensor1 * tensor2`, in place."""
+    check_writable(self)
+    a, b = bare(self, tensor1), bare(self, tensor2)
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return write(self, addcmul(self, tensor1, tensor2, value=value))
+    return _into(np.add, self, a * b if value == 1 else a * value * b)
+
+
+def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`self + value * tensor1 / tensor2`, in place."""
+    check_writable(self)
+    a, b = bare(self, tensor1), bare(self, tensor2)
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return write(self, addcdiv(self, tensor1, tensor2, value=value))
+    token = hush(QUIET)
+    try:
+        quotient = (a if value == 1 else a * value) / b
+    finally:
+        unhush(token)
+    return _into(np.add, self, quotient)
+
+
+def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
+    """`self + weight * (end - self)`, in place."""
+    check_writable(self)
+    b = bare(self, end)
+    if not isinstance(b, np.ndarray) or type(weight) is not float or abs(weight) >= 0.5:
+        return write(self, lerp(self, end, weight))
+    return _into(np.add, self, (b - self.array) * weight)
+
+
+def _recorded(x: Tensor) -> bool:
+    """Whether a write to `x` changes a history."""
+    return current().grad_enabled and (x._requires or x._base is not None)
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Fills with zeros."""
+    check_writable(self)
+    if _recorded(self):
+        return write(self, apply1(Zero(np.zeros_like(self.array)), self))
+    self.array.fill(0)
+    self.bump_version()
+    return self
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Fills with one number; a 0-dim tensor gets its gradient."""
+    check_writable(self)
+    if isinstance(value, Tensor):
+        return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
+    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
+    if _recorded(self):
+        return write(self, apply1(FillInPlace(np.full_like(self.array, number)), self))
+    self.array.fill(number)
+    self.bump_version()
+    return self
+
+
+def _number_tensor(function: str, value: Tensor) -> Tensor:
+    if value.array.ndim:
+        raise ShapeError(
+            f"{function} only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
+        )
+    return value
+
+
+def fill(input: Any, value: Any) -> Any:
+    """One number in the shape and dtype of `input`."""
+    x = require_tensor("fill", "input", 1, input)
+    if isinstance(value, Tensor):
+        return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
+    return apply1(Fill(filled(x.array.shape, number_from("fill", "value", 2, value), x.array.dtype)), x)
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Copies the elements of `src`, broadcast to the shape and converted to the dtype of this tensor.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2, 2).copy_(rg.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    check_writable(self)
+    if isinstance(src, (bool, int, float, complex)):
+        src = Tensor(np.asarray(src))
+    if not isinstance(src, Tensor):
+        raise operand_error("copy_", "other", 1, src)
+    shape, other = self.array.shape, src.array.shape
+    try:
+        whole = np.broadcast_shapes(shape, other)
+    except ValueError:
+        raise broadcast_error(shape, other) from None
+    if whole != shape:
+        raise ShapeError(f"output with shape {sizes(shape)} doesn't match the broadcast shape {sizes(whole)}")
+    if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+    if _recorded(self) or (src.requires_grad and current().grad_enabled):
+        return write(self, apply_n(Copied(), (self, src)))
+    values = src.array.real if self.array.dtype.kind != "c" else src.array
+    with np.errstate(all="ignore"):
+        np.copyto(self.array, values, casting="unsafe")
+    self.bump_version()
+    return self
+
+
+# -- another shape, where it stands --------------------------------------------------------------------------------
+
+
+def _turned(x: Tensor, op: Linear) -> Tensor:
+    """Gives `x` the shape and the history of the op's result; the memory stays."""
+    check_writable(x)
+    result: Tensor = apply1(op, x)
+    x.array = result.array
+    x.bump_version()
+    if result._node is not None:
+        x._node, x.output_nr, x._requires = result._node, result.output_nr, True
+    return x
+
+
+def t_(self: Tensor) -> Tensor:
+    """`t()`, in place."""
+    if self.array.ndim > 2:
+        raise ShapeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D")
+    return _turned(self, TInPlace())
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose(dim0, dim1)`, in place."""
+    ndim = self.array.ndim
+    return _turned(self, TransposeInPlace(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)))
+
+
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """`squeeze(dim)`, in place."""
+    if dim is None:
+        return _turned(self, SqueezeInPlace())
+    if isinstance(dim, (tuple, list)):
+        dims = wrap_dims(dim, self.array.ndim)
+        return _turned(self, SqueezeDimsInPlace(dims if isinstance(dims, tuple) else ()))
+    return _turned(self, SqueezeDimInPlace(wrap_dim(dim, self.array.ndim)))
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """`unsqueeze(dim)`, in place."""
+    return _turned(self, UnsqueezeInPlace(wrap_dim(dim, self.array.ndim + 1)))
+
+
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Fills the main diagonal; with `wrap`, that of a tall matrix begins anew after each end."""
+    if self.array.ndim < 2:
+        raise ShapeError("dimensions must larger than 1")
+    if self.array.ndim > 2 and len(set(self.array.shape)) > 1:
+        raise ShapeError("all dimensions of input must be of equal length")
+    mask = np.zeros(self.array.shape, bool)
+    np.fill_diagonal(mask, True, wrap=wrap)
+    return self.masked_fill_(Tensor(mask), number_from("fill_diagonal_", "fill_value", 1, fill_value))
+
+
+# Methods whose in-place form is the method itself followed by a move.
+NAMES = (
+    "abs", "absolute", "neg", "negative", "reciprocal", "square", "sqrt", "rsqrt", "exp", "exp2", "expm1",
+    "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "arcsin", "arccos", "arctan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "erf",
+    "erfc", "erfinv", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "deg2rad", "rad2deg",
+    "sinc", "lgamma", "digamma", "logit", "nan_to_num", "conj_physical", "pow", "remainder", "fmod",
+    "floor_divide", "multiply", "subtract", "divide", "true_divide", "atan2", "arctan2", "copysign", "hypot",
+    "xlogy", "clamp", "clip", "clamp_min", "clamp_max", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less",
+    "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or", "logical_xor",
+    "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
+    "addmm", "addmv", "addr", "baddbmm", "addbmm", "cumsum", "cumprod", "tril", "triu", "renorm", "masked_fill",
+    "masked_scatter", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "scatter",
+    "scatter_add", "scatter_reduce",
+)  # fmt: skip
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (fill,)
+METHODS: dict[str, Any] = {
+    **{f"{name}_": _in_place(name) for name in NAMES},
+    "add_": add_,
+    "sub_": sub_,
+    "mul_": mul_,
+    "div_": div_,
+    "addcmul_": addcmul_,
+    "addcdiv_": addcdiv_,
+    "lerp_": lerp_,
+    "zero_": zero_,
+    "fill_": fill_,
+    "copy_": copy_,
+    "t_": t_,
+    "transpose_": transpose_,
+    "swapaxes_": transpose_,
+    "swapdims_": transpose_,
+    "squeeze_": squeeze_,
+    "unsqueeze_": unsqueeze_,
+    "fill_diagonal_": fill_diagonal_,
+}

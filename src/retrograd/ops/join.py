@@ -132,7 +132,9 @@ def _cat_dim(shapes: Sequence[Shape], dim: int) -> int:
     axis = 0
     for i, shape in enumerate(shapes):
         if not shape:
-            raise ShapeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated. Use stack() for numbers.")
+            raise ShapeError(
+                f"zero-dimensional tensor (at position {i}) cannot be concatenated. Use stack() for numbers."
+            )
         if shape == (0,):
             continue
         if first is None:
@@ -252,7 +254,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise ShapeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    given = _some("meshgrid", tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors)
+    given = _some(
+        "meshgrid", tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    )
     for t in given:
         if t.array.ndim > 1:
             raise ShapeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
@@ -273,6 +277,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
 FUNCTIONS: tuple[Any, ...] = ()
 NOT_METHODS: tuple[Any, ...] = (
-    cat, concat, concatenate, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, row_stack, dstack, column_stack,
-    meshgrid,
+    cat, concat, concatenate, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, row_stack, dstack,
+    column_stack, meshgrid,
 )  # fmt: skip

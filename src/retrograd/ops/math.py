@@ -98,6 +98,7 @@ class Log10(FloatUnary):
 class Log1p(FloatUnary):
     """log(1 + x), exact near 0"""
 
+    node_name = "Log1PBackward0"
     keeps: ClassVar[int] = X
 
     def forward(self, xp: Any, x: Array) -> Array:

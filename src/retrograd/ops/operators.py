@@ -56,9 +56,7 @@ class TensorArithmetic(Operators):
         return apply2(Add(), x, y)
 
     def sub(self, x: Any, y: Any, /) -> Any:
-        if type(y) is bool or x.array.dtype.kind == "b":
-            return sub(x, y)
-        return apply2(Sub(), x, y)
+        return apply2(Sub(), x, y) if x._requires else sub(x, y)
 
     def rsub(self, x: Any, y: Any, /) -> Any:
         return rsub(x, y if isinstance(y, (int, float)) else _operand(y))

@@ -12,7 +12,7 @@ import numpy as np
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.op import Binary, Linear
+from retrograd.core.op import Binary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
@@ -30,6 +30,7 @@ from retrograd.ops.generator import (
     set_rng_state,
     stream_of,
 )
+from retrograd.ops.inplace import Replaced
 from retrograd.values import Array, DType, Shape
 
 # -- arrays of drawn numbers ---------------------------------------------------------------------------------------
@@ -193,32 +194,17 @@ def randint_like(
 # -- drawn by parameters: the result is recorded, its gradient is zero ---------------------------------------------
 
 
-class Drawn(Linear):
-    """numbers that were drawn, whatever x is"""
-
-    params = ("values",)
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        return self.values
-
-    def transpose(self, g: Any) -> Any:
-        return zero_like(g)
-
-
-class Normal(Drawn):
+class Normal(Replaced):
     """normal numbers in place of x"""
 
 
-class NormalMean(Drawn):
+class NormalMean(Replaced):
     """normal numbers around x"""
 
     node_name = "NormalBackward1"
 
 
-class NormalStd(Drawn):
+class NormalStd(Replaced):
     """normal numbers with deviation x"""
 
     node_name = "NormalBackward2"
@@ -243,7 +229,7 @@ class NormalBoth(Binary):
         return zero_like(tx if ty is None else ty)
 
 
-class Bernoulli(Drawn):
+class Bernoulli(Replaced):
     """0 or 1, with probability x for 1"""
 
 
@@ -253,25 +239,25 @@ class BernoulliOf(NormalBoth):
     node_name = "BernoulliBackward1"
 
 
-class BernoulliBy(Drawn):
+class BernoulliBy(Replaced):
     """0 or 1 in place of x"""
 
     node_name = "BernoulliBackward2"
 
 
-class Uniform(Drawn):
+class Uniform(Replaced):
     """uniform numbers in place of x"""
 
 
-class Exponential(Drawn):
+class Exponential(Replaced):
     """exponential numbers in place of x"""
 
 
-class Random(Drawn):
+class Random(Replaced):
     """integers in place of x"""
 
 
-class Poisson(Drawn):
+class Poisson(Replaced):
     """counts whose mean is x"""
 
 

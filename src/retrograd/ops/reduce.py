@@ -163,7 +163,7 @@ class Mean(Sum):
         return a.sum(axis=self.axis, keepdims=self.keepdims) / self.count
 
     def transpose(self, g: Any) -> Any:
-        return super().transpose(g / self.count)
+        return super().transpose(g / (self.count or 1))  # nothing to divide where there are no elements
 
 
 class MeanDim(Mean):

@@ -208,15 +208,19 @@ def expanded_shape(x: Array, size: Shape) -> Shape:
     if extra < 0:
         kind = f"torch.{SCALAR_NAMES[x.dtype]}Tensor"
         raise ShapeError(
-            f"expand({kind}{{{sizes(x.shape)}}}, size={sizes(size)}): the number of sizes provided ({len(size)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({x.ndim})"
+            f"expand({kind}{{{sizes(x.shape)}}}, size={sizes(size)}): the number of sizes provided ({len(size)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({x.ndim})"
         )
     found = list(size)
     for i, n in enumerate(size):
         if n == -1 and i >= extra:
             found[i] = x.shape[i - extra]
         elif n < 0:
-            reason = "isn't allowed in a leading, non-existing dimension" if n == -1 else "is negative at dimension"
+            reason = (
+                "isn't allowed in a leading, non-existing dimension"
+                if n == -1
+                else "is negative at dimension"
+            )
             raise ShapeError(f"The expanded size of the tensor ({n}) {reason} {i}")
         elif i >= extra and x.shape[i - extra] not in (1, n):
             raise ShapeError(
@@ -360,7 +364,7 @@ def squeeze(input: Tensor, *dims: Any, dim: Any = None) -> Any:
     (torch.Size([3]), torch.Size([3, 1]))
     """
     x = require_tensor("squeeze", "input", 1, input)
-    given = dims[0] if len(dims) == 1 else dims if dims else dim
+    given = dims[0] if len(dims) == 1 else dims or dim
     if given is None:
         return apply1(Squeeze(), x)
     ndim = x.array.ndim
@@ -409,8 +413,8 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
         if "is invalid" not in str(error):
             raise
         raise ShapeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the input "
-            "tensor"
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            "input tensor"
         ) from None
     return view(x, (*shape[:d], *parts, *shape[d + 1 :]))
 
@@ -437,7 +441,9 @@ def repeat(input: Tensor, *given: Any, repeats: Any = None) -> Any:
             f"{len(counts)} repeats for {x.array.ndim} dimensions. tile() fills up missing ones."
         )
     if any(n < 0 for n in counts):
-        raise ShapeError(f"Trying to create tensor with negative dimension: repeat counts are {sizes(counts)}")
+        raise ShapeError(
+            f"Trying to create tensor with negative dimension: repeat counts are {sizes(counts)}"
+        )
     return apply1(Repeat(counts), x)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -57,9 +58,9 @@ class Slice(View):
         return x[(WHOLE,) * self.dim + (slice(self.start, self.end, self.step),)]
 
     def transpose(self, g: Any) -> Any:
-        return PlaceSlice(
-            self.in_shape, (WHOLE,) * self.dim + (slice(self.start, self.end, self.step),)
-        ).on(g)
+        return PlaceSlice(self.in_shape, (WHOLE,) * self.dim + (slice(self.start, self.end, self.step),)).on(
+            g
+        )
 
 
 class Place(Linear):
@@ -190,7 +191,9 @@ def select(input: Tensor, dim: int, index: Any) -> Any:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d, i = wrap_dim(dim, len(shape)), operator.index(index)
     if not -shape[d] <= i < shape[d]:
-        raise IndexError(f"select(): index {i} out of range for tensor of size {sizes(shape)} at dimension {d}")
+        raise IndexError(
+            f"select(): index {i} out of range for tensor of size {sizes(shape)} at dimension {d}"
+        )
     return apply1(Select(d, i), x)
 
 
@@ -285,7 +288,9 @@ def tensor_split(
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
     if x.array.ndim == 0:
-        raise ShapeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise ShapeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     d = wrap_dim(dim, x.array.ndim)
     given = next((v for v in (indices_or_sections, indices, sections) if v is not None), 0)
     if isinstance(given, Tensor):
@@ -298,7 +303,7 @@ def tensor_split(
             raise ShapeError(f"number of sections must be larger than 0, got {count}")
         small, larger = divmod(n, count)
         bounds = [i * small + min(i, larger) for i in range(count + 1)]
-    return tuple(apply1(Slice(d, a, b), x) for a, b in zip(bounds, bounds[1:], strict=False))
+    return tuple(apply1(Slice(d, a, b), x) for a, b in pairwise(bounds))
 
 
 def _cuts(a: Array) -> Any:
@@ -318,7 +323,8 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
     ndim = x.array.ndim
     if ndim < needed:
         raise ShapeError(
-            f"torch.{function} requires a tensor with at least {needed} dimension, but got a tensor with {ndim} dimensions!"
+            f"torch.{function} requires a tensor with at least {needed} dimension, but got a tensor with "
+            f"{ndim} dimensions!"
         )
     if isinstance(given, int) and (given <= 0 or x.array.shape[dim] % given):
         raise ShapeError(

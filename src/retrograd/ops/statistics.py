@@ -147,7 +147,7 @@ class VarMean(Variadic):
         if g is not None:
             g = self.back(self.from_variance(g, x)) * variance_slope(x, self.axis, self.correction)
         if h is not None:
-            h = Expand(self.in_shape).on(self.back(h / reduced_count(self.in_shape, self.axis)))
+            h = Expand(self.in_shape).on(self.back(h / (reduced_count(self.in_shape, self.axis) or 1)))
         return [added(g, h)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:

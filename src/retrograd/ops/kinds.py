@@ -1,0 +1,41 @@
+"""Questions about tensors that are functions in PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.core.tensor import Tensor
+from retrograd.ops.common import require_tensor
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the dtype is float16, float32 or float64."""
+    return require_tensor("is_floating_point", "input", 1, input).is_floating_point()
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the dtype is complex."""
+    return require_tensor("is_complex", "input", 1, input).is_complex()
+
+
+def is_nonzero(input: Any) -> bool:
+    """Whether the only element is not zero."""
+    x = require_tensor("is_nonzero", "input", 1, input)
+    if x.array.size != 1:
+        count = "no" if x.array.size == 0 else "more than one"
+        raise RuntimeError(f"Boolean value of Tensor with {count} value{'s' if x.array.size == 0 else ''} is ambiguous")
+    return bool(x.array.item())
+
+
+def is_inference(input: Any) -> bool:
+    """Whether `input` was made in inference mode."""
+    return require_tensor("is_inference", "input", 1, input).is_inference()
+
+
+FUNCTIONS: tuple[Any, ...] = (is_nonzero,)
+NOT_METHODS = (is_tensor, is_floating_point, is_complex, is_inference)

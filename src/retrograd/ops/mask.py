@@ -1,0 +1,247 @@
+"""Masks: elements chosen by booleans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error
+from retrograd.ops.choose import Where
+from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.index import number_for
+from retrograd.ops.split import Place
+from retrograd.values import Array, Shape
+
+
+class MaskedFill(Unary):
+    """x with a number where a mask holds"""
+
+    params = ("mask", "value")
+
+    def __init__(self, mask: Array, value: Any) -> None:
+        self.mask = mask
+        self.value = value
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.where(self.mask, xp.asarray(self.value, x.dtype), x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return MaskedFill(self.mask, 0).on(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return MaskedFill(self.mask, 0).on(t)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedFillTensor(Variadic):
+    """x with a 0-dim tensor where a mask holds"""
+
+    node_name = "MaskedFillBackward1"
+    params = ("mask",)
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, value = xs
+        return xp.where(self.mask, value.astype(x.dtype), x)
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [
+            MaskedFill(self.mask, 0).on(g) if self.needs(0) else None,
+            Where().on(self.mask, g, 0.0) if self.needs(1) else None,
+        ]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        tx, tv = ts
+        return Where().on(self.mask, 0.0 if tv is None else tv, 0.0 if tx is None else tx)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedSelect(Linear):
+    """the elements where a mask holds, as a vector"""
+
+    params = ("mask",)
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        whole = xp.broadcast_shapes(x.shape, self.mask.shape)
+        self.whole = whole
+        return xp.broadcast_to(x, whole)[xp.broadcast_to(self.mask, whole)]
+
+    def transpose(self, g: Any) -> Any:
+        return MaskedPlace(self.mask, self.whole).on(g)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedPlace(Linear):
+    """zeros of some shape with the elements of a vector where a mask holds"""
+
+    node_name = "MaskedScatterBackward0"
+    params = ("mask", "size")
+
+    def __init__(self, mask: Array, size: Shape) -> None:
+        self.mask = mask
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.size, x.dtype)
+        out[xp.broadcast_to(self.mask, self.size)] = x
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return MaskedSelect(self.mask).on(g)
+
+
+class MaskedScatter(Variadic):
+    """x with the first elements of a source where a mask holds"""
+
+    params = ("mask",)
+    shown: ClassVar[dict[str, str]] = {"source_sym_sizes": "source_shape"}
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        whole = xp.broadcast_shapes(x.shape, self.mask.shape)
+        self.source_shape, self.x_shape = source.shape, x.shape
+        where = xp.broadcast_to(self.mask, whole)
+        self.count = int(where.sum())
+        out = xp.array(xp.broadcast_to(x, whole))
+        out[where] = source.reshape(-1)[: self.count]
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [
+            MaskedFill(self.mask, 0).on(g) if self.needs(0) else None,
+            self.source_grad(g) if self.needs(1) else None,
+        ]
+
+    def source_grad(self, g: Any) -> Any:
+        """The gradient of the source: zero for the elements that found no place."""
+        used = MaskedSelect(self.mask).on(g)
+        size = 1
+        for n in self.source_shape:
+            size *= n
+        return Place((size,), (slice(0, self.count),)).on(used).reshape(self.source_shape)
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        tx, ts_ = ts
+        if ts_ is None:
+            return MaskedFill(self.mask, 0).on(tx)
+        return self.fresh().on(as_value(np.zeros(self.x_shape, ts_.dtype), ts_) if tx is None else tx, ts_)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
+    """A mask, checked: booleans that broadcast with `x`."""
+    m = require_tensor(function, "mask", 2, mask).array
+    if m.dtype.kind != "b":
+        raise DtypeError(
+            f"{complaint} (its dtype is {SCALAR_NAMES[m.dtype]}; compare, or convert it with .bool())"
+        )
+    try:
+        np.broadcast_shapes(m.shape, x.array.shape)
+    except ValueError:
+        raise broadcast_error(m.shape, x.array.shape) from None
+    return m
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+    """A copy of `input` with `value`, a number or a 0-dim tensor, where `mask` holds.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, -2.0])
+    >>> x.masked_fill(x < 0, 0.0)
+    tensor([1., 0.])
+    """
+    x = require_tensor("masked_fill", "input", 1, input)
+    kind = getattr(mask, "dtype", None)
+    m = _mask(
+        x, mask, "masked_fill", f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}"
+    )
+    if not isinstance(value, Tensor):
+        return apply1(MaskedFill(m, number_for(value, x.array.dtype)), x)
+    if value.array.ndim:
+        raise ShapeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.array.ndim} dimension(s)."
+        )
+    return apply_n(MaskedFillTensor(m), (x, value))
+
+
+def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Any:
+    """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
+    x = require_tensor("masked_select", "input", 1, input)
+    m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
+    return deliver(apply1(MaskedSelect(m), x), out)
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+    """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
+    x = require_tensor("masked_scatter", "input", 1, input)
+    src = require_tensor("masked_scatter", "source", 3, source)
+    m = _mask(x, mask, "masked_scatter", "masked_scatter_ only supports boolean masks, but got another dtype")
+    if x.array.dtype != src.array.dtype:
+        raise DtypeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
+        )
+    needed = int(np.broadcast_to(m, np.broadcast_shapes(m.shape, x.array.shape)).sum())
+    if src.array.size < needed:
+        raise ShapeError(
+            f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
+        )
+    return apply_n(MaskedScatter(m), (x, src))
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
+    """The indices of the elements that are not zero, one row each; or one tensor per dimension.
+
+    >>> import retrograd as rg
+    >>> rg.nonzero(rg.tensor([0, 3, 4]))
+    tensor([[1],
+            [2]])
+    """
+    a = require_tensor("nonzero", "input", 1, input).array
+    found = np.nonzero(a if a.ndim else a.reshape(1))
+    if as_tuple:
+        return tuple([Tensor(i) for i in found])
+    rows = np.stack(found, 1) if a.ndim else np.zeros((len(found[0]), 0), np.int64)
+    return deliver(Tensor(rows), out)
+
+
+def argwhere(input: Tensor) -> Any:
+    """The indices of the elements that are not zero, one row each."""
+    if not isinstance(input, Tensor):
+        raise operand_error("argwhere", "input", 1, input)
+    return nonzero(input)
+
+
+FUNCTIONS: tuple[Any, ...] = (masked_fill, masked_select, masked_scatter, nonzero, argwhere)
