@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,6 +50,7 @@ OTHERS = {
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
+    "retrograd.ops.generator": ["Generator", "default_generator"],
 }
 SUBPACKAGES = ["autograd", "linalg", "nn", "utils"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
@@ -80,26 +82,38 @@ The function imports below are written by `tools/generate.py` from the op librar
 
 def op_modules() -> list[ModuleType]:
     """The modules of the op library that hold public functions."""
+    if "retrograd" not in sys.modules:
+        # The package without its __init__, which may be the very file that is out of date.
+        bare = ModuleType("retrograd")
+        bare.__path__ = [str(PACKAGE)]
+        sys.modules["retrograd"] = bare
     return list(importlib.import_module("retrograd.ops.methods").MODULES)
 
 
-def public_functions(module: ModuleType) -> list[str]:
-    """The names a module gives to the package."""
-    names = {f.__name__ for f in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))}
-    names |= set(getattr(module, "ALIASES", {})) | set(getattr(module, "FUNCTION_ALIASES", {}))
-    names -= set(getattr(module, "METHODS_ONLY", ()))
-    return sorted(n for n in names if hasattr(module, n))
+def public_functions() -> dict[str, set[str]]:
+    """The functions the package offers, as import clauses by the module that defines them."""
+    clauses: dict[str, set[str]] = {}
+    for module in op_modules():
+        named = {f.__name__: f for f in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))}
+        named |= getattr(module, "ALIASES", {}) | getattr(module, "FUNCTION_ALIASES", {})
+        for name, function in named.items():
+            own = function.__name__
+            clauses.setdefault(function.__module__, set()).add(own if own == name else f"{own} as {name}")
+    return clauses
+
+
+def offered(clauses: dict[str, set[str]]) -> set[str]:
+    """The names that import clauses bind."""
+    return {clause.rpartition(" ")[2] for found in clauses.values() for clause in found}
 
 
 def package_text() -> str:
     """The text of `retrograd/__init__.py`."""
-    imports: dict[str, list[str]] = {k: list(v) for k, v in OTHERS.items()}
-    for module in op_modules():
-        names = public_functions(module)
-        if names:
-            imports[module.__name__] = names
+    imports = public_functions()
+    for name, found in OTHERS.items():
+        imports.setdefault(name, set()).update(found)
     lines = [HEADER, "import numpy as _np", "", f"from retrograd import {', '.join(SUBPACKAGES)}"]
-    lines += [f"from {name} import ({', '.join(imports[name])},)" for name in sorted(imports)]
+    lines += [f"from {name} import ({', '.join(sorted(imports[name]))},)" for name in sorted(imports)]
     lines += ["from retrograd.backends.dtypes import bool_ as _bool", "", '__version__ = "0.1.0"', ""]
     for alias, target in DTYPE_ALIASES.items():
         source = {"bool_": "_bool", "DTypeClass": "_np.dtype"}.get(target, target)
@@ -107,7 +121,7 @@ def package_text() -> str:
     lines += ['strided = "strided"', 'contiguous_format = "contiguous_format"', 'preserve_format = "preserve_format"']
     constants = ["inf", "nan", "pi", "e"]
     lines += [f"{c} = _np.{c}" for c in constants]
-    public = {n for names in imports.values() for n in names} | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants)
+    public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants)
     public |= {"__version__", "strided", "contiguous_format", "preserve_format"}
     lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(public))},]"]
     return formatted("\n".join(lines) + "\n", "__init__.py")
@@ -115,23 +129,23 @@ def package_text() -> str:
 
 def table_text(title: str, table: str, extra: dict[str, list[str]], path: str) -> str:
     """The text of a package that offers what modules list in a table of theirs (`FUNCTIONAL`, `LINALG`)."""
-    imports: dict[str, list[str]] = {k: list(v) for k, v in extra.items()}
-    public = {n for names in extra.values() for n in names}
+    imports = {k: set(v) for k, v in extra.items()}
     for module in op_modules():
         for name, function in getattr(module, table, {}).items():
             own = function.__name__
-            imports.setdefault(function.__module__, []).append(own if own == name else f"{own} as {name}")
-            public.add(name)
+            imports.setdefault(function.__module__, set()).add(own if own == name else f"{own} as {name}")
     lines = [f'"""{title}', "", "Written by `tools/generate.py` from the op library.", '"""', ""]
-    lines += [f"from {name} import ({', '.join(sorted(set(imports[name])))},)" for name in sorted(imports)]
-    lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(public))},]"]
+    lines += [f"from {name} import ({', '.join(sorted(imports[name]))},)" for name in sorted(imports)]
+    lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(offered(imports)))},]"]
     return formatted("\n".join(lines) + "\n", path)
 
 
 def functional_text() -> str:
     """The text of `retrograd/nn/functional.py`."""
     extra = {"retrograd.ops.linalg": ["linear"], "retrograd.ops.math": ["sigmoid", "tanh"]}
-    return table_text("Functions of neural networks: activations, losses, linear maps.", "FUNCTIONAL", extra, "nn/functional.py")
+    extra["retrograd.ops.pad"] = ["pad"]
+    title = "Functions of neural networks: activations, losses, linear maps."
+    return table_text(title, "FUNCTIONAL", extra, "nn/functional.py")
 
 
 def linalg_text() -> str:
@@ -142,9 +156,11 @@ def linalg_text() -> str:
 
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
+    op_modules()
     methods = importlib.import_module("retrograd.ops.methods").method_table()
     lines = [
         '"""What type checkers see of `plain.py`. Written by `tools/generate.py`."""',
+        "import builtins",
         "import threading",
         "from collections.abc import Sequence",
         "from typing import Any",
@@ -172,6 +188,7 @@ def declaration(name: str, method: Any) -> str:
             parameters.append("*")
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         kind = "Any" if p.annotation is p.empty else inspect.formatannotation(p.annotation).strip("'")
+        kind = re.sub(r"\b(bool|int|float|type)\b", r"builtins.\1", kind)  # Tensor has methods of these names
         parameters.append(f"{star}{p.name}: {kind}" + ("" if p.default is p.empty else " = ..."))
     result = "Any" if name in NOT_ONE_TENSOR else "Tensor"
     return f"def {name}({', '.join(parameters)}) -> {result}: ..."

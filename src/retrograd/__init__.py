@@ -71,6 +71,21 @@ from retrograd.ops.arithmetic import (
     square,
     sub,
 )
+from retrograd.ops.arithmetic import (
+    div as divide,
+)
+from retrograd.ops.arithmetic import (
+    div as true_divide,
+)
+from retrograd.ops.arithmetic import (
+    mul as multiply,
+)
+from retrograd.ops.arithmetic import (
+    neg as negative,
+)
+from retrograd.ops.arithmetic import (
+    sub as subtract,
+)
 from retrograd.ops.arrange import (
     adjoint,
     flip,
@@ -84,14 +99,22 @@ from retrograd.ops.arrange import (
     t,
     transpose,
 )
+from retrograd.ops.arrange import (
+    movedim as moveaxis,
+)
+from retrograd.ops.arrange import (
+    transpose as swapdims,
+)
 from retrograd.ops.choose import (
     clamp,
     clamp_max,
     clamp_min,
-    clip,
     maximum,
     minimum,
     where,
+)
+from retrograd.ops.choose import (
+    clamp as clip,
 )
 from retrograd.ops.compare import (
     allclose,
@@ -104,20 +127,30 @@ from retrograd.ops.compare import (
     eq,
     equal,
     ge,
-    greater,
-    greater_equal,
     gt,
     isclose,
     le,
-    less,
-    less_equal,
     logical_and,
     logical_not,
     logical_or,
     logical_xor,
     lt,
     ne,
-    not_equal,
+)
+from retrograd.ops.compare import (
+    ge as greater_equal,
+)
+from retrograd.ops.compare import (
+    gt as greater,
+)
+from retrograd.ops.compare import (
+    le as less_equal,
+)
+from retrograd.ops.compare import (
+    lt as less,
+)
+from retrograd.ops.compare import (
+    ne as not_equal,
 )
 from retrograd.ops.complexes import (
     complex,
@@ -142,12 +175,9 @@ from retrograd.ops.convert import (
 )
 from retrograd.ops.create import (
     arange,
-    as_tensor,
-    asarray,
     empty,
     empty_like,
     eye,
-    from_numpy,
     full,
     full_like,
     linspace,
@@ -155,9 +185,17 @@ from retrograd.ops.create import (
     ones,
     ones_like,
     scalar_tensor,
-    tensor,
     zeros,
     zeros_like,
+)
+from retrograd.ops.data import (
+    as_tensor,
+    asarray,
+    from_numpy,
+    tensor,
+)
+from retrograd.ops.einsum import (
+    einsum,
 )
 from retrograd.ops.entropy import (
     binary_cross_entropy_with_logits,
@@ -182,10 +220,20 @@ from retrograd.ops.fused import (
 )
 from retrograd.ops.gather import (
     gather,
+    index_put,
     scatter,
     scatter_add,
     take,
     take_along_dim,
+)
+from retrograd.ops.generator import (
+    Generator,
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
 )
 from retrograd.ops.inplace import (
     fill,
@@ -206,8 +254,6 @@ from retrograd.ops.join import (
     vstack,
 )
 from retrograd.ops.kinds import (
-    is_complex,
-    is_floating_point,
     is_inference,
     is_nonzero,
     is_tensor,
@@ -221,7 +267,6 @@ from retrograd.ops.linalg import (
     bmm,
     chain_matmul,
     dot,
-    ger,
     inner,
     linear,
     matmul,
@@ -230,6 +275,9 @@ from retrograd.ops.linalg import (
     outer,
     tensordot,
     vdot,
+)
+from retrograd.ops.linalg import (
+    outer as ger,
 )
 from retrograd.ops.mask import (
     argwhere,
@@ -243,12 +291,6 @@ from retrograd.ops.math import (
     acos,
     acosh,
     angle,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctanh,
     asin,
     asinh,
     atan,
@@ -278,11 +320,29 @@ from retrograd.ops.math import (
     tan,
     tanh,
 )
+from retrograd.ops.math import (
+    abs as absolute,
+)
+from retrograd.ops.math import (
+    acos as arccos,
+)
+from retrograd.ops.math import (
+    acosh as arccosh,
+)
+from retrograd.ops.math import (
+    asin as arcsin,
+)
+from retrograd.ops.math import (
+    asinh as arcsinh,
+)
+from retrograd.ops.math import (
+    atan as arctan,
+)
+from retrograd.ops.math import (
+    atanh as arctanh,
+)
 from retrograd.ops.random import (
     bernoulli,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
     multinomial,
     normal,
     poisson,
@@ -293,8 +353,6 @@ from retrograd.ops.random import (
     randn,
     randn_like,
     randperm,
-    seed,
-    set_rng_state,
 )
 from retrograd.ops.reduce import (
     all,
@@ -313,11 +371,15 @@ from retrograd.ops.rounding import (
     round,
     trunc,
 )
+from retrograd.ops.rounding import (
+    trunc as fix,
+)
 from retrograd.ops.rows import (
     index_add,
     index_copy,
     index_fill,
     index_select,
+    repeat_interleave,
 )
 from retrograd.ops.scan import (
     cumprod,
@@ -399,10 +461,12 @@ pi = _np.pi
 e = _np.e
 
 __all__ = [
+    "Generator",
     "Size",
     "Tensor",
     "__version__",
     "abs",
+    "absolute",
     "acos",
     "acosh",
     "add",
@@ -483,12 +547,14 @@ __all__ = [
     "cpu",
     "cumprod",
     "cumsum",
+    "default_generator",
     "device",
     "diag",
     "diag_embed",
     "diagflat",
     "diagonal",
     "div",
+    "divide",
     "dot",
     "double",
     "dropout",
@@ -496,6 +562,7 @@ __all__ = [
     "dstack",
     "dtype",
     "e",
+    "einsum",
     "empty",
     "empty_like",
     "enable_grad",
@@ -510,6 +577,7 @@ __all__ = [
     "expm1",
     "eye",
     "fill",
+    "fix",
     "flatten",
     "flip",
     "fliplr",
@@ -540,6 +608,7 @@ __all__ = [
     "index_add",
     "index_copy",
     "index_fill",
+    "index_put",
     "index_select",
     "inf",
     "inference_mode",
@@ -596,15 +665,18 @@ __all__ = [
     "min",
     "minimum",
     "mm",
+    "moveaxis",
     "movedim",
     "mul",
     "multinomial",
+    "multiply",
     "mv",
     "nan",
     "nansum",
     "narrow",
     "ne",
     "neg",
+    "negative",
     "nn",
     "no_grad",
     "nonzero",
@@ -637,6 +709,7 @@ __all__ = [
     "relu",
     "remainder",
     "repeat",
+    "repeat_interleave",
     "reshape",
     "reshape_as",
     "resolve_conj",
@@ -675,8 +748,10 @@ __all__ = [
     "std_mean",
     "strided",
     "sub",
+    "subtract",
     "sum",
     "swapaxes",
+    "swapdims",
     "t",
     "take",
     "take_along_dim",
@@ -694,6 +769,7 @@ __all__ = [
     "tril_indices",
     "triu",
     "triu_indices",
+    "true_divide",
     "trunc",
     "type",
     "type_as",

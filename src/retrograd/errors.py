@@ -54,6 +54,24 @@ class DimensionError(IndexError):
     """A dimension that the tensor does not have."""
 
 
+# How PyTorch's messages spell a dtype.
+DTYPE_NAMES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "uint16": "UInt16",
+    "uint32": "UInt32",
+    "uint64": "UInt64",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float16": "Half",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+
 FREED_GRAPH = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have "
     "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
@@ -109,6 +127,11 @@ def dimension_error(dim: int, ndim: int) -> DimensionError:
     return DimensionError(
         f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
     )
+
+
+def unsupported_dtype(kernel: str, dtype: Any) -> NotImplementedError:
+    """The error for a dtype that a function does not take: `"lt_cpu" not implemented for 'ComplexFloat'`."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{DTYPE_NAMES.get(str(dtype), dtype)}'")
 
 
 def add_note(error: BaseException, note: Any) -> None:

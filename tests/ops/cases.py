@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tests.ops.case import Case
 from tests.ops.cases_elementwise import ELEMENTWISE
+from tests.ops.cases_index import INDEXING
+from tests.ops.cases_linalg import LINALG
+from tests.ops.cases_nn import NN
 from tests.ops.cases_reduce import REDUCE
 from tests.ops.cases_shape import SHAPE
 
-CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE)
+CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE, *INDEXING, *LINALG, *NN)

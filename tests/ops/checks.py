@@ -137,7 +137,8 @@ def tangents(node: Op, xs: Sequence[rg.Tensor], ts: Sequence[Array], outs: Seque
         return [np.asarray(node.jvp(*given, *values, outs[0]))]
     assert isinstance(node, Variadic)
     found = node.jvp(given, values, outs)
-    return [np.asarray(t) for t in (found if isinstance(found, (tuple, list)) else (found,))]
+    found = found if isinstance(found, (tuple, list)) else (found,)
+    return [np.asarray(t) for t in found if t is not None]  # indices have no tangent
 
 
 def saved(node: Op, i: int) -> Any:

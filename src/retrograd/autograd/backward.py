@@ -134,9 +134,10 @@ def grad(
 def _run_once(
     roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
 ) -> tuple[Any, ...]:
-    return _engine_run_backward(
+    results: tuple[Any, ...] = _engine_run_backward(
         roots, grads, keep, create, wanted, allow_unreachable=lenient, accumulate_grad=False
     )
+    return results
 
 
 def _run_batched(

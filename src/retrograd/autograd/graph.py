@@ -141,7 +141,7 @@ class _AnyGrad:
             self.fn(grad)
 
 
-def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """Calls the engine; at DEBUG level every node of the graph logs its run."""
     attached = log.getEffectiveLevel() <= logging.DEBUG
     unregister = _register_logging_hooks_on_whole_graph(t_outputs) if attached else None

@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.values import Array
 
-_TYPES = ("cpu", "cuda")
+_TYPES = ("cpu", "cuda", "fake")
 
 
 class device:  # noqa: N801 - torch's name

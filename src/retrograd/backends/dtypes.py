@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.errors import DTYPE_NAMES
 from retrograd.values import Array, DType
 
 bool_: DType = np.dtype("bool")
@@ -28,7 +29,7 @@ complex64: DType = np.dtype("complex64")
 complex128: DType = np.dtype("complex128")
 
 # PyTorch's second names, and how its messages spell a dtype.
-ALIASES: dict[str, DType] = {
+SHORT_NAMES: dict[str, DType] = {
     "half": float16,
     "float": float32,
     "double": float64,
@@ -38,22 +39,7 @@ ALIASES: dict[str, DType] = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-SCALAR_NAMES: dict[Any, str] = {
-    bool_: "Bool",
-    uint8: "Byte",
-    uint16: "UInt16",
-    uint32: "UInt32",
-    uint64: "UInt64",
-    int8: "Char",
-    int16: "Short",
-    int32: "Int",
-    int64: "Long",
-    float16: "Half",
-    float32: "Float",
-    float64: "Double",
-    complex64: "ComplexFloat",
-    complex128: "ComplexDouble",
-}
+SCALAR_NAMES: dict[Any, str] = {np.dtype(name): spelled for name, spelled in DTYPE_NAMES.items()}
 
 _CANONICAL = {dtype: dtype for dtype in SCALAR_NAMES}  # the one instance of each, so that `is` compares them
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

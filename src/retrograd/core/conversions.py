@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import numpy as np
@@ -66,14 +67,25 @@ class TensorConversions(TensorFacts):
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.array.item()
 
+    def _real_number(self) -> Any:
+        """The only element for float() and complex(), which leave the graph without a word otherwise."""
+        if self._requires:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self._number()
+
     def __float__(self) -> float:
-        return float(self._number())
+        return float(self._real_number())
 
     def __int__(self) -> int:
         return int(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self._number())
+        return complex(self._real_number())
 
     def __index__(self) -> int:
         if self.array.size != 1 or self.array.dtype.kind not in "iub":

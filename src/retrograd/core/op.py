@@ -23,7 +23,7 @@ from retrograd.core.node import Grads, Node
 from retrograd.core.saved import check_version, freed_graph, restored, version_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
-from retrograd.values import Array, Value
+from retrograd.values import Array
 
 NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
 
@@ -125,7 +125,7 @@ class Unary(Op):
         """The tangent of the output, from the tangent `t` of the input."""
         raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
 
-    def on(self, x: Value) -> Any:
+    def on(self, x: Any) -> Any:
         """Applies this op to an array or a Tensor, inside a formula."""
         if isinstance(x, Tensor):
             return ROAD.apply1(self, x)

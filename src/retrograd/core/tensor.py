@@ -68,6 +68,8 @@ class Tensor(TensorOperators):
         """Whether a gradient is wanted for this tensor."""
         if self._base is not None:
             self._refresh()
+            # A view made under no_grad answers for its base, though nothing leads back to it.
+            return self._requires or self._base._requires
         return self._requires
 
     @requires_grad.setter

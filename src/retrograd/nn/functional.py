@@ -43,6 +43,9 @@ from retrograd.ops.math import (
     sigmoid,
     tanh,
 )
+from retrograd.ops.pad import (
+    pad,
+)
 from retrograd.ops.softmax import (
     functional_log_softmax as log_softmax,
 )
@@ -74,6 +77,7 @@ __all__ = [
     "mish",
     "mse_loss",
     "nll_loss",
+    "pad",
     "relu",
     "relu6",
     "selu",

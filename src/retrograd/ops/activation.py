@@ -16,7 +16,8 @@ from retrograd.ops.arithmetic import Mul
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.erf import Erfc, erfc_array
-from retrograd.ops.math import Abs, Exp, Sigmoid, Tanh
+from retrograd.ops.math import Exp, Sigmoid, Tanh
+from retrograd.ops.math import abs as absolute
 from retrograd.values import Array
 
 ROOT_HALF = 0.7071067811865476
@@ -168,7 +169,7 @@ class Hardswish(Activation):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return Where().on(np.abs(a) < 3, x / 3 + 0.5, as_value((a >= 3).astype(a.dtype), x))
+        return Where().on(np.abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
 
 
 # -- smooth ones ---------------------------------------------------------------------------------------------------
@@ -191,10 +192,10 @@ class Elu(Activation):
         return xp.where(x <= 0, low, x * self.scale)
 
     def slope(self, x: Any, out: Any) -> Any:
-        low = plain(x) <= 0
+        a = plain(x)
         # Where x is positive, exp might overflow, and its derivative poison the second order.
-        rise = Exp().on(Where().on(low, x, 0.0) * self.input_scale) * (self.alpha * self.scale * self.input_scale)
-        return Where().on(low, rise, float(self.scale))
+        rise = Exp().on(Where().on(a < 0, x, 0.0) * self.input_scale)
+        return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), float(self.scale))
 
 
 class Celu(Elu):
@@ -395,7 +396,7 @@ def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
 def softsign(input: Any) -> Any:
     """`input / (1 + |input|)`."""
     x: Any = require_tensor("softsign", "input", 1, input)
-    return x / (Abs().on(x) + 1)
+    return x / (absolute(x) + 1)
 
 
 def tanhshrink(input: Any) -> Any:
@@ -431,7 +432,9 @@ def _noise(a: Array, p: float) -> Array:
     if a.dtype.kind == "c":
         raise unsupported("bernoulli_scalar_cpu_", a)
     if a.dtype.kind != "f":
-        raise DtypeError(f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}")
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
+        )
     kept = (default_generator.numpy.random(a.shape, np.float32) >= p).astype(a.dtype)
     if p < 1:
         kept /= a.dtype.type(1 - p)

@@ -384,7 +384,6 @@ multiply = mul
 divide = true_divide = div
 negative = neg
 
-FUNCTIONS = (
-    add, sub, subtract, rsub, mul, multiply, div, divide, true_divide, reciprocal, neg, negative, positive, pow, square,
-    float_power, remainder, floor_divide,
-)  # fmt: skip
+FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)
+ALIASES = {"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "negative": neg}
+NOT_METHODS = (rsub,)

@@ -11,7 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.math import conj
-from retrograd.ops.shape import sizes_of
+from retrograd.ops.shape import Alias, sizes_of
 from retrograd.values import Array, Shape
 
 
@@ -169,7 +169,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Any:
         if len(set(wrapped)) != len(wrapped):
             raise ShapeError(f"movedim: repeated dim in `{name}` ({sizes(given)})")
     if ndim == 0:
-        return apply1(Permute(()), x)
+        return apply1(Alias(), x)
     placed = dict(zip(dst, src, strict=True))
     rest = iter(d for d in range(ndim) if d not in src)
     return apply1(Permute(tuple([placed[d] if d in placed else next(rest) for d in range(ndim)])), x)

@@ -11,7 +11,7 @@ from retrograd.backends.dtypes import result_of_arrays, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
-from retrograd.errors import broadcast_error
+from retrograd.errors import DtypeError, broadcast_error
 from retrograd.ops.common import as_value, deliver, plain
 from retrograd.values import Array
 
@@ -209,13 +209,20 @@ def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
+def _no_complex(function: str, *operands: Any) -> None:
+    if any(isinstance(v, Tensor) and v.array.dtype.kind == "c" for v in operands):
+        raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
+
+
 def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of two tensors, element by element; NaN wins."""
+    _no_complex("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 
 
 def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of two tensors, element by element; NaN wins."""
+    _no_complex("minimum", input, other)
     return deliver(apply2(Minimum(), input, other), out)
 
 
@@ -228,6 +235,8 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(input, Tensor) and input.array.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         limits = [
             v if v is None or isinstance(v, Tensor) else Tensor(np.asarray(v, input.array.dtype))

@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.dtypes import scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError
+from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.values import Array
 
@@ -56,30 +57,32 @@ def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Pointwise("not_equal"), input, other), out)
 
 
-def _ordered(function: str, x: Any, y: Any, out: Any) -> Any:
+def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
     if any(isinstance(v, Tensor) and v.array.dtype.kind == "c" for v in (x, y)):
-        raise DtypeError(f"{function}: complex numbers have no order. Compare their abs() or real parts.")
-    return deliver(apply2(Pointwise(function), x, y), out)
+        raise unsupported_dtype(
+            f"{function}_cpu", next(v for v in (x, y) if v.array.dtype.kind == "c").array.dtype
+        )
+    return deliver(apply2(Pointwise(ufunc), x, y), out)
 
 
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input < other`."""
-    return _ordered("less", input, other, out)
+    return _ordered("lt", "less", input, other, out)
 
 
 def le(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input <= other`."""
-    return _ordered("less_equal", input, other, out)
+    return _ordered("le", "less_equal", input, other, out)
 
 
 def gt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input > other`."""
-    return _ordered("greater", input, other, out)
+    return _ordered("gt", "greater", input, other, out)
 
 
 def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input >= other`."""
-    return _ordered("greater_equal", input, other, out)
+    return _ordered("ge", "greater_equal", input, other, out)
 
 
 def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -104,10 +107,9 @@ def logical_not(input: Any, *, out: Any = None) -> Any:
 
 def _integers(function: str, *operands: Any) -> None:
     for v in operands:
-        if isinstance(v, float) or (isinstance(v, Tensor) and v.array.dtype.kind not in "biu"):
-            raise DtypeError(
-                f"{function}: expected integer or bool operands, but got a floating point or complex one"
-            )
+        dtype = v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, (float, complex)) else None
+        if dtype is not None and dtype.kind not in "biu":
+            raise unsupported_dtype(f"{function}_cpu", dtype)
 
 
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:

@@ -33,7 +33,7 @@ class ViewAsComplex(View):
     """pairs of real numbers, in the last dimension, as complex ones"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x.view(complex_of(x.dtype))[..., 0, ...]
+        return x.view(complex_of(x.dtype)).reshape(x.shape[:-1])
 
     def transpose(self, g: Any) -> Any:
         return ViewAsReal().on(g)

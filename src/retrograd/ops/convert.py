@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.base import check_device, device
-from retrograd.backends.dtypes import ALIASES, SCALAR_NAMES, as_dtype
+from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
@@ -55,6 +56,8 @@ def convert(x: Tensor, dtype: Any) -> Tensor:
     target = as_dtype(dtype)
     if x.array.dtype == target:
         return x
+    if x.array.dtype.kind == "c" and target.kind not in "cb":
+        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
     if target.kind not in "fc":
         x = x.detach()  # integers have no gradient
     result: Tensor = apply1(ToCopy(target), x)
@@ -133,7 +136,7 @@ def _as(dtype: DType) -> Any:
 DTYPE_METHODS: dict[str, Any] = {
     name: _as(dtype)
     for name, dtype in {
-        **ALIASES,
+        **SHORT_NAMES,
         "bool": np.dtype("bool"),
         "byte": np.dtype("uint8"),
         "char": np.dtype("int8"),

@@ -87,7 +87,9 @@ class NllLoss(WithConstants):
         wrong = (target != self.ignore_index) & ((target < 0) | (target >= classes))
         if wrong.any():
             first = target[wrong].flat[0] if target.ndim else target
-            raise IndexError(f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0.")
+            raise IndexError(
+                f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
+            )
 
     def factors(self, target: Array, weight: Any) -> tuple[Array, Array, Any]:
         """Where the target classes are, minus their weights, and the sum of the weights."""
@@ -123,7 +125,12 @@ class BinaryLoss(WithConstants):
 
     tracked: ClassVar[int] = 2
     params = ("reduction",)
-    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2"}
+    shown: ClassVar[dict[str, str]] = {
+        "reduction": "reduction",
+        "self": "x:0",
+        "target": "x:1",
+        "weight": "x:2",
+    }
 
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
@@ -224,9 +231,13 @@ def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int)
     """nll_loss by the number of dimensions, after its checks."""
     shape, ndim = x.array.shape, x.array.ndim
     if ndim == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0). The input must be (C), (N, C) or (N, C, d1, ...).")
+        raise ValueError(
+            "Expected 1 or more dimensions (got 0). The input must be (C), (N, C) or (N, C, d1, ...)."
+        )
     if ndim > 1 and t.array.ndim and shape[0] != t.array.shape[0]:
-        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({t.array.shape[0]}).")
+        raise ValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({t.array.shape[0]})."
+        )
     if ndim < 3:
         _check_classes(x, t, weight)
         if t.array.shape != shape[:-1]:
@@ -256,7 +267,9 @@ def _check_image(x: Tensor, t: Tensor) -> None:
             f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {t.array.ndim}"
         )
     if t.array.shape[1:] != x.array.shape[2:]:
-        raise ShapeError(f"size mismatch (got input: {sizes(x.array.shape)} , target: {sizes(t.array.shape)})")
+        raise ShapeError(
+            f"size mismatch (got input: {sizes(x.array.shape)} , target: {sizes(t.array.shape)})"
+        )
 
 
 def _check_classes(x: Tensor, t: Tensor, weight: Any) -> None:
@@ -308,7 +321,9 @@ def cross_entropy(
         _check_probabilities(x, t, weight, axis, ignore_index)
         return _soft_entropy(apply1(LogSoftmax(axis), x), t, weight, code, label_smoothing, axis)
     if x.array.ndim == 0:
-        raise ValueError("Expected 1 or more dimensions (got 0). The input must be (C), (N, C) or (N, C, d1, ...).")
+        raise ValueError(
+            "Expected 1 or more dimensions (got 0). The input must be (C), (N, C) or (N, C, d1, ...)."
+        )
     logs = apply1(LogSoftmax(axis), x)
     found = _likelihood(logs, t, constant("nll_loss_forward", "weight", weight), code, ignore_index)
     if not label_smoothing:
@@ -357,7 +372,9 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
     ignored = t.array == ignore_index
     if weight is not None:
         logs = logs * _along(weight, logs.array.ndim, axis)
-    losses = Where().on(ignored.reshape(logs.array.shape[:axis] + logs.array.shape[axis + 1 :]), 0.0, -logs.sum(axis))
+    losses = Where().on(
+        ignored.reshape(logs.array.shape[:axis] + logs.array.shape[axis + 1 :]), 0.0, -logs.sum(axis)
+    )
     if code == NONE:
         return losses
     if code == SUM:
@@ -369,7 +386,12 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
 
 
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+    input: Any,
+    target: Any,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
 ) -> Any:
     """The binary cross entropy between probabilities and targets, both in [0, 1].
 
@@ -387,7 +409,9 @@ def binary_cross_entropy(
         )
     for v in (t, weight):
         if v is not None and v.array.dtype != x.array.dtype:
-            raise DtypeError(f"Found dtype {SCALAR_NAMES[v.array.dtype]} but expected {SCALAR_NAMES[x.array.dtype]}")
+            raise DtypeError(
+                f"Found dtype {SCALAR_NAMES[v.array.dtype]} but expected {SCALAR_NAMES[x.array.dtype]}"
+            )
     _check_broadcast(constant(name, "weight", weight), x)
     return apply_n(BinaryCrossEntropy(code), (x, t, weight))
 
@@ -430,7 +454,9 @@ def binary_cross_entropy_with_logits(
     for argument, v in (("weight", weight), ("pos_weight", pos_weight)):
         _check_broadcast(constant(name, argument, v), x)
     dtype = promote_types(x.array.dtype, t.array.dtype)
-    return apply_n(BinaryCrossEntropyWithLogits(code), (convert(x, dtype), convert(t, dtype), weight, pos_weight))
+    return apply_n(
+        BinaryCrossEntropyWithLogits(code), (convert(x, dtype), convert(t, dtype), weight, pos_weight)
+    )
 
 
 def kl_div(

@@ -265,11 +265,16 @@ class Aminmax(Variadic):
         return low, xs[0].max(axis=self.axis, keepdims=self.keepdims)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        parts = [None if g is None else self.share(self.back(g), xs[0], out) for g, out in zip(gs, outs, strict=True)]
+        parts = [
+            None if g is None else self.share(self.back(g), xs[0], out)
+            for g, out in zip(gs, outs, strict=True)
+        ]
         return [added(parts[0], parts[1])]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        return tuple(self.share(ts[0], xs[0], out).sum(axis=self.axis, keepdims=self.keepdims) for out in outs)
+        return tuple(
+            self.share(ts[0], xs[0], out).sum(axis=self.axis, keepdims=self.keepdims) for out in outs
+        )
 
     def share(self, v: Any, x: Any, out: Any) -> Any:
         """`v` divided among the elements that equal `out`."""
@@ -298,7 +303,9 @@ class Arg(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any) -> Any:
+def max(
+    input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
+) -> Any:
     """The largest element; with `dim` the largest along it and their indices; with `other` a tensor, `maximum`.
 
     >>> import retrograd as rg
@@ -322,7 +329,9 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
     return MaxResult(*_delivered((values, indices), out))
 
 
-def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any) -> Any:
+def min(
+    input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
+) -> Any:
     """The smallest element; with `dim` the smallest along it and their indices; with `other` a tensor, `minimum`.
 
     >>> import retrograd as rg
@@ -474,7 +483,9 @@ def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any
     x = require_tensor(function, "input", 1, input)
     if x.array.dtype.kind in "cb":
         kind = "complex" if x.array.dtype.kind == "c" else "bool"
-        raise DtypeError(f"{function}(): does not support {kind} input. Convert it to a type with an order first.")
+        raise DtypeError(
+            f"{function}(): does not support {kind} input. Convert it to a type with an order first."
+        )
     axis: int | None = None
     if dim is not None:
         axis = one_dim(function, dim, x.array.ndim, {})

@@ -17,9 +17,9 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
-from retrograd.ops.index import added_at, number_for
+from retrograd.ops.index import Index, IndexPut, added_at, number_for, read_index, trimmed
 from retrograd.ops.shape import broadcast_shapes, expand, reshape
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
@@ -39,6 +39,15 @@ def positions(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
             found = found + (xp.arange(index.shape[d]) * stride).reshape(line)
         stride *= shape[d]
     return found
+
+
+def filled(ts: Sequence[Any], *shapes: Shape) -> list[Any]:
+    """Tangents, with zeros for those that are missing."""
+    given = next(t for t in ts if t is not None)
+    return [
+        as_value(np.zeros(shape, given.dtype), given) if t is None else t
+        for t, shape in zip(ts, shapes, strict=True)
+    ]
 
 
 class LinearAt(Linear):
@@ -112,12 +121,7 @@ class SourceAt(Variadic):
         return [self.kept(g) if self.needs(0) else None, self.source_grad(g) if self.needs(1) else None]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        given = next(t for t in ts if t is not None)
-        filled = [
-            as_value(np.zeros(shape, given.dtype), given) if t is None else t
-            for t, shape in zip(ts, (self.shape, self.source_shape), strict=True)
-        ]
-        return self.fresh().on(*filled)
+        return self.fresh().on(*filled(ts, self.shape, self.source_shape))
 
     @property
     def _saved_index(self) -> Tensor:
@@ -201,6 +205,30 @@ class ScatterValue(ValueAt):
         out = x.copy("C")
         out.reshape(-1)[positions(xp, self.index, self.dim, out.shape).reshape(-1)] = self.value
         return out
+
+
+class IndexPutAdd(Variadic):
+    """x with a source added at index arrays and masks"""
+
+    node_name = "IndexPutBackward0"
+    params = ("key",)
+    accumulate: bool = True
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.source_shape = source.shape
+        return added_at(xp, x.copy("C"), self.key, xp.broadcast_to(source, x[self.key].shape))
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [g if self.needs(0) else None, Index(self.key).on(g) if self.needs(1) else None]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, self.shape, self.source_shape))
 
 
 class Take(LinearAt):
@@ -342,6 +370,28 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
 
 
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+    """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
+    x, source = (
+        require_tensor("index_put", "input", 1, input),
+        require_tensor("index_put", "values", 3, values),
+    )
+    for i, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
+    check_dtypes("Index put requires the source and destination dtypes match", x, source)
+    _, key = read_index(x.array.shape, tuple(indices))
+    wanted = Index(key).forward(np, x.array).shape
+    try:
+        np.broadcast_to(source.array, wanted)
+    except ValueError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {sizes(source.array.shape)} cannot be broadcast to indexing result "
+            f"of shape {sizes(wanted)}"
+        ) from None
+    return apply_n(IndexPutAdd(key) if accumulate else IndexPut([], key), (x, trimmed(source, len(wanted))))
+
+
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Any:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
@@ -385,4 +435,4 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, ou
     return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)
 
 
-FUNCTIONS: tuple[Any, ...] = (gather, scatter, scatter_add, take, take_along_dim)
+FUNCTIONS: tuple[Any, ...] = (gather, scatter, scatter_add, index_put, take, take_along_dim)

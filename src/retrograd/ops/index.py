@@ -25,19 +25,9 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
-from retrograd.ops.shape import SIZES, Expand, Reshape, Unsqueeze, expanded_shape
+from retrograd.ops.shape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape
 from retrograd.ops.split import END, WHOLE, Select, Slice
 from retrograd.values import Array, Shape
-
-
-class Alias(View):
-    """x itself, as another tensor"""
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        return x[...]
-
-    def transpose(self, g: Any) -> Any:
-        return g
 
 
 class Index(Linear):
@@ -51,8 +41,12 @@ class Index(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
+        last = len(self.key) - 1
         try:
-            return x[self.key]
+            # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
+            if self.key[last].dtype.kind != "b" and all(i is WHOLE for i in self.key[:last]):
+                return xp.take(x, self.key[last], last)
+            return xp.ascontiguousarray(x[self.key])
         except IndexError as error:
             raise index_error(error, self.key) from None
 

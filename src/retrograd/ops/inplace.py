@@ -59,10 +59,8 @@ class FillInPlace(Replaced):
     node_name = "FillBackward2"
 
 
-class Copied(Variadic):
+class Taken(Variadic):
     """y in place of x, in the shape and dtype of x"""
-
-    node_name = "CopyBackwards"
 
     def forward(self, xp: Any, xs: Any) -> Any:
         x, y = xs
@@ -74,16 +72,25 @@ class Copied(Variadic):
         return [zero_like(gs[0]) if self.needs(0) else None, gs[0] if self.needs(1) else None]
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
-        return zero_like(ts[0]) if ts[1] is None else Copied().on(xs[0], ts[1])
+        return zero_like(ts[0]) if ts[1] is None else Taken().on(xs[0], ts[1])
 
 
-class FillTensor(Copied):
+class Copied(Taken):
+    """y copied over x"""
+
+    node_name = "CopyBackwards"
+
+    def name(self) -> str:
+        return "torch::autograd::CopyBackwards"
+
+
+class FillTensor(Taken):
     """a 0-dim y in place of x"""
 
     node_name = "FillBackward1"
 
 
-class FillTensorInPlace(Copied):
+class FillTensorInPlace(Taken):
     """a 0-dim y in place of x, in its own memory"""
 
     node_name = "FillBackward3"
@@ -374,6 +381,9 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
         raise ShapeError("dimensions must larger than 1")
     if self.array.ndim > 2 and len(set(self.array.shape)) > 1:
         raise ShapeError("all dimensions of input must be of equal length")
+    if self.array.ndim == 2 and not wrap:
+        self.diagonal().fill_(fill_value)
+        return self
     mask = np.zeros(self.array.shape, bool)
     np.fill_diagonal(mask, True, wrap=wrap)
     return self.masked_fill_(Tensor(mask), number_from("fill_diagonal_", "fill_value", 1, fill_value))
@@ -383,17 +393,16 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 NAMES = (
     "abs", "absolute", "neg", "negative", "reciprocal", "square", "sqrt", "rsqrt", "exp", "exp2", "expm1",
     "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "arcsin", "arccos", "arctan",
-    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "erf",
-    "erfc", "erfinv", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "deg2rad", "rad2deg",
-    "sinc", "lgamma", "digamma", "logit", "nan_to_num", "conj_physical", "pow", "remainder", "fmod",
-    "floor_divide", "multiply", "subtract", "divide", "true_divide", "atan2", "arctan2", "copysign", "hypot",
-    "xlogy", "clamp", "clip", "clamp_min", "clamp_max", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less",
-    "less_equal", "greater", "greater_equal", "logical_not", "logical_and", "logical_or", "logical_xor",
-    "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
-    "addmm", "addmv", "addr", "baddbmm", "addbmm", "cumsum", "cumprod", "tril", "triu", "renorm", "masked_fill",
-    "masked_scatter", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "scatter",
-    "scatter_add", "scatter_reduce",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "relu",
+    "erf", "erfc", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "conj_physical", "pow",
+    "remainder", "floor_divide", "multiply", "subtract", "divide", "true_divide", "clamp", "clip", "clamp_min",
+    "clamp_max", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater",
+    "greater_equal", "logical_not", "logical_and", "logical_or", "logical_xor", "bitwise_not", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "addmm", "addmv", "addr",
+    "baddbmm", "addbmm", "cumsum", "cumprod", "tril", "triu", "masked_fill", "masked_scatter", "index_add",
+    "index_copy", "index_fill", "index_put", "scatter", "scatter_add",
 )  # fmt: skip
+
 FUNCTIONS: tuple[Any, ...] = ()
 NOT_METHODS: tuple[Any, ...] = (fill,)
 METHODS: dict[str, Any] = {

@@ -13,22 +13,14 @@ def is_tensor(obj: Any) -> bool:
     return isinstance(obj, Tensor)
 
 
-def is_floating_point(input: Any) -> bool:
-    """Whether the dtype is float16, float32 or float64."""
-    return require_tensor("is_floating_point", "input", 1, input).is_floating_point()
-
-
-def is_complex(input: Any) -> bool:
-    """Whether the dtype is complex."""
-    return require_tensor("is_complex", "input", 1, input).is_complex()
-
-
 def is_nonzero(input: Any) -> bool:
     """Whether the only element is not zero."""
     x = require_tensor("is_nonzero", "input", 1, input)
     if x.array.size != 1:
         count = "no" if x.array.size == 0 else "more than one"
-        raise RuntimeError(f"Boolean value of Tensor with {count} value{'s' if x.array.size == 0 else ''} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {count} value{'s' if x.array.size == 0 else ''} is ambiguous"
+        )
     return bool(x.array.item())
 
 
@@ -38,4 +30,4 @@ def is_inference(input: Any) -> bool:
 
 
 FUNCTIONS: tuple[Any, ...] = (is_nonzero,)
-NOT_METHODS = (is_tensor, is_floating_point, is_complex, is_inference)
+NOT_METHODS = (is_tensor, is_inference)

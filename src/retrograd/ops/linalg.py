@@ -425,6 +425,11 @@ def _contracted(x: Any, y: Any, first: Shape, second: Shape) -> Any:
     free_y = [d for d in range(len(b)) if d not in second]
     shape = tuple([a[d] for d in free_x] + [b[d] for d in free_y])
     length = _count(tuple([a[d] for d in first]))
+    if not shape and len(first) == len(a):
+        left, right = x.permute(first), y.permute(second)
+        if len(first) != 1:
+            left, right = left.reshape((length,)), right.reshape((length,))
+        return dot(left, right).reshape(())
     left = x.permute((*free_x, *first)).reshape((_count(tuple([a[d] for d in free_x])), length))
     right = y.permute((*second, *free_y)).reshape((length, _count(tuple([b[d] for d in free_y]))))
     return mm(left, right).reshape(shape)

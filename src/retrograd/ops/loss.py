@@ -5,15 +5,18 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from retrograd.core.apply import apply2
+import numpy as np
+
+from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.tensor import Tensor
-from retrograd.errors import sizes
+from retrograd.errors import broadcast_error, sizes
 from retrograd.ops.activation import unsupported
 from retrograd.ops.choose import Clamp
 from retrograd.ops.common import require_tensor
 from retrograd.ops.math import Abs
 from retrograd.ops.reduce import Mean, Sum
+from retrograd.ops.shape import Expand
 from retrograd.values import Array
 
 NONE, MEAN, SUM = 0, 1, 2  # PyTorch's numbers for `reduction`
@@ -136,7 +139,7 @@ class HuberLoss(DifferenceLoss):
 
 
 def _pair(function: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
-    """Prediction and target as tensors; a warning if their sizes differ."""
+    """Prediction and target as tensors; if their sizes differ, expanded to a common one, with a warning."""
     x, t = require_tensor(function, "input", 1, input), require_tensor(function, "target", 2, target)
     if x.array.shape != t.array.shape:
         warnings.warn(
@@ -145,7 +148,18 @@ def _pair(function: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
             UserWarning,
             stacklevel=3,
         )
+        return _expanded(x, t)
     return x, t
+
+
+def _expanded(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors, each broadcast to the size of both."""
+    try:
+        size = np.broadcast_shapes(x.array.shape, t.array.shape)
+    except ValueError:
+        raise broadcast_error(x.array.shape, t.array.shape) from None
+    wide_x = x if x.array.shape == size else apply1(Expand(size), x)
+    return wide_x, t if t.array.shape == size else apply1(Expand(size), t)
 
 
 def _weighted(losses: Any, x: Tensor, weight: Any, code: int) -> Any:
@@ -166,7 +180,12 @@ def _check_weight(x: Tensor, weight: Tensor) -> None:
 
 
 def mse_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
 ) -> Any:
     """The squared difference, its mean or its sum.
 
@@ -182,7 +201,12 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Any = None
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
 ) -> Any:
     """The absolute difference, its mean or its sum."""
     x, t = _pair("l1_loss", input, target)
@@ -194,7 +218,12 @@ def l1_loss(
 
 
 def smooth_l1_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
 ) -> Any:
     """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
     x, t = _pair("smooth_l1_loss", input, target)
@@ -204,7 +233,9 @@ def smooth_l1_loss(
     return apply2(SmoothL1Loss(code, beta), x, t) if beta else l1_loss(x, t, reduction=_name_of(code))
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
     """Half the squared difference below `delta`, `delta` times the absolute one above."""
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)

@@ -126,7 +126,7 @@ class MaskedScatter(Variadic):
         self.source_shape, self.x_shape = source.shape, x.shape
         where = xp.broadcast_to(self.mask, whole)
         self.count = int(where.sum())
-        out = xp.array(xp.broadcast_to(x, whole))
+        out = xp.array(xp.broadcast_to(x, whole), order="C")
         out[where] = source.reshape(-1)[: self.count]
         return out
 
@@ -232,7 +232,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     a = require_tensor("nonzero", "input", 1, input).array
     found = np.nonzero(a if a.ndim else a.reshape(1))
     if as_tuple:
-        return tuple([Tensor(i) for i in found])
+        return tuple([Tensor(np.ascontiguousarray(i)) for i in found])
     rows = np.stack(found, 1) if a.ndim else np.zeros((len(found[0]), 0), np.int64)
     return deliver(Tensor(rows), out)
 

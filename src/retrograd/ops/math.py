@@ -306,13 +306,18 @@ class Abs(Unary):
         return (t * Sgn().on(x).conj()).real
 
 
+def _real_sign(x: Array) -> Array:
+    """-1, 0 or 1; 0 for NaN, where NumPy says NaN."""
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
 class Sgn(Unary):
     """x / |x|, and 0 at 0; the sign for real numbers"""
 
     keeps: ClassVar[int] = X | OUT
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return xp.sign(x)
+        return xp.sign(x) if x.dtype.kind == "c" else _real_sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if self.dtype.kind != "c":
@@ -335,7 +340,7 @@ class Sign(ElementwiseUnary):
             raise RuntimeError(
                 "Unlike NumPy, sign doesn't support complex numbers: use sgn(), which gives x / |x|."
             )
-        return x.copy() if x.dtype.kind == "b" else xp.sign(x)
+        return x.copy() if x.dtype.kind == "b" else _real_sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return zero_like(g)
@@ -554,9 +559,10 @@ arcsinh, arccosh, arctanh = asinh, acosh, atanh
 
 FUNCTIONS = (
     exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
-    asinh, acosh, atanh, sigmoid, sgn, sign, angle, abs, absolute, conj, conj_physical, resolve_conj, isnan,
+    asinh, acosh, atanh, sigmoid, sgn, sign, angle, abs, conj, conj_physical, resolve_conj, isnan,
     isinf, isfinite,
 )  # fmt: skip
 ALIASES = {
+    "absolute": absolute,
     "arcsin": asin, "arccos": acos, "arctan": atan, "arcsinh": asinh, "arccosh": acosh, "arctanh": atanh,
 }  # fmt: skip

@@ -43,6 +43,15 @@ def _operand(y: Any) -> Any:
     raise OperandError(f"unsupported operand type: {type(y).__name__}")
 
 
+def _matrix(y: Any) -> Tensor:
+    """The other operand of `@`, which numbers cannot be."""
+    if isinstance(y, Tensor):
+        return y
+    if isinstance(y, np.ndarray):
+        return Tensor(y)
+    raise OperandError(f"unsupported operand type for @: {type(y).__name__}")
+
+
 def _written(x: Tensor, operator: Callable[[Any, Any], Any], y: Any) -> Tensor:
     """An augmented assignment: checked before it computes, then written into `x`."""
     check_writable(x)
@@ -91,10 +100,10 @@ class TensorArithmetic(Operators):
         return power(y, x)
 
     def matmul(self, x: Any, y: Any, /) -> Any:
-        return matmul(x, _operand(y))
+        return matmul(x, _matrix(y))
 
     def rmatmul(self, x: Any, y: Any, /) -> Any:
-        return matmul(_operand(y), x)
+        return matmul(_matrix(y), x)
 
     def neg(self, x: Any, /) -> Any:
         return apply1(Neg(), x)
@@ -103,6 +112,8 @@ class TensorArithmetic(Operators):
         return absolute(x)
 
     def invert(self, x: Any, /) -> Any:
+        if x.array.dtype.kind not in "biu":
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return compare.bitwise_not(x)
 
     def eq(self, x: Any, y: Any, /) -> Any:

@@ -105,9 +105,10 @@ REPLICATION: tuple[type[IndexedPad], ...] = (ReplicationPad1D, ReplicationPad2D,
 
 def border_index(mode: str, before: int, n: int, after: int) -> Array:
     """Which elements of a dimension of size `n` a padded dimension consists of."""
-    index = np.arange(-before, n + after)
     if mode == "circular":
-        return index % n
+        kept = np.arange(max(-before, 0), n - max(-after, 0))
+        return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]
+    index = np.arange(-before, n + after)
     if mode == "replicate":
         return index.clip(0, n - 1)
     index = np.abs(index)

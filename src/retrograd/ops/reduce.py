@@ -67,7 +67,9 @@ def dims_given(function: str, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> 
         if numpy:
             raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(numpy))}'")
     if keepdim is not True and keepdim is not False:
-        raise TypeError(f"{function}(): argument 'keepdim' (position 3) must be bool, not {type_name(keepdim)}")
+        raise TypeError(
+            f"{function}(): argument 'keepdim' (position 3) must be bool, not {type_name(keepdim)}"
+        )
     return dim, keepdim
 
 
@@ -370,7 +372,9 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = 
     dim, keepdim = dims_given("logsumexp", dim, keepdim, numpy)
     x = require_tensor("logsumexp", "input", 1, input)
     if dim is None:
-        raise TypeError('logsumexp() missing 1 required positional arguments: "dim". Give a dimension, or several.')
+        raise TypeError(
+            'logsumexp() missing 1 required positional arguments: "dim". Give a dimension, or several.'
+        )
     return deliver(apply1(Logsumexp(axes_of(dim, x.array.ndim), keepdim), x), out)
 
 

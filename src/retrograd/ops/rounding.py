@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary
-from retrograd.errors import DtypeError
 from retrograd.ops.common import deliver, zero_like
 from retrograd.values import Array
 
@@ -100,7 +99,7 @@ def rounded_division(x: Any, y: Any, mode: str) -> Any:
 
 def _no_complex(function: str, x: Any) -> None:
     if getattr(getattr(x, "array", x), "dtype", None) is not None and x.array.dtype.kind == "c":
-        raise DtypeError(f"{function} is not supported for complex inputs")
+        raise NotImplementedError(f"{function} is not supported for complex inputs")
 
 
 def floor(input: Any, *, out: Any = None) -> Any:
@@ -134,4 +133,5 @@ def frac(input: Any, *, out: Any = None) -> Any:
 
 fix = trunc
 
-FUNCTIONS = (floor, ceil, trunc, fix, round, frac)
+FUNCTIONS = (floor, ceil, trunc, round, frac)
+ALIASES = {"fix": fix}

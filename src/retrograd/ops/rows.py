@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from retrograd.ops.gather import (
     check_range,
 )
 from retrograd.ops.index import added_at, number_for
+from retrograd.ops.shape import reshape
 from retrograd.ops.split import WHOLE
 from retrograd.values import Array
 
@@ -234,4 +236,30 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
 
 
-FUNCTIONS: tuple[Any, ...] = (index_select, index_add, index_copy, index_fill)
+def repeat_interleave(
+    input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    """
+    x = require_tensor("repeat_interleave", "input", 1, input)
+    if dim is None:
+        x, dim = reshape(x, -1), 0
+    elif x.array.ndim == 0:
+        x = reshape(x, 1)
+    d = wrap_dim(dim, x.array.ndim)
+    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
+    if counts.dtype not in (np.int64, np.int32):
+        raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
+    if (counts < 0).any():
+        raise ShapeError(f"Repeats must be non-negative, got {repeats}")
+    if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
+        raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
+    index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    return apply1(IndexSelect(d, index), x)
+
+
+FUNCTIONS: tuple[Any, ...] = (repeat_interleave, index_select, index_add, index_copy, index_fill)

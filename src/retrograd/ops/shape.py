@@ -22,6 +22,16 @@ from retrograd.values import Array, Shape
 SIZES: dict[str, str] = {"self_sym_sizes": "in_shape"}
 
 
+class Alias(View):
+    """x itself, as another tensor"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x[...]
+
+    def transpose(self, g: Any) -> Any:
+        return g
+
+
 class Expand(View):
     """x broadcast to a larger shape"""
 
@@ -137,7 +147,7 @@ class Unsqueeze(View):
         self.dim = dim
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x[(slice(None),) * self.dim + (None, ...)]
+        return x.reshape(x.shape[: self.dim] + (1,) + x.shape[self.dim :])
 
     def transpose(self, g: Any) -> Any:
         return g.squeeze(self.dim)

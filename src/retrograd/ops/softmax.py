@@ -109,7 +109,9 @@ def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3,
     return softmax(input, _implicit_dim("softmax", input, dim, _stacklevel), dtype)
 
 
-def functional_log_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def functional_log_softmax(
+    input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Any:
     """`log_softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
     return log_softmax(input, _implicit_dim("log_softmax", input, dim, _stacklevel), dtype)
 

@@ -48,7 +48,9 @@ def variance(xp: Any, x: Array, axis: Axis, correction: float, keepdims: bool) -
     a = x.astype(float32) if x.dtype == float16 else x
     count = reduced_count(x.shape, axis)
     mean = a.sum(axis=axis, keepdims=True) / count
-    found = squares(a - mean).sum(axis=axis, keepdims=keepdims) / (count - correction if count > correction else 0)
+    found = squares(a - mean).sum(axis=axis, keepdims=keepdims) / (
+        count - correction if count > correction else 0
+    )
     return found.astype(real_of(x.dtype)), mean
 
 
@@ -212,7 +214,11 @@ class VectorNorm(Reduction):
             size = np.absolute(plain(x))
             chosen = (size == plain(out)) | np.isnan(size)
             count = chosen.sum(axis=self.axis, keepdims=True)
-            return Sgn().on(x) * (v / as_value(count.astype(size.dtype), x)) * as_value(chosen.astype(size.dtype), x)
+            return (
+                Sgn().on(x)
+                * (v / as_value(count.astype(size.dtype), x))
+                * as_value(chosen.astype(size.dtype), x)
+            )
         flat = plain(out) == 0
         length = Where().on(flat, 1.0, out)
         scaled = Where().on(flat, 0.0, v / (length if p == 2 else length ** (p - 1)))
@@ -229,7 +235,9 @@ class VectorNorm(Reduction):
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         if self.ord == 0:
             return as_value(np.zeros_like(plain(out)), t)
-        return real_part(self.field(1, x, self.back(out)).conj() * t).sum(axis=self.axis, keepdims=self.keepdims)
+        return real_part(self.field(1, x, self.back(out)).conj() * t).sum(
+            axis=self.axis, keepdims=self.keepdims
+        )
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -238,7 +246,9 @@ class VectorNorm(Reduction):
 class _Arguments:
     """The arguments of var and its like, whichever of their forms was used."""
 
-    def __init__(self, function: str, input: Any, dim: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+    def __init__(
+        self, function: str, input: Any, dim: Any, args: tuple[Any, ...], named: dict[str, Any]
+    ) -> None:
         self.function = function
         self.x = require_tensor(function, "input", 1, input)
         keepdim = named.pop("keepdim", named.pop("keepdims", False))
@@ -314,7 +324,13 @@ def std_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
 
 
 def norm(
-    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None, **numpy: Any
+    input: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+    **numpy: Any,
 ) -> Any:
     """The p-norm of all elements, or of the vectors along `dim`; "fro" and None stand for 2.
 
@@ -324,7 +340,9 @@ def norm(
     """
     dim, keepdim = dims_given("norm", dim, keepdim, numpy)
     if p == "nuc":
-        raise NotImplementedError("norm: p='nuc' is not available. It is the sum of a matrix's singular values.")
+        raise NotImplementedError(
+            "norm: p='nuc' is not available. It is the sum of a matrix's singular values."
+        )
     if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     if isinstance(p, str) and p != "fro":
@@ -333,7 +351,14 @@ def norm(
 
 
 def vector_norm(
-    x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
+    x: Any,
+    ord: Any = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any = None,
+    **numpy: Any,
 ) -> Any:
     """The norm of order `ord` of all elements, or of the vectors along `dim`.
 
@@ -342,7 +367,7 @@ def vector_norm(
     tensor([5., 0.])
     """
     dim, keepdim = dims_given("linalg.vector_norm", dim, keepdim, numpy)
-    x = require_tensor("linalg_vector_norm", "self", 1, x)
+    x = require_tensor("linalg_vector_norm", "input", 1, x)
     order = _order(ord)
     target = None if dtype is None else as_dtype(dtype)
     _check_norm_dtype(x.array.dtype, target)
@@ -359,7 +384,9 @@ def _order(ord: Any) -> float:
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if not isinstance(ord, (int, float, np.number)):
-        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type_name(ord)}")
+        raise TypeError(
+            f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type_name(ord)}"
+        )
     return ord if isinstance(ord, int) else float(ord)
 
 

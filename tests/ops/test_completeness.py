@@ -1,0 +1,125 @@
+"""The op table is complete: every operation has a row, every row is real, every exception has a reason."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import retrograd as rg
+import retrograd.ops
+from retrograd.core.op import Binary, Op, Unary, Variadic
+from tests.ops.case import EXCUSES, find
+from tests.ops.cases import CASES
+from tests.ops.checks import differentiable, leaves, nodes_of
+from tests.ops.exempt import EXEMPT_FUNCTIONS, EXEMPT_OPS
+
+every_row = pytest.mark.parametrize("case", CASES, ids=str)
+MODULES = [importlib.import_module(f"retrograd.ops.{m.name}") for m in pkgutil.iter_modules(retrograd.ops.__path__)]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------------
+
+
+@every_row
+def test_the_function_of_a_row_exists(case):
+    assert find(case.name) is not None
+
+
+def test_each_row_is_written_once():
+    names = [str(case) for case in CASES]
+    assert sorted(names) == sorted(set(names))
+
+
+@every_row
+def test_every_excuse_is_known_and_has_a_reason(case):
+    assert case.excuses.keys() <= EXCUSES.keys()
+    assert all(case.excuses.values())
+    assert (case.numpy is None) == ("numpy" in case.excuses)
+    assert case.samples
+
+
+# -- op classes ----------------------------------------------------------------------------------------------------------------
+
+
+def concrete_ops() -> Iterator[type[Op]]:
+    """Every differentiable op class of the library that can be applied."""
+    waiting: list[type[Op]] = [Op]
+    while waiting:
+        cls = waiting.pop()
+        waiting.extend(cls.__subclasses__())
+        own = getattr(cls, "forward", None) not in (None, Unary.forward, Binary.forward, Variadic.forward)
+        if own and cls.differentiable and cls.__module__.startswith("retrograd.ops.") and not abstract(cls):
+            yield cls
+
+
+def abstract(cls: type[Op]) -> bool:
+    """Whether a class only serves as a base: it has subclasses and no row makes a node of it."""
+    return bool(cls.__subclasses__()) and cls.__dict__.get("node_name", "") == "" and cls not in exercised()
+
+
+SEEN: set[type] = set()
+
+
+def exercised() -> set[type]:
+    """The classes of all nodes that the table's forward and recorded backward passes make."""
+    if not SEEN:
+        for case in CASES:
+            for sample in case.samples:
+                for dtype in ("float64",) if "complex" in case.excuses else ("float64", "complex128"):
+                    xs = leaves(case.arrays(sample, dtype))
+                    outs = [o for o in differentiable(case.run(sample, xs)) if o.requires_grad]
+                    gs = leaves([o.detach().array for o in outs])
+                    first = rg.autograd.grad(outs, xs, gs, create_graph=True, allow_unused=True) if outs else ()
+                    recorded = [f for f in first if f is not None and f.requires_grad]
+                    SEEN.update(type(n) for n in nodes_of([*outs, *recorded]))
+    return SEEN
+
+
+def test_every_op_is_exercised_by_a_row():
+    missing = {op_name(c) for c in concrete_ops() if c not in exercised()}
+    unexplained = sorted(missing - EXEMPT_OPS.keys())
+    assert not unexplained, f"no row of tests/ops/cases.py makes these nodes: {', '.join(unexplained)}"
+    needless = sorted(EXEMPT_OPS.keys() - missing)
+    assert not needless, f"these have rows and need no exemption: {', '.join(needless)}"
+
+
+def op_name(cls: type) -> str:
+    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
+
+
+# -- functions -----------------------------------------------------------------------------------------------------------------
+
+
+def public_functions() -> dict[str, Any]:
+    """What the op modules offer, by the path under which the table would name it."""
+    found: dict[str, Any] = {}
+    for module in MODULES:
+        for function in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ())):
+            found[function.__name__] = function
+        found |= getattr(module, "ALIASES", {})
+        found |= {f"Tensor.{name}": f for name, f in getattr(module, "METHODS", {}).items()}
+        found |= {f"nn.functional.{name}": f for name, f in getattr(module, "FUNCTIONAL", {}).items()}
+        found |= {f"linalg.{name}": f for name, f in getattr(module, "LINALG", {}).items()}
+    return found
+
+
+def test_every_public_function_has_a_row():
+    rows = {case.name for case in CASES}
+    functions = public_functions()
+    tested = {id(f) for name, f in functions.items() if {name, f"Tensor.{name}"} & rows}
+    missing = {n for n, f in functions.items() if id(f) not in tested}
+    unexplained = sorted(missing - EXEMPT_FUNCTIONS.keys())
+    assert not unexplained, f"no row in tests/ops/cases.py, and no reason in exempt.py: {', '.join(unexplained)}"
+
+
+def test_every_exemption_is_needed_and_has_a_reason():
+    rows = {case.name for case in CASES}
+    functions = public_functions()
+    for name, reason in EXEMPT_FUNCTIONS.items():
+        assert reason
+        assert name not in rows, f"{name} has a row and needs no exemption"
+        assert name in functions, f"{name} is no function of the library: remove its exemption"
