@@ -46,7 +46,7 @@ OTHERS = {
         "uint32",
         "uint64",
     ],
-    "retrograd.core.facts": ["Size"],
+    "retrograd.core.plain": ["Size"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
@@ -167,6 +167,11 @@ def stub_text() -> str:
         "from retrograd.core.tensor import Tensor",
         "from retrograd.values import Array, Axis, DType, Number, Shape",
         "class Plain: ...",
+        "class PlainNode(Plain): ...",
+        "class Size(tuple[int, ...]):",
+        "    def numel(self) -> int: ...",
+        "    def __getitem__(self, index: Any) -> Any: ...",
+        "    def __add__(self, other: Any) -> Any: ...",
         "class TensorMethods:",
     ]
     for name in sorted(methods):

@@ -36,12 +36,12 @@ from retrograd.backends.dtypes import (
     uint32,
     uint64,
 )
-from retrograd.core.facts import (
-    Size,
-)
 from retrograd.core.modes import (
     is_grad_enabled,
     is_inference_mode_enabled,
+)
+from retrograd.core.plain import (
+    Size,
 )
 from retrograd.core.printing import (
     set_printoptions,

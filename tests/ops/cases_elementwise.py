@@ -134,6 +134,30 @@ CHOICE = (
     Case("clamp_max", ONE, lambda x: np.minimum(x, 0.1), excuses=NO_ORDER, call=lambda x: rg.clamp_max(x, 0.1)),
 )  # fmt: skip
 
+THREE = (call_with((2, 3), (2, 3), (2, 3)), call_with((2, 3), (3,), (2, 1)), call_with((), (2,), (1,)), call_with((0,), (0,), (0,)),
+         call_with((2, 3), (2, 3), (2, 3), layout="transposed"))  # fmt: skip
+FUSED = (
+    Case("addcmul", (*THREE, *each(THREE[:2], {"value": 2.5})), lambda x, y, z, value=1: x + value * y * z),
+    Case("addcdiv", (*THREE, *each(THREE[:2], {"value": 2.5})), lambda x, y, z, value=1: x + value * y / z),
+    Case("lerp", THREE, lambda x, y, w: x + w * (y - x), form="tensor"),
+    Case("lerp", each(TWO[:8], {"weight": 0.25}, {"weight": 0.75}), lambda x, y, weight: x + weight * (y - x), form="number"),
+    Case("fill", each(ONE, {"value": 1.5}), lambda x, value: np.full_like(x, value), form="number"),
+    Case("fill", (call_with((2, 3), ()), call_with((0,), ())), lambda x, y: np.full_like(x, y), form="tensor"),
+)  # fmt: skip
+
+TO_COMPLEX = {"complex": "made of real numbers", "float32": "gives complex numbers"}
+PAIRS_OF_REALS = (call_with((3, 2)), call_with((2,)), call_with((0, 2)))
+COMPLEX = (
+    Case("complex", TWO[:8], lambda x, y: x + 1j * y, excuses=TO_COMPLEX),
+    Case("polar", TWO[:8], lambda x, y: x * np.exp(1j * y), (positive, nonzero), TO_COMPLEX),
+    Case("real", ONE, np.real, excuses={"jvp": "gives a real argument back"}),
+    Case("imag", ONE, np.imag, excuses={"real": "real numbers have no imaginary part", "jvp": "several nodes"}),
+    Case("Tensor.real", ONE, np.real, call=lambda x: x.real, excuses={"jvp": "gives a real argument back"}),
+    Case("Tensor.imag", ONE, np.imag, call=lambda x: x.imag, excuses={"real": "real numbers have no imaginary part", "jvp": "several nodes"}),
+    Case("view_as_real", ONE[:5], lambda x: np.stack([x.real, x.imag], -1), excuses={"real": "takes complex numbers"}),
+    Case("view_as_complex", PAIRS_OF_REALS, lambda x: x[..., 0] + 1j * x[..., 1], excuses=TO_COMPLEX),
+)  # fmt: skip
+
 CONVERSION = (
     unary("clone", np.copy),
     unary("Tensor.contiguous", np.copy, jvp="gives a contiguous argument back"),
@@ -149,4 +173,4 @@ CONVERSION = (
                   "float32": "gives doubles"}),
 )  # fmt: skip
 
-ELEMENTWISE = (*ARITHMETIC, *POWERS, *MATH, *CHOICE, *CONVERSION)
+ELEMENTWISE = (*ARITHMETIC, *POWERS, *MATH, *CHOICE, *FUSED, *COMPLEX, *CONVERSION)

@@ -152,4 +152,31 @@ SCATTERS = (
          call=lambda x, y, dim, i: rg.index_fill(x, dim, i, y), form="tensor"),
 )  # fmt: skip
 
-INDEXING = (*READS, *WRITES, *CHOSEN, *SCATTERS)
+PUTS = (
+    Case("index_put", (call_with((3, 2), (2, 2), args=((ROWS,),)), call_with((2, 3), (2,), args=((np.array([0, 1]), ROWS),))),
+         lambda x, y, i: put(x, y, i, False),
+         call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v) for v in i), y)),
+    Case("index_put", (call_with((3, 2), (3, 2), args=((LONG,),)), call_with((2, 3), (2,), args=((np.array([0, 1]), ROWS),))),
+         lambda x, y, i: put(x, y, i, True), call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v) for v in i), y, accumulate=True),
+         form="accumulate"),
+    Case("masked_scatter", (call_with((2, 3), (3,)), call_with((2, 3), (2, 2))), lambda x, y: scattered_by_mask(x, y),
+         call=lambda x, y: rg.masked_scatter(x, rg.Tensor(MASK), y)),
+)  # fmt: skip
+
+
+def put(x: Any, y: Any, index: Any, add: bool) -> Any:
+    out = x.copy()
+    if add:
+        np.add.at(out, index, y)
+    else:
+        out[index] = y
+    return out
+
+
+def scattered_by_mask(x: Any, y: Any) -> Any:
+    out = x.copy()
+    out[MASK] = y.ravel()[: MASK.sum()]
+    return out
+
+
+INDEXING = (*READS, *WRITES, *CHOSEN, *SCATTERS, *PUTS)

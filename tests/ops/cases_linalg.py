@@ -54,6 +54,11 @@ SUMS = (
     Case("addbmm", scaled((1, 2), (2, 1, 3), (2, 3, 2)), plus(lambda a, b: np.matmul(a, b).sum(0))),
     Case("nn.functional.linear", (call_with((2, 3), (4, 3), (4,)), call_with((3,), (4, 3), (4,)), call_with((2, 1, 3), (4, 3), (4,)),
                                   call_with((2, 3), (4, 3))), lambda x, w, b=0: x @ w.T + b, excuses=COMPOSED),
+    *(Case("linalg.vector_norm", (call_with((2, 3)), call_with((2, 3), dim=1), call_with((2, 3), dim=(0, 1), keepdim=True)),
+           lambda x, dim=None, keepdim=False, p=p: np.linalg.norm(x.ravel() if dim in (None, (0, 1)) else x, p, dim if dim == 1 else None).reshape(
+               (1, 1) if keepdim else (2,) if dim == 1 else ()),
+           call=lambda x, dim=None, keepdim=False, p=p: rg.linalg.vector_norm(x, p, dim, keepdim), form=f"order_{p}")
+      for p in (1, 2, 3)),
     Case("trace", (call_with((2, 2)), call_with((2, 3)), call_with((0, 3))), np.trace),
 )  # fmt: skip
 

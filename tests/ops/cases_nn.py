@@ -80,12 +80,37 @@ def log_softmax(x: Any) -> Any:
     return scipy.special.log_softmax(x, axis=1)
 
 
+def probability(rng: Any, count: int) -> Any:
+    return rng.uniform(0.1, 0.9, count)
+
+
+def binary(x: Any, y: Any) -> Any:
+    return -(y * np.log(x) + (1 - y) * np.log(1 - x))
+
+
+ENTROPIES = (
+    Case("nn.functional.binary_cross_entropy", each(SAME_SHAPE, *REDUCTIONS), reduced(binary), probability, REAL),
+    Case("nn.functional.binary_cross_entropy_with_logits", each(SAME_SHAPE, *REDUCTIONS), reduced(lambda x, y: binary(sigmoid(x), y)),
+         (nonzero, probability), REAL),
+    Case("nn.functional.kl_div", each(SAME_SHAPE, *REDUCTIONS[1:]), reduced(lambda x, y: y * (np.log(y) - x)), (nonzero, probability),
+         {**REAL, "jvp": "several nodes"}),
+    Case("nn.functional.kl_div", each(SAME_SHAPE[:1], {"log_target": True, "reduction": "batchmean"}),
+         lambda x, y, log_target, reduction: (np.exp(y) * (y - x)).sum() / len(x), nonzero,
+         {**REAL, "jvp": "several nodes"}, form="log"),
+)  # fmt: skip
+IMAGES = np.array([[[0, 2], [1, 1]]])
+WEIGHTS = np.array([0.5, 1.0, 2.0])
+
 LOSSES = (
     pairwise("mse_loss", lambda x, y: (x - y) ** 2, excuses=REAL),
     pairwise("l1_loss", lambda x, y: np.abs(x - y), excuses={**REAL, "jvp": "several nodes"}),
     pairwise("smooth_l1_loss", lambda x, y, beta=1.0: huber(x, y, beta) / beta, {"beta": 0.5}, excuses=REAL),
     pairwise("huber_loss", huber, {"delta": 0.5}, excuses=REAL),
     Case("nn.functional.nll_loss", each((call_with((2, 3), args=(CLASSES,)),), *REDUCTIONS), reduced(negative_log), excuses=REAL),
+    Case("nn.functional.nll_loss", (call_with((1, 3, 2, 2), args=(IMAGES,)),),
+         lambda x, t: -np.mean([x[0, t[0, i, j], i, j] for i in range(2) for j in range(2)]), excuses=REAL, form="images"),
+    Case("nn.functional.nll_loss", (call_with((2, 3), args=(CLASSES,)),), lambda x, t: (negative_log(x, t) * WEIGHTS[t]).sum() / WEIGHTS[t].sum(),
+         call=lambda x, t: rg.nn.functional.nll_loss(x, t, rg.Tensor(WEIGHTS.astype(x.dtype))), excuses=REAL, form="weights"),
     Case("nn.functional.cross_entropy", each((call_with((2, 3), args=(CLASSES,)),), *REDUCTIONS),
          reduced(lambda x, t: negative_log(log_softmax(x), t)), excuses={**REAL, "jvp": "a log_softmax and a loss"}),
     Case("nn.functional.cross_entropy", each((call_with((2, 3), (2, 3)),), *REDUCTIONS),
@@ -93,4 +118,4 @@ LOSSES = (
          form="probabilities", excuses={**REAL, "jvp": "several nodes"}),
 )  # fmt: skip
 
-NN = (*ACTIVATIONS, *LOSSES)
+NN = (*ACTIVATIONS, *ENTROPIES, *LOSSES)

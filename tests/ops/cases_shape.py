@@ -12,6 +12,7 @@ from tests.ops.samples import ONE, along, call_with, each
 
 MATRIX = (call_with((2, 3)), call_with((2, 3), layout="transposed"), call_with((2, 3), layout="strided"))
 CUBE = (call_with((2, 3, 2)),)
+NUMPY_MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 COMPOSED = {"jvp": "several nodes"}
 SAME = {"jvp": "gives its argument back, or several nodes"}
 
@@ -75,7 +76,29 @@ ORDER = (
     Case("diagonal", (*MATRIX, *sized(1, -1), call_with((2, 3, 2), args=(0, 0, 2)), *sized(5)),
          lambda x, offset=0, a=0, b=1: np.diagonal(x, offset, a, b)),
     Case("diag", (*MATRIX, *sized(1, -1), call_with((3,)), *sized(1, -1, of=(2,))), np.diag),
+    Case("diagflat", (call_with((3,)), call_with((2, 2)), *sized(1, of=(2,))), np.diagflat, excuses=COMPOSED),
+    Case("diag_embed", (call_with((3,)), call_with((2, 3)), *sized(1, -1, of=(2,))), lambda x, offset=0: embedded(x, offset)),
+    Case("repeat_interleave", (call_with((3,), args=(2,)), call_with((2, 3), args=(2, 1)), call_with((2, 3), args=(np.array([1, 2]), 0)),
+                               call_with((2, 3), args=(2,))), np.repeat, excuses=COMPOSED),
     Case("nn.functional.pad", (*sized((1, 2), (1, 0, 2, 1), (-1, 1)), *sized((1, 1), of=(0,))), lambda x, p: padded(x, p)),
+)  # fmt: skip
+
+
+def embedded(x: Any, offset: int) -> Any:
+    return np.stack([np.diag(row, offset) for row in np.atleast_2d(x)]).reshape(*x.shape[:-1], *2 * (x.shape[-1] + abs(offset),))
+
+
+PADDED = (
+    *(Case("nn.functional.pad", (call_with((2, 3), args=((1, 2),)), call_with((2, 1, 3), args=((2, 1),))),
+           lambda x, p, mode=mode: np.pad(x, [(0, 0)] * (x.ndim - 1) + [p], mode=NUMPY_MODES[mode]),
+           call=lambda x, p, mode=mode: rg.nn.functional.pad(x, p, mode=mode), form=mode)
+      for mode in ("reflect", "replicate", "circular")),
+    *(Case("nn.functional.pad", (call_with((1, 2, 3), args=((1, 0, 0, 1),)), call_with((1, 2, 2, 2), args=((1, 0, 0, 1, 1, 1),))),
+           lambda x, p, mode=mode: np.pad(x, [(0, 0)] * (x.ndim - len(p) // 2) + [p[i : i + 2] for i in range(0, len(p), 2)][::-1], mode=NUMPY_MODES[mode]),
+           call=lambda x, p, mode=mode: rg.nn.functional.pad(x, p, mode=mode), form=f"{mode}_dims")
+      for mode in ("reflect", "replicate", "circular")),
+    Case("nn.functional.pad", (call_with((2, 3), args=((1, 2),)),), lambda x, p: np.pad(x, ((0, 0), p), constant_values=1.5),
+         call=lambda x, p: rg.nn.functional.pad(x, p, value=1.5), form="value"),
 )  # fmt: skip
 
 
@@ -84,6 +107,23 @@ def padded(x: Any, widths: tuple[int, ...]) -> Any:
     pairs = [(0, 0)] * (x.ndim - len(pairs)) + pairs
     cut = x[tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))]
     return np.pad(cut, [(max(a, 0), max(b, 0)) for a, b in pairs])
+
+
+IN_A_COPY = {"jvp": "a copy is written into"}
+IN_PLACE = (
+    Case("Tensor.t_", MATRIX, np.transpose, call=lambda x: (x * 1).t_(), excuses=IN_A_COPY),
+    Case("Tensor.transpose_", CUBE, lambda x: np.swapaxes(x, 0, 2), call=lambda x: (x * 1).transpose_(0, 2), excuses=IN_A_COPY),
+    Case("Tensor.squeeze_", (call_with((1, 3, 1)), *sized(0, (0, 2), of=(1, 3, 1))), np.squeeze,
+         call=lambda x, *dim: (x * 1).squeeze_(*dim), excuses=IN_A_COPY),
+    Case("Tensor.unsqueeze_", sized(0, -1), np.expand_dims, call=lambda x, dim: (x * 1).unsqueeze_(dim), excuses=IN_A_COPY),
+    Case("Tensor.zero_", ONE, np.zeros_like, call=lambda x: (x * 1).zero_(), excuses=IN_A_COPY),
+    Case("Tensor.fill_", ONE, lambda x: np.full_like(x, 1.5), call=lambda x: (x * 1).fill_(1.5), excuses=IN_A_COPY, form="number"),
+    Case("Tensor.fill_", (call_with((2, 3), ()),), np.full_like, call=lambda x, y: (x * 1).fill_(y), excuses=IN_A_COPY, form="tensor"),
+    Case("Tensor.copy_", (call_with((2, 3), (2, 3)), call_with((2, 3), (3,)), call_with((2,), ())), lambda x, y: np.broadcast_to(y, x.shape),
+         call=lambda x, y: (x * 1).copy_(y), excuses=IN_A_COPY),
+    Case("Tensor.fill_diagonal_", MATRIX, lambda x: np.where(np.eye(*x.shape, dtype=bool), 1.5, x), call=lambda x: (x * 1).fill_diagonal_(1.5),
+         excuses=IN_A_COPY),
+)  # fmt: skip
 
 
 def joined(name: str) -> Any:
@@ -125,4 +165,4 @@ SPLITS = (
          lambda x, dim, start, n: np.take(x, range(start, start + n), dim)),
 )  # fmt: skip
 
-SHAPE = (*SIZES, *ORDER, *JOINS, *SPLITS)
+SHAPE = (*SIZES, *ORDER, *PADDED, *IN_PLACE, *JOINS, *SPLITS)

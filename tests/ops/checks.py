@@ -131,6 +131,10 @@ def tangents(node: Op, xs: Sequence[rg.Tensor], ts: Sequence[Array], outs: Seque
         place = next((j for j, x in enumerate(xs) if x is leaf), None)
         given.append(None if place is None else ts[place])
         values.append(saved(node, i) if place is None else xs[place].array)
+    if isinstance(node, Variadic) and node.xs is not None:
+        # Constant inputs may come without an edge.
+        values += node.xs[len(values) :]
+        given += [None] * (len(values) - len(given))
     if isinstance(node, Unary):
         return [np.asarray(node.jvp(given[0], values[0], outs[0]))]
     if isinstance(node, Binary):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
-from retrograd.core.facts import Size
+from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 

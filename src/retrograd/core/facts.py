@@ -6,34 +6,9 @@ from typing import Any
 
 from retrograd.backends.base import device, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.core.plain import TensorMethods
+from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
 from retrograd.values import Array, DType
-
-
-class Size(tuple[int, ...]):
-    """A shape: a tuple of ints that prints like PyTorch's and counts elements.
-
-    >>> Size((2, 3)), Size((2, 3)).numel()
-    (torch.Size([2, 3]), 6)
-    """
-
-    def numel(self) -> int:
-        """The product of the sizes."""
-        count = 1
-        for n in self:
-            count *= n
-        return count
-
-    def __repr__(self) -> str:
-        return f"torch.Size([{', '.join(str(n) for n in self)}])"
-
-    def __getitem__(self, index: Any) -> Any:
-        part = super().__getitem__(index)
-        return Size(part) if isinstance(index, slice) else part
-
-    def __add__(self, other: Any) -> Any:
-        return Size(super().__add__(tuple(other)))
 
 
 class TensorFacts(TensorMethods):

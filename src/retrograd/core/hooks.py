@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from retrograd.core.plain import Plain
 from retrograd.errors import add_note
@@ -20,7 +20,7 @@ HookTable: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
 class RemovableHandle(Plain):
     """Removes a hook: by `remove()`, or at the end of a `with` block."""
 
-    next_id: int = 0
+    next_id: ClassVar[int] = 0
 
     def __init__(self, hooks: Any, *, extra_dict: Any = None) -> None:
         self.hooks_dict_ref = weakref.ref(hooks)

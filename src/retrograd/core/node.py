@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import device, device_of
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
-from retrograd.core.plain import Plain
+from retrograd.core.plain import PlainNode
 from retrograd.values import Array, DType, Shape, Value
 
 # AccumulateGrad runs before everything else that is ready, so its priority is the largest there is.
@@ -31,7 +31,7 @@ class InputMetadata(NamedTuple):
     device: device
 
 
-class Node(Plain):
+class Node(PlainNode):
     """One recorded operation: takes the gradients of its outputs, gives the gradients of its inputs.
 
     A node's *inputs* are gradients, one per output of the forward operation; its *next edges* say where the gradients
@@ -65,6 +65,10 @@ class Node(Plain):
 
     def release(self) -> None:
         """Frees the saved values; the node cannot run again."""
+
+    def saved_value(self, name: str) -> Any:
+        """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
+        raise KeyError(name)
 
     def name(self) -> str:
         """The name that PyTorch gives this node, such as `MulBackward0`."""

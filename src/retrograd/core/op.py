@@ -63,14 +63,6 @@ class Op(Node):
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
         return getattr(self, self.shown[name])
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            try:
-                return self.saved_value(name[7:])
-            except KeyError:
-                pass
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
 
 def scaled(v: Any, s: Any) -> Any:
     """`v * s`, where a slope of plain 1 or -1 costs no product."""

@@ -14,6 +14,43 @@ class Plain:
     """Gives a native subclass weak references and room for a user's attributes."""
 
 
+class PlainNode(Plain):
+    """Gives nodes PyTorch's `_saved_<name>` attributes; compiled classes cannot have `__getattr__` of their own."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_saved_"):
+            try:
+                return self.saved_value(name[7:])  # type: ignore[attr-defined]
+            except KeyError:
+                pass
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple of ints that prints like PyTorch's and counts elements.
+
+    >>> Size((2, 3)), Size((2, 3)).numel()
+    (torch.Size([2, 3]), 6)
+    """
+
+    def numel(self) -> int:
+        """The product of the sizes."""
+        count = 1
+        for n in self:
+            count *= n
+        return count
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(str(n) for n in self)}])"
+
+    def __getitem__(self, index: Any) -> Any:
+        part = super().__getitem__(index)
+        return Size(part) if isinstance(index, slice) else part
+
+    def __add__(self, other: Any) -> Any:
+        return Size(super().__add__(tuple(other)))
+
+
 class TensorMethods:
     """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`."""
 

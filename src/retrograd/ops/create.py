@@ -63,7 +63,9 @@ def _length(function: str, n: Any, i: int, single: bool) -> int:
     if hasattr(n, "__index__") and not isinstance(n, bool):
         return int(n.__index__())
     if single:
-        raise TypeError(f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type_name(n)}")
+        raise TypeError(
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type_name(n)}"
+        )
     raise TypeError(
         f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
         f'"type must be tuple of ints,but got {type_name(n)}"'
@@ -87,8 +89,9 @@ def int_from(function: str, argument: str, position: int, value: Any) -> int:
     """A whole number, of whichever type."""
     if hasattr(value, "__index__") and not isinstance(value, bool):
         return int(value.__index__())
-    raise OperandError(f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}")
-
+    raise OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
+    )
 
 
 def scalar_tensor(
@@ -153,7 +156,9 @@ def full(
     """One number everywhere; the dtype is that of the number unless given."""
     check_options(device, layout, pin_memory)
     if not isinstance(size, (tuple, list)):
-        raise OperandError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}")
+        raise OperandError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}"
+        )
     value = number_from("full", "fill_value", 2, fill_value)
     wanted = dtype_for(dtype, out, scalar_dtype(value))
     return finish(filled(shape_from("full", (size,), None), value, wanted), out, requires_grad)
@@ -245,7 +250,9 @@ def logspace(
     return finish(np.power(base, exponents).astype(wanted), out, requires_grad)
 
 
-def _spacing(function: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any) -> tuple[list[Any], int, DType]:
+def _spacing(
+    function: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any
+) -> tuple[list[Any], int, DType]:
     """The arguments of linspace and logspace, checked."""
     ends = [_end(function, name, i + 1, v) for i, (name, v) in enumerate((("start", start), ("end", end)))]
     count = int_from(function, "steps", 3, steps)
@@ -288,7 +295,9 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
     """Memory for a tensor of the same shape and order in memory as `input`."""
     check_options(device, layout, pin_memory)
     x = require_tensor(function, "input", 1, input).array
-    order: Any = "K" if x.flags.writeable or x.flags.c_contiguous else "C"  # an expanded tensor has no order to keep
+    order: Any = (
+        "K" if x.flags.writeable or x.flags.c_contiguous else "C"
+    )  # an expanded tensor has no order to keep
     return np.empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
 
 

@@ -52,7 +52,9 @@ def check_options(device: Any, layout: Any, pin_memory: Any) -> None:
     if layout is not None and not str(layout).endswith("strided"):
         raise RuntimeError(f"layout {layout} is not supported: every tensor here is dense (strided)")
     if pin_memory:
-        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; this build has the CPU alone")
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; this build has the CPU alone"
+        )
 
 
 def from_data(data: Any, dtype: Any) -> Array:
@@ -61,7 +63,9 @@ def from_data(data: Any, dtype: Any) -> Array:
     if isinstance(data, np.ndarray):
         return _supported(data).astype(data.dtype if target is None else target, order="K")
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers.")
+        raise TypeError(
+            f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
+        )
     kinds: set[Any] = set()
     if not _plain_kinds(data, kinds):
         kinds = set()
@@ -99,7 +103,9 @@ def _plain_data(data: Any, kinds: set[Any]) -> Any:
         kinds.add(array.dtype)
         return array.tolist()
     if isinstance(data, (str, bytes)):
-        raise TypeError(f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers.")
+        raise TypeError(
+            f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
+        )
     if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, dict):
         return [_plain_data(data[i], kinds) for i in range(len(data))]
     numbers: tuple[Any, ...] = (int, float, complex)
@@ -126,7 +132,9 @@ def _wide(data: Any, found: DType, target: DType | None) -> Array:
     kind = found.kind if target is None or target.kind not in "fc" or found.kind == "c" else target.kind
     if target is not None and kind == "c" != target.kind:
         raise TypeError(f"must be real number, not complex: the values are complex and dtype is {target}")
-    width = {"b": "bool", "f": "float64", "c": "complex128"}.get(kind, "uint64" if target == "uint64" else "int64")
+    width = {"b": "bool", "f": "float64", "c": "complex128"}.get(
+        kind, "uint64" if target == "uint64" else "int64"
+    )
     try:
         return np.array(data, dtype=width)
     except OverflowError:
@@ -152,7 +160,9 @@ def _check_regular(data: Any, shape: list[int], dim: int) -> None:
     """Raises where nested sequences do not have the shape that their first elements promise."""
     if dim == len(shape):
         if isinstance(data, (list, tuple)):
-            raise TypeError(f"'{type_name(data)}' object cannot be interpreted as a number: its neighbours are numbers")
+            raise TypeError(
+                f"'{type_name(data)}' object cannot be interpreted as a number: its neighbours are numbers"
+            )
         return
     if not isinstance(data, (list, tuple)):
         raise TypeError(f"not a sequence: found {data!r} at dim {dim}, where its neighbours are sequences")
@@ -172,7 +182,9 @@ def narrowed(wide: Array, target: DType) -> Array:
         if wide.dtype.kind == "f":
             outside |= ~np.isfinite(wide)
         if wide.dtype != target and np.any(outside):
-            raise RuntimeError(f"value cannot be converted to type {target} without overflow. Give a wider dtype=.")
+            raise RuntimeError(
+                f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
+            )
     with np.errstate(all="ignore"):
         return wide.astype(target)
 
@@ -217,7 +229,9 @@ def tensor(
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares its memory with a NumPy array: a write to one is seen in the other."""
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...).")
+        raise TypeError(
+            f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
+        )
     return new_leaf(np.asarray(_supported(ndarray)))
 
 
@@ -233,7 +247,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor: with a copy, without, or (by default) only if one is needed. A tensor keeps its history.
 
@@ -254,7 +273,9 @@ def asarray(
 def _check_alias(obj: Any, dtype: Any) -> None:
     """Refuses `copy=False` where the memory cannot be shared."""
     if not isinstance(obj, (Tensor, np.ndarray)):
-        raise ValueError(f"can't alias arbitrary sequence into a tensor: {type_name(obj)} has no array to share")
+        raise ValueError(
+            f"can't alias arbitrary sequence into a tensor: {type_name(obj)} has no array to share"
+        )
     if dtype is not None and as_dtype(dtype) != obj.dtype:
         have, wanted = SCALAR_NAMES[obj.dtype], SCALAR_NAMES[as_dtype(dtype)]
         raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{wanted}'.")

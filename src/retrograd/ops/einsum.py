@@ -87,7 +87,11 @@ def _cheapest(terms: list[Term], arrays: list[Array]) -> tuple[int, int]:
     """The pair whose product takes the fewest multiplications."""
     if len(terms) == 2:
         return 0, 1
-    sizes = {label: n for term, a in zip(terms, arrays, strict=True) for label, n in zip(term, a.shape, strict=True)}
+    sizes = {
+        label: n
+        for term, a in zip(terms, arrays, strict=True)
+        for label, n in zip(term, a.shape, strict=True)
+    }
     best, found = -1, (0, 1)
     for i in range(len(terms)):
         for j in range(i + 1, len(terms)):
@@ -125,7 +129,9 @@ def _pair(xp: Any, ta: Term, a: Array, tb: Term, b: Array, keep: set[int]) -> tu
     x = a.transpose([ta.index(label) for label in (*batch, *rows, *gone)]).reshape((n, r, k))
     y = b.transpose([tb.index(label) for label in (*batch, *gone, *columns)]).reshape((n, k, c))
     if gone and a.dtype.kind == "b":
-        raise NotImplementedError("einsum: \"bmm\" not implemented for 'Bool'. Convert the operands first: t.float().")
+        raise NotImplementedError(
+            "einsum: \"bmm\" not implemented for 'Bool'. Convert the operands first: t.float()."
+        )
     out = product(xp, x, y) if gone else xp.multiply(x, y)
     term = (*batch, *rows, *columns)
     return term, out.reshape([sizes[label] for label in term])
@@ -271,10 +277,15 @@ def _output(right: Group | None, groups: Sequence[Group], terms: Sequence[Term])
     hidden = max(sum(1 for label in term if label < 0) for term in terms)
     everything = [label for group in groups for label in group if label is not None]
     if right is None:
-        return (*range(-hidden, 0), *sorted(label for label in set(everything) if everything.count(label) == 1))
+        return (
+            *range(-hidden, 0),
+            *sorted(label for label in set(everything) if everything.count(label) == 1),
+        )
     for label in right:
         if label is not None and right.count(label) > 1:
-            raise RuntimeError(f"einsum(): output subscript {_name(label)} appears more than once in the output")
+            raise RuntimeError(
+                f"einsum(): output subscript {_name(label)} appears more than once in the output"
+            )
         if label is not None and label not in everything:
             raise RuntimeError(
                 f"einsum(): output subscript {_name(label)} does not appear in the equation for any input operand"

@@ -18,15 +18,15 @@ from retrograd.ops.activation import LogSigmoid, unsupported
 from retrograd.ops.choose import Clamp, Where
 from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.convert import convert
-from retrograd.ops.extrema import Picked, Placed
 from retrograd.ops.loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.math import Exp, Log, Log1p, Sigmoid
+from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Sum
 from retrograd.ops.shape import reshape
 from retrograd.ops.softmax import LogSoftmax
 from retrograd.values import Array
 
-# -- ops with constants -- -----------------------------------------------------------------------------------------
+# -- ops ---------------------------------------------------------------------------------------------------------
 
 
 class WithConstants(Variadic):
@@ -75,7 +75,9 @@ class NllLoss(WithConstants):
         self.axis = 0 if x.ndim == 1 else 1
         self.check_range(xs[1])
         places, factors, total = self.factors(xs[1], xs[2])
-        losses = xp.where(factors == 0, 0, xp.take_along_axis(x, places, self.axis) * factors).astype(x.dtype)
+        losses = x[index_at(places, self.axis)] * factors
+        if isinstance(factors, np.ndarray):
+            losses[factors == 0] = 0  # an ignored loss may be infinite
         if self.reduction == NONE:
             return losses.squeeze(self.axis)
         found = Sum().on(losses)
@@ -84,35 +86,41 @@ class NllLoss(WithConstants):
     def check_range(self, target: Array) -> None:
         """Every target must be a class, or ignored."""
         classes = self.in_shape[self.axis]
-        wrong = (target != self.ignore_index) & ((target < 0) | (target >= classes))
-        if wrong.any():
+        wrong = (target < 0) | (target >= classes)
+        if wrong.any() and (wrong := wrong & (target != self.ignore_index)).any():
             first = target[wrong].flat[0] if target.ndim else target
             raise IndexError(
                 f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
             )
 
-    def factors(self, target: Array, weight: Any) -> tuple[Array, Array, Any]:
-        """Where the target classes are, minus their weights, and the sum of the weights."""
+    def factors(self, target: Array, weight: Any) -> tuple[Array, Any, Any]:
+        """Where the target classes are, minus their weights (an array, or one number), and the sum of the weights."""
         used = np.asarray(target != self.ignore_index)
+        shape = (*target.shape[: self.axis], 1, *target.shape[self.axis :])
+        if weight is None and used.all():
+            return target.reshape(shape), -1.0, float(target.size)
         safe = np.where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:
             weights *= weight[safe]
-        return np.expand_dims(safe, self.axis), np.expand_dims(-weights, self.axis), weights.sum()
+        return safe.reshape(shape), -weights.reshape(shape), weights.sum()
 
-    def coefficients(self, xs: Sequence[Any]) -> tuple[Array, Array]:
-        """The places of the derivatives that are not 0, and their values."""
-        places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
-        return places, np.where(factors == 0, factors, factors / total) if self.reduction == MEAN else factors
+    def slopes(self, v: Any, factors: Any, total: Any) -> Any:
+        """`v` times the derivatives that are not 0."""
+        if isinstance(factors, float):
+            return v * (factors / total if self.reduction == MEAN and total else factors)
+        return v * as_value(
+            np.where(factors == 0, 0, factors / total) if self.reduction == MEAN else factors, v
+        )
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        places, factors = self.coefficients(xs)
+        places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
         g = gs[0].reshape(tuple(places.shape)) if self.reduction == NONE else gs[0]
-        return [Placed(places, self.axis, self.in_shape).on(g * as_value(factors, g))]
+        return [Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        places, factors = self.coefficients(xs)
-        moved = Picked(places, self.axis).on(ts[0]) * as_value(factors, ts[0])
+        places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
+        moved = self.slopes(Picked(places, self.axis).on(ts[0]), factors, total)
         return moved.reshape(tuple(plain(xs[1]).shape)) if self.reduction == NONE else moved.sum()
 
 
@@ -126,11 +134,8 @@ class BinaryLoss(WithConstants):
     tracked: ClassVar[int] = 2
     params = ("reduction",)
     shown: ClassVar[dict[str, str]] = {
-        "reduction": "reduction",
-        "self": "x:0",
-        "target": "x:1",
-        "weight": "x:2",
-    }
+        "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2",
+    }  # fmt: skip
 
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
@@ -435,12 +440,7 @@ def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     pos_weight: Any = None,
 ) -> Any:  # fmt: skip
-    """The binary cross entropy between `sigmoid(input)` and targets, without overflow.
-
-    Args:
-        weight: a weight for each element, broadcast to the input.
-        pos_weight: a weight for positive targets, broadcast to the input.
-    """
+    """The binary cross entropy of `sigmoid(input)`, without overflow; `pos_weight` weighs positive targets."""
     code = reduction_code(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)

@@ -9,16 +9,17 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.op import OUT, Linear, Unary, Variadic, X, added
+from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import check_version
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name
 from retrograd.ops.choose import maximum, minimum
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.scan import one_dim
-from retrograd.values import Array, Axis, Shape
+from retrograd.values import Array, Axis
 
 # -- what functions with two results return ------------------------------------------------------------------------
 
@@ -59,43 +60,7 @@ def shown_fields(name: str, fields: dict[str, Any]) -> str:
     return f"torch.return_types.{name}(\n" + ",\n".join(lines) + ")"
 
 
-# -- elements picked along a dimension -----------------------------------------------------------------------------
-
-
-class Picked(Linear):
-    """the elements of x at given places along an axis; the places are a bare integer array"""
-
-    params = ("places", "axis")
-
-    def __init__(self, places: Array, axis: int) -> None:
-        self.places = places
-        self.axis = axis
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        self.in_shape = x.shape
-        return xp.take_along_axis(x, self.places, self.axis)
-
-    def transpose(self, g: Any) -> Any:
-        return Placed(self.places, self.axis, self.in_shape).on(g)
-
-
-class Placed(Linear):
-    """zeros with the elements of x at given places along an axis, no place twice"""
-
-    params = ("places", "axis", "size")
-
-    def __init__(self, places: Array, axis: int, size: Shape) -> None:
-        self.places = places
-        self.axis = axis
-        self.size = size
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        out = xp.zeros(self.size, x.dtype)
-        xp.put_along_axis(out, self.places, x, self.axis)
-        return out
-
-    def transpose(self, g: Any) -> Any:
-        return Picked(self.places, self.axis).on(g)
+# -- extrema along a dimension: the gradient goes to the element that was found ------------------------------------
 
 
 class ExtremumAlong(Variadic):
@@ -123,7 +88,7 @@ class ExtremumAlong(Variadic):
             self.places = xp.zeros((), np.int64)
             return x.copy(), self.places
         places = self.find(xp, x)
-        values = xp.take_along_axis(x, places, self.axis)
+        values = x[index_at(places, self.axis)]
         self.places = places if self.keepdims else places.squeeze(self.axis)
         return values if self.keepdims else values.squeeze(self.axis), self.places
 
@@ -322,11 +287,7 @@ def max(
     if dim is None:
         _check_all("max", "max_all", x, keepdim)
         return deliver(apply1(Max(), x), out)
-    axis = _check_along("max", dim, x)
-    op = MaxAlong(axis, keepdim)
-    values, indices = apply_n(op, (x,))
-    op.watch(indices)
-    return MaxResult(*_delivered((values, indices), out))
+    return MaxResult(*_found(MaxAlong(_check_along("max", dim, x), keepdim), x, out))
 
 
 def min(
@@ -345,11 +306,14 @@ def min(
     if dim is None:
         _check_all("min", "min_all", x, keepdim)
         return deliver(apply1(Min(), x), out)
-    axis = _check_along("min", dim, x)
-    op = MinAlong(axis, keepdim)
+    return MinResult(*_found(MinAlong(_check_along("min", dim, x), keepdim), x, out))
+
+
+def _found(op: ExtremumAlong, x: Tensor, out: Any) -> tuple[Any, Any]:
+    """The values and the indices of extrema along a dimension."""
     values, indices = apply_n(op, (x,))
     op.watch(indices)
-    return MinResult(*_delivered((values, indices), out))
+    return _delivered((values, indices), out)
 
 
 def _other(function: str, other: Any) -> Tensor:

@@ -181,7 +181,9 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     """
     x, y = require_tensor("lerp", "input", 1, input), require_tensor("lerp", "end", 2, end)
     if x.array.dtype.kind not in "fc":
-        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
+        raise NotImplementedError(
+            f"\"lerp_kernel_scalar\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
+        )
     if x.array.dtype != y.array.dtype:
         raise DtypeError(
             f"expected dtype {x.array.dtype} for `end` but got dtype {y.array.dtype}. Convert one with .to(dtype)."

@@ -18,8 +18,8 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
-from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
-from retrograd.ops.index import Index, IndexPut, added_at, number_for, read_index, trimmed
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.index import Index, IndexPut, added_at, filled, number_for, read_index, trimmed
 from retrograd.ops.shape import broadcast_shapes, expand, reshape
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
@@ -39,15 +39,6 @@ def positions(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
             found = found + (xp.arange(index.shape[d]) * stride).reshape(line)
         stride *= shape[d]
     return found
-
-
-def filled(ts: Sequence[Any], *shapes: Shape) -> list[Any]:
-    """Tangents, with zeros for those that are missing."""
-    given = next(t for t in ts if t is not None)
-    return [
-        as_value(np.zeros(shape, given.dtype), given) if t is None else t
-        for t, shape in zip(ts, shapes, strict=True)
-    ]
 
 
 class LinearAt(Linear):
@@ -102,6 +93,7 @@ class SourceAt(Variadic):
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    x_shape: Shape = ()
     source_shape: Shape = ()
 
     def __init__(self, dim: int, index: Array) -> None:
@@ -121,7 +113,7 @@ class SourceAt(Variadic):
         return [self.kept(g) if self.needs(0) else None, self.source_grad(g) if self.needs(1) else None]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        return self.fresh().on(*filled(ts, self.shape, self.source_shape))
+        return self.fresh().on(*filled(ts, (self.x_shape, self.source_shape)))
 
     @property
     def _saved_index(self) -> Tensor:
@@ -168,7 +160,7 @@ class ScatterAdd(SourceAt):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, src = xs
-        self.source_shape = src.shape
+        self.x_shape, self.source_shape = x.shape, src.shape
         return scatter_added(xp, x.copy("C"), self.dim, self.index, src)
 
     def kept(self, g: Any) -> Any:
@@ -186,7 +178,7 @@ class Scatter(ScatterAdd):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, src = xs
-        self.source_shape = src.shape
+        self.x_shape, self.source_shape = x.shape, src.shape
         out = x.copy("C")
         where = positions(xp, self.index, self.dim, out.shape).reshape(-1)
         out.reshape(-1)[where] = cut(src, self.index.shape).reshape(-1)
@@ -207,28 +199,20 @@ class ScatterValue(ValueAt):
         return out
 
 
-class IndexPutAdd(Variadic):
-    """x with a source added at index arrays and masks"""
+class IndexPutAdd(IndexPut):
+    """x with a value added at index arrays and masks"""
 
     node_name = "IndexPutBackward0"
-    params = ("key",)
     accumulate: bool = True
-    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
-
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, source = xs
-        self.source_shape = source.shape
-        return added_at(xp, x.copy("C"), self.key, xp.broadcast_to(source, x[self.key].shape))
+        x, value = xs
+        self.shapes = x.shape, value.shape
+        return added_at(xp, x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
         return [g if self.needs(0) else None, Index(self.key).on(g) if self.needs(1) else None]
-
-    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        return self.fresh().on(*filled(ts, self.shape, self.source_shape))
 
 
 class Take(LinearAt):
@@ -389,7 +373,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
             f"shape mismatch: value tensor of shape {sizes(source.array.shape)} cannot be broadcast to indexing result "
             f"of shape {sizes(wanted)}"
         ) from None
-    return apply_n(IndexPutAdd(key) if accumulate else IndexPut([], key), (x, trimmed(source, len(wanted))))
+    return apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (x, trimmed(source, len(wanted))))
 
 
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import check_device, device
+from retrograd.backends.base import check_device
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
 from retrograd.ops.data import new_leaf
@@ -32,7 +32,7 @@ class Generator:
     """
 
     def __init__(self, device: Any = "cpu") -> None:
-        self.device: device = check_device(device)
+        self.device: Any = check_device(device)
         self._seed: int | None = _FIRST_SEED
         self._stream: Any = None
 
@@ -116,7 +116,9 @@ def _unpack(generator: Generator, data: bytes) -> None:
             f"Expected a Generator state of size {_STATE_BYTES} but found the input RNG state size to be {len(data)}. "
             "Give what get_state() returned."
         )
-    numbers = [int.from_bytes(data[a:b], "little") for a, b in ((0, 8), (8, 24), (24, 40), (40, 44), (44, 48))]
+    numbers = [
+        int.from_bytes(data[a:b], "little") for a, b in ((0, 8), (8, 24), (24, 40), (40, 44), (44, 48))
+    ]
     generator.manual_seed(numbers[0])
     generator.numpy.bit_generator.state = {
         "bit_generator": "PCG64",

@@ -4,8 +4,8 @@ Note [How an index is read]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 An index is read from left to right. Integers, slices and None become views, one op each: Select, Slice, Unsqueeze.
 Index arrays and masks are only collected on the way; what the views leave is then indexed by all of them at once, by
-one Index. Assignment reads the index in the same way and writes through the views into the tensor's memory; if it is
-to be recorded, it is computed out of place first, see Note [In-place is out of place plus a move].
+one Index. Assignment reads the index in the same way and writes into the view that it arrives at, or into those of
+its elements that the index arrays name; see Note [Views and in-place] for what that does to the history.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
+from retrograd.ops.inplace import copy_, fill_
 from retrograd.ops.shape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape
 from retrograd.ops.split import END, WHOLE, Select, Slice
 from retrograd.values import Array, Shape
@@ -75,89 +76,59 @@ class IndexPutImpl(Linear):
 
 
 class Cleared(Linear):
-    """x with zeros in the part that an index names; its own adjoint"""
+    """x with zeros at index arrays and masks; its own adjoint"""
 
-    params = ("steps", "key")
+    params = ("key",)
 
-    def __init__(self, steps: Sequence[View], key: tuple[Any, ...]) -> None:
-        self.steps = steps
+    def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = x.copy()
-        through(self.steps, out)[self.key or ...] = 0
+        out[self.key] = 0
         return out
 
     def transpose(self, g: Any) -> Any:
-        return Cleared(self.steps, self.key).on(g)
+        return Cleared(self.key).on(g)
 
 
-class CopySlices(Variadic):
-    """x with a value written into the part that an index names"""
+class IndexPut(Variadic):
+    """x with a value written to the elements that index arrays and masks point at"""
 
-    node_name = "CopySlices"
-    params = ("steps", "key")
+    params = ("key",)
+    accumulate: bool = False
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
 
-    def __init__(self, steps: Sequence[View], key: tuple[Any, ...]) -> None:
-        self.steps = steps
+    def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, value = xs
+        self.shapes = x.shape, value.shape
         out = x.copy()
-        write(out, self.steps, self.key, value)
+        put(out, self.key, value)
         return out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        g = part = gs[0]
-        if self.needs(1):
-            for step in self.steps:
-                part = step.fresh().on(part)
-            part = Index(self.key).on(part) if self.key else part
-        return [
-            Cleared(self.steps, self.key).on(g) if self.needs(0) else None,
-            part if self.needs(1) else None,
-        ]
+        g = gs[0]
+        kept = Cleared(self.key).on(g) if self.needs(0) else None
+        return [kept, Index(self.key).on(g) if self.needs(1) else None]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        tx, tv = ts
-        if tv is None:
-            return Cleared(self.steps, self.key).on(tx)
-        return self.fresh().on(as_value(np.zeros(self.shape, self.dtype), tv) if tx is None else tx, tv)
+        return self.fresh().on(*filled(ts, self.shapes))
 
-    def name(self) -> str:
-        return f"torch::autograd::{type(self).__name__}"
+    @property
+    def _saved_indices(self) -> tuple[Tensor | None, ...]:
+        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
 
 
-class CopyBackwards(CopySlices):
-    """x with all of it overwritten by a tensor"""
-
-    node_name = "CopyBackwards"
-
-
-class Fill(CopySlices):
-    """x with all of it overwritten by a number"""
-
-    node_name = "FillBackward3"
-
-    def name(self) -> str:
-        return type(self).__name__
-
-
-class IndexPut(CopySlices):
-    """x with a value written to the elements that index arrays and masks point at"""
-
-    node_name = "IndexPutBackward0"
-
-    def name(self) -> str:
-        return type(self).__name__
-
-
-def through(steps: Sequence[View], array: Array) -> Array:
-    """The part of an array that views lead to."""
-    for step in steps:
-        array = step.forward(np, array)
-    return array
+def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
+    """Tangents, with zeros for those that are missing."""
+    given = next(t for t in ts if t is not None)
+    return [
+        as_value(np.zeros(shape, given.dtype), given) if t is None else t
+        for t, shape in zip(ts, shapes, strict=True)
+    ]
 
 
 def added_at(xp: Any, out: Array, key: tuple[Any, ...], x: Array) -> Array:
@@ -210,30 +181,29 @@ def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     steps: list[View] = []
     key: list[Any] = []
-    dim = 0  # how many of the tensor's dimensions have been read
+    dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
     for item in items:
-        if item is None:
-            steps.append(Unsqueeze(len(key)))
-            key.append(WHOLE)
-        elif item is Ellipsis:
+        if item is None or isinstance(item, bool):
+            steps.append(Unsqueeze(at))
+            key.append(WHOLE if item is None else np.zeros(1 if item else 0, np.int64))
+            at += 1
+            continue
+        used = rest if item is Ellipsis else _consumed(item)
+        if item is Ellipsis:
             key.extend([WHOLE] * rest)
-            dim += rest
-        elif isinstance(item, bool):
-            steps.append(Unsqueeze(len(key)))
-            key.append(np.zeros(1 if item else 0, np.int64))
-        elif isinstance(item, int):
-            steps.append(select_step(len(key), item, dim, shape[dim]))
-            dim += 1
+        elif type(item) is int:
+            steps.append(select_step(at, item, dim, shape[dim]))
+            at -= 1
         elif isinstance(item, slice):
-            step = slice_step(len(key), item)
+            step = slice_step(at, item)
             if step.start or step.step != 1 or step.end < shape[dim]:
                 steps.append(step)
             key.append(WHOLE)
-            dim += 1
         else:
             _check_mask(item, shape, dim)
             key.append(item)
-            dim += _consumed(item)
+        dim += used
+        at += used
     while key and key[-1] is WHOLE:
         key.pop()
     return Plan(steps, tuple(key))
@@ -241,10 +211,10 @@ def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
 
 def _consumed(item: Any) -> int:
     """How many dimensions an item of an index uses up."""
+    if type(item) is int or type(item) is slice:
+        return 1
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    if isinstance(item, (int, slice)):
-        return 1
     return int(item.ndim) if item.dtype.kind == "b" else 1
 
 
@@ -314,15 +284,19 @@ def select_step(dim: int, index: int, named: int, size: int) -> Select:
 
 def slice_step(dim: int, item: slice) -> Slice:
     """A slice, which PyTorch only takes forwards."""
-    start, end, step = (None if n is None else _slice_index(n) for n in (item.start, item.stop, item.step))
+    start = 0 if item.start is None else _slice_index(item.start)
+    end = END if item.stop is None else _slice_index(item.stop)
+    step = 1 if item.step is None else _slice_index(item.step)
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    if step is not None and step < 0:
+    if step < 0:
         raise ValueError("step must be greater than zero. To reverse a dimension, use flip().")
-    return Slice(dim, 0 if start is None else start, END if end is None else end, 1 if step is None else step)
+    return Slice(dim, start, end, step)
 
 
 def _slice_index(n: Any) -> int:
+    if type(n) is int:
+        return n
     try:
         return operator.index(n)
     except TypeError:
@@ -373,6 +347,8 @@ def plan(x: Array, index: Any) -> Plan:
 
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]`: a view for integers, slices and None, a copy where arrays or masks take part."""
+    if type(index) is int and x.array.ndim:
+        return apply1(select_step(0, index, 0, x.array.shape[0]), x)
     steps, key = plan(x.array, index)
     if not steps and not key:
         return apply1(Alias(), x)
@@ -388,36 +364,50 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
     steps, key = plan(x.array, (index,) if isinstance(index, slice) else index)
     source = _source(x, value, key)
-    check_writable(x)
     tracked = current().grad_enabled and is_differentiable(x.array.dtype)
-    if not (tracked and (x._requires or source._requires)):
-        write(x.array, steps, key, source.array)
-        x.bump_version()
+    if tracked and (x.requires_grad or source.requires_grad):
+        part: Any = x
+        for step in steps:
+            part = apply1(step, part)
+        _write_recorded(part, key, source)
         return
-    kind = CopySlices if steps else IndexPut if key else CopyBackwards if isinstance(value, Tensor) else Fill
-    part = through(steps, x.array)
-    write_back(x, apply_n(kind(steps, key), (x, _fitted(source, part, key))))
+    check_writable(x)
+    array = x.array
+    for step in steps:
+        array = step.forward(np, array)
+    put(array, key, source.array)
+    x.bump_version()
 
 
-def write(array: Array, steps: Sequence[View], key: tuple[Any, ...], value: Array) -> None:
-    """Writes a value through views and index arrays into an array."""
-    part = through(steps, array)
-    if value.dtype.kind == "c" and part.dtype.kind != "c":
+def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
+    """Writes into a view in a way that autograd sees."""
+    if key:
+        check_writable(part)
+        write_back(part, apply_n(IndexPut(key), (part, _fitted(source, part.array, key))))
+    elif source.array.ndim == 0:
+        fill_(part, source)
+    else:
+        copy_(part, _fitted(source, part.array, key))
+
+
+def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
+    """Writes a value into an array: into all of it, or where index arrays and masks point."""
+    if value.dtype.kind == "c" and array.dtype.kind != "c":
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
         value = value.real
     if not key:
-        if value.ndim and value.shape != part.shape:
-            expanded_shape(trimmed(value, part.ndim), part.shape)  # complains in PyTorch's words
-        part[...] = value
+        if value.ndim and value.shape != array.shape:
+            expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words
+        array[...] = value
         return
     try:
-        part[key] = value
+        array[key] = value
     except IndexError as error:
         raise index_error(error, key) from None
     except ValueError:
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "
-            f"shape {sizes(part[key].shape)}"
+            f"shape {sizes(array[key].shape)}"
         ) from None
 
 

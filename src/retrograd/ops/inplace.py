@@ -25,13 +25,23 @@ from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims, zero_like
 from retrograd.ops.create import filled, number_from
 from retrograd.ops.fused import addcdiv, addcmul, lerp
 from retrograd.ops.shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
-from retrograd.values import Array
+from retrograd.values import Array, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
 
 
-class Replaced(Linear):
-    """values that do not depend on x"""
+class Constant(Linear):
+    """something that does not depend on x"""
+
+    def transpose(self, g: Any) -> Any:
+        return zero_like(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return zero_like(t)
+
+
+class Replaced(Constant):
+    """given values in place of x"""
 
     params = ("values",)
 
@@ -41,19 +51,27 @@ class Replaced(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         return self.values
 
-    def transpose(self, g: Any) -> Any:
-        return zero_like(g)
 
-
-class Zero(Replaced):
+class Zero(Constant):
     """zeros in place of x"""
 
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.zeros_like(x)
 
-class Fill(Replaced):
+
+class Fill(Constant):
     """a number in place of x"""
 
+    params = ("number",)
 
-class FillInPlace(Replaced):
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.full_like(x, self.number)
+
+
+class FillInPlace(Fill):
     """a number in place of x, in its own memory"""
 
     node_name = "FillBackward2"
@@ -223,7 +241,11 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     """`self / other`, in place."""
     check_writable(self)
     b = bare(self, other) if rounding_mode is None else None
-    return write(self, div(self, other, rounding_mode=rounding_mode)) if b is None else _into(np.true_divide, self, b)
+    return (
+        write(self, div(self, other, rounding_mode=rounding_mode))
+        if b is None
+        else _into(np.true_divide, self, b)
+    )
 
 
 def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
@@ -267,7 +289,7 @@ def zero_(self: Tensor) -> Tensor:
     """Fills with zeros."""
     check_writable(self)
     if _recorded(self):
-        return write(self, apply1(Zero(np.zeros_like(self.array)), self))
+        return write(self, apply1(Zero(), self))
     self.array.fill(0)
     self.bump_version()
     return self
@@ -280,7 +302,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
     number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
     if _recorded(self):
-        return write(self, apply1(FillInPlace(np.full_like(self.array, number)), self))
+        return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
     self.bump_version()
     return self
@@ -299,7 +321,7 @@ def fill(input: Any, value: Any) -> Any:
     x = require_tensor("fill", "input", 1, input)
     if isinstance(value, Tensor):
         return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
-    return apply1(Fill(filled(x.array.shape, number_from("fill", "value", 2, value), x.array.dtype)), x)
+    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype)), x)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -315,22 +337,31 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = Tensor(np.asarray(src))
     if not isinstance(src, Tensor):
         raise operand_error("copy_", "other", 1, src)
-    shape, other = self.array.shape, src.array.shape
-    try:
-        whole = np.broadcast_shapes(shape, other)
-    except ValueError:
-        raise broadcast_error(shape, other) from None
-    if whole != shape:
-        raise ShapeError(f"output with shape {sizes(shape)} doesn't match the broadcast shape {sizes(whole)}")
+    if src.array.shape != self.array.shape:
+        _check_fits(src.array.shape, self.array.shape)
     if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
     if _recorded(self) or (src.requires_grad and current().grad_enabled):
         return write(self, apply_n(Copied(), (self, src)))
-    values = src.array.real if self.array.dtype.kind != "c" else src.array
-    with np.errstate(all="ignore"):
-        np.copyto(self.array, values, casting="unsafe")
+    token = hush(QUIET)
+    try:
+        np.copyto(self.array, src.array if self.array.dtype.kind == "c" else src.array.real, casting="unsafe")
+    finally:
+        unhush(token)
     self.bump_version()
     return self
+
+
+def _check_fits(shape: Shape, target: Shape) -> None:
+    """Raises unless a source of this shape broadcasts to the shape of the target."""
+    try:
+        whole = np.broadcast_shapes(target, shape)
+    except ValueError:
+        raise broadcast_error(target, shape) from None
+    if whole != target:
+        raise ShapeError(
+            f"output with shape {sizes(target)} doesn't match the broadcast shape {sizes(whole)}"
+        )
 
 
 # -- another shape, where it stands --------------------------------------------------------------------------------

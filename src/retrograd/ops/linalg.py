@@ -51,7 +51,9 @@ def _pair(function: str, input: Any, other: Any, name: str) -> tuple[Any, Any]:
 
 def _no_bool(kernel: str, x: Tensor) -> None:
     if x.array.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert the operands first: t.float().")
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for 'Bool'. Convert the operands first: t.float()."
+        )
 
 
 def _by(shape: Shape) -> str:
@@ -317,7 +319,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out
     """`beta * input + alpha * outer(vec1, vec2)`."""
     x, y = _pair("addr", vec1, vec2, "vec2")
     if x.array.ndim != 1 or y.array.ndim != 1:
-        raise ShapeError(f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D")
+        raise ShapeError(
+            f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D"
+        )
     return _add_product(Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
 
 
@@ -377,7 +381,9 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     x, y = _pair("tensordot", a, b, "b")
     first, second = _contracted_dims(dims, x.array.ndim, y.array.ndim)
     if x.array.dtype != y.array.dtype:
-        raise DtypeError("tensordot: both inputs should have same dtype. Convert one of them with .to(dtype).")
+        raise DtypeError(
+            "tensordot: both inputs should have same dtype. Convert one of them with .to(dtype)."
+        )
     for i, j in zip(first, second, strict=True):
         n, m = x.array.shape[i], y.array.shape[j]
         if n != m and 1 not in (n, m):
@@ -455,7 +461,9 @@ def _best_splits(shapes: list[Shape]) -> dict[tuple[int, int], int]:
     for length in range(1, len(shapes)):
         for i in range(len(shapes) - length):
             j = i + length
-            tries = [(cost[i, k] + cost[k + 1, j] + sides[i] * sides[k + 1] * sides[j + 1], k) for k in range(i, j)]
+            tries = [
+                (cost[i, k] + cost[k + 1, j] + sides[i] * sides[k + 1] * sides[j + 1], k) for k in range(i, j)
+            ]
             cost[i, j], splits[i, j] = min(tries)
     return splits
 

@@ -142,7 +142,9 @@ def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[i
             f"{function}() received an invalid combination of arguments: {len(values)} bounds. Write high, or low and "
             "high."
         )
-    whole = [int_from(function, "high" if i == len(values) - 1 else "low", i + 1, v) for i, v in enumerate(values)]
+    whole = [
+        int_from(function, "high" if i == len(values) - 1 else "low", i + 1, v) for i, v in enumerate(values)
+    ]
     return (0, whole[0]) if len(whole) == 1 else (whole[0], whole[1])
 
 
@@ -271,9 +273,13 @@ def normal(
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
     if not tensors:
         if size is None:
-            raise TypeError("normal() received an invalid combination of arguments: two numbers need a size as well")
+            raise TypeError(
+                "normal() received an invalid combination of arguments: two numbers need a size as well"
+            )
         check_std(std)
-        noise = normal_array(rng, shape_from("normal", (size,), None), dtype_for(dtype, out, get_default_dtype()))
+        noise = normal_array(
+            rng, shape_from("normal", (size,), None), dtype_for(dtype, out, get_default_dtype())
+        )
         return finish(_scaled(noise, mean, std), out, requires_grad)
     kind = tensors[0].array.dtype
     if isinstance(std, Tensor) and std.array.size and not (std.array >= 0).all():
@@ -305,7 +311,9 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
     """1 with the probability in each element of `input` (or with probability `p`), else 0."""
     x = require_tensor("bernoulli", "input", 1, input)
     if p is None and x.array.dtype.kind != "f":
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
+        raise NotImplementedError(
+            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
+        )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
     values = bernoulli_array(stream_of(generator), chances, x.array.shape, x.array.dtype)
     return deliver(apply1(Bernoulli(values), x), out)
@@ -315,7 +323,9 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
     """1 with probability `p`, a number or an array, else 0."""
     if isinstance(p, np.ndarray):
         if not ((p >= 0) & (p <= 1)).all():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]")
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
+            )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return np.asarray(rng.random(shape) < p).astype(dtype)
@@ -363,7 +373,9 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
     if p.ndim not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {p.ndim}")
     if p.dtype.kind != "f":
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {SCALAR_NAMES[p.dtype]}")
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {SCALAR_NAMES[p.dtype]}"
+        )
     if count <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {count}")
     if not replacement and count > p.shape[-1]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
@@ -67,7 +68,7 @@ class IndexAdd(SourceAt):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, source = xs
-        self.source_shape = source.shape
+        self.x_shape, self.source_shape = x.shape, source.shape
         scaled = source if self.alpha == 1 else source * self.alpha
         out = x.copy("C")
         rows = out.reshape((1,)) if out.ndim == 0 else out
@@ -81,7 +82,7 @@ class IndexAdd(SourceAt):
 
     def source_grad(self, g: Any) -> Any:
         found = IndexSelect(self.dim, self.index).on(g)
-        found = found if self.alpha == 1 else found * self.alpha
+        found = found if self.alpha == 1 else found * conjugate(self.alpha)
         return found.reshape(self.source_shape)
 
 
@@ -96,7 +97,7 @@ class IndexCopy(IndexAdd):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, source = xs
-        self.source_shape = source.shape
+        self.x_shape, self.source_shape = x.shape, source.shape
         if x.ndim == 0:
             return source.reshape(()).astype(x.dtype)
         out = x.copy()
@@ -123,6 +124,7 @@ class IndexFillTensor(SourceAt):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, value = xs
+        self.x_shape = x.shape
         return IndexFill(self.dim, self.index, value).forward(xp, x)
 
     def kept(self, g: Any) -> Any:
@@ -130,7 +132,7 @@ class IndexFillTensor(SourceAt):
 
     def source_grad(self, g: Any) -> Any:
         # A row that the index names twice was filled once.
-        n = self.shape[self.dim] if self.shape else 1
+        n = self.x_shape[self.dim] if self.x_shape else 1
         rows = np.unique(np.where(self.index < 0, self.index + n, self.index))
         return IndexSelect(self.dim, rows).on(g).sum()
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
-from retrograd.core.facts import Size
 from retrograd.core.op import Linear, View
+from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error, sizes
 from retrograd.ops.common import require_tensor, wrap_dim
@@ -43,11 +43,23 @@ class Expand(View):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        # NumPy makes a broadcast array read-only; where nothing is repeated it can stay writable.
-        return x[...] if x.shape == self.size else xp.broadcast_to(x, self.size)
+        # A broadcast array is read-only; where nothing is repeated it can stay writable.
+        return x[...] if x.shape == self.size else stretched(xp, x, self.size)
 
     def transpose(self, g: Any) -> Any:
         return sum_to(g, self.in_shape)
+
+
+def stretched(xp: Any, x: Array, size: Shape) -> Array:
+    """`x` broadcast to a shape it is known to fit. NumPy's `broadcast_to` takes several times as long to set up."""
+    if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
+        return xp.broadcast_to(x, size)
+    strides = [0] * (len(size) - x.ndim)
+    for n, m, s in zip(x.shape, size[len(strides) :], x.strides, strict=True):
+        strides.append(s if n == m else 0)
+    view = np.ndarray(size, x.dtype, x, 0, strides)
+    view.flags.writeable = False
+    return view
 
 
 class Reshape(View):

@@ -216,8 +216,8 @@ class VectorNorm(Reduction):
             count = chosen.sum(axis=self.axis, keepdims=True)
             return (
                 Sgn().on(x)
-                * (v / as_value(count.astype(size.dtype), x))
                 * as_value(chosen.astype(size.dtype), x)
+                * (v / as_value(count.astype(size.dtype), x))
             )
         flat = plain(out) == 0
         length = Where().on(flat, 1.0, out)
@@ -235,9 +235,8 @@ class VectorNorm(Reduction):
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         if self.ord == 0:
             return as_value(np.zeros_like(plain(out)), t)
-        return real_part(self.field(1, x, self.back(out)).conj() * t).sum(
-            axis=self.axis, keepdims=self.keepdims
-        )
+        moved = real_part(self.field(1, x, self.back(out)).conj() * t)
+        return moved.sum(axis=self.axis, keepdims=self.keepdims)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------

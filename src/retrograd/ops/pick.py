@@ -1,0 +1,54 @@
+"""One element per place along a dimension: how extrema and losses reach the elements they choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.op import Linear
+from retrograd.values import Array, Shape
+
+
+def index_at(places: Array, axis: int) -> tuple[Array, ...]:
+    """The index that picks the elements at these places along the axis, from an array of as many dimensions."""
+    index: list[Array] = []
+    for i, n in enumerate(places.shape):
+        index.append(places if i == axis else np.arange(n).reshape((-1,) + (1,) * (places.ndim - i - 1)))
+    return tuple(index)
+
+
+class Picked(Linear):
+    """the elements of x at given places along an axis; the places are a bare integer array"""
+
+    params = ("places", "axis")
+
+    def __init__(self, places: Array, axis: int) -> None:
+        self.places = places
+        self.axis = axis
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return x[index_at(self.places, self.axis)]
+
+    def transpose(self, g: Any) -> Any:
+        return Placed(self.places, self.axis, self.in_shape).on(g)
+
+
+class Placed(Linear):
+    """zeros with the elements of x at given places along an axis, no place twice"""
+
+    params = ("places", "axis", "size")
+
+    def __init__(self, places: Array, axis: int, size: Shape) -> None:
+        self.places = places
+        self.axis = axis
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.size, x.dtype)
+        out[index_at(self.places, self.axis)] = x
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Picked(self.places, self.axis).on(g)
