@@ -320,12 +320,15 @@ def test_an_async_generator_runs_inside_and_its_caller_does_not(mode):
     assert closed == [inside]
 
 
-def test_a_class_is_not_decorated():
+def test_a_decorated_class_is_made_inside_with_a_warning():
     class Model:
-        pass
+        def __init__(self):
+            self.mode = on()
 
-    with pytest.raises(TypeError, match="not classes"):
-        rg.no_grad()(Model)
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+        made = rg.no_grad()(Model)
+    assert made().mode is False
+    assert on() is True
 
 
 # -- inference mode ------------------------------------------------------------------------------------------------------------

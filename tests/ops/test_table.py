@@ -16,6 +16,7 @@ from tests.ops.checks import (
     gradients,
     inner,
     leaves,
+    nodes_of,
     numeric_gradients,
     numeric_tangent,
     only_node,
@@ -197,3 +198,28 @@ def test_what_is_no_tensor_is_refused_by_type(case, wrong):
     inputs = [wrong, *(rg.Tensor(a) for a in case.arrays(sample, case.dtypes[0])[1:])]
     with pytest.raises(TypeError):
         case.run(sample, inputs)
+
+
+@every_row
+def test_formulas_give_arrays_of_their_own_or_pass_on_what_they_got(case):
+    """The engine adds in place into an array that is neither a view nor what the node was given: Note [Ownership]."""
+    for sample, arrays in calls(case, case.dtypes):
+        with about(case, sample, str(arrays[0].dtype)):
+            xs = leaves(arrays)
+            outs = [o for o in differentiable(case.run(sample, xs)) if o.requires_grad]
+            others = [*(x.array for x in xs), *(o.detach().array for o in outs)]
+            for node in nodes_of(outs):
+                if node.fresh_results:
+                    node.register_hook(lambda gives, gets: check_ownership(arrays_of(gives), arrays_of(gets), others))
+            rg.autograd.backward(outs, [rg.Tensor(g) for g in some([o.detach().array for o in outs], seed=1)])
+
+
+def arrays_of(grads):
+    return [g.array for g in grads if g is not None]
+
+
+def check_ownership(gives, gets, others):
+    for i, given in enumerate(gives):
+        if given.base is None and not any(given is g for g in gets):
+            rest = [*gives[:i], *gives[i + 1 :], *gets, *others]
+            assert not any(np.shares_memory(given, other) for other in rest)

@@ -209,7 +209,7 @@ def test_run_backward_by_hand():
         allow_unreachable=True,
         accumulate_grad=True,
     )
-    assert result == ()
+    assert result is None
     assert x.grad.tolist() == [3.0]
 
 

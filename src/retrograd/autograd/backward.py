@@ -53,7 +53,7 @@ def backward(
     if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
         raise GradientError("`inputs` argument to `backward()` cannot be empty.")
     outputs = as_tuple(tensors)
-    wanted = () if inputs is None else as_tuple(inputs)
+    wanted = () if inputs is None else _checked_inputs(as_tuple(inputs))
     grads = make_grads(outputs, grad_list(grad_tensors, len(outputs)), False)
     if create_graph:
         _warn_about_cycle()
@@ -113,11 +113,9 @@ def grad(
     wanted = tuple(inputs.values()) if isinstance(inputs, dict) else as_tuple(inputs)
     if not wanted:
         raise GradientError("`inputs` argument to `grad()` cannot be empty.")
-    for item in wanted:
-        if not isinstance(item, (Tensor, GradientEdge)):
-            raise GradientError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(item)}")
-        if materialize_grads and isinstance(item, GradientEdge):
-            raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
+    _checked_inputs(wanted)
+    if materialize_grads and any(isinstance(item, GradientEdge) for item in wanted):
+        raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = as_tuple(outputs)
     grads = make_grads(roots, grad_list(grad_outputs, len(roots)), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
@@ -169,6 +167,14 @@ def _zeros(like: Any, requires_grad: bool) -> Tensor:
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """One tensor or edge, or a sequence of them, as a tuple."""
     return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+
+
+def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What gradients are wanted for: tensors and edges, nothing else."""
+    for item in inputs:
+        if not isinstance(item, (Tensor, GradientEdge)):
+            raise GradientError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(item)}")
+    return inputs
 
 
 def grad_list(grads: Any, count: int) -> tuple[Any, ...]:

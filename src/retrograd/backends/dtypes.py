@@ -140,31 +140,23 @@ def _two(a: DType, b: DType) -> DType:
     if a is b or a == b:
         return a
     ca, cb = _CATEGORY[a.kind], _CATEGORY[b.kind]
-    if ca == cb and ca >= 2:
-        # float16 and complex64 keep to the wider of the two
-        return a if a.itemsize > b.itemsize else b
+    low, high = (a, b) if ca <= cb else (b, a)
+    if (_lonely(low) and high.kind != "f") or _lonely(high):
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {SCALAR_NAMES[a]} and "
+            f"{SCALAR_NAMES[b]}. Convert one of them with .to(dtype)."
+        )
     if ca == cb:
-        return _integers(a, b)
-    low, high = (a, b) if ca < cb else (b, a)
+        # Within a category the wider one, uint8 beside a signed type the next wider signed one.
+        return _CANONICAL[np.promote_types(a, b)]
     if high.kind == "c" and low.kind == "f":
-        return _two(high, complex_of(low))
+        return _CANONICAL[np.promote_types(high, complex_of(low))]
     return high
 
 
-def _integers(a: DType, b: DType) -> DType:
-    """Two integer dtypes: only uint8 promotes to a signed type; wider unsigned ones do not mix."""
-    if a.kind != b.kind and "u" in (a.kind, b.kind) and "b" not in (a.kind, b.kind):
-        unsigned = a if a.kind == "u" else b
-        if unsigned is not uint8:
-            raise RuntimeError(
-                f"Promotion for {SCALAR_NAMES[a]} and {SCALAR_NAMES[b]} is not supported: PyTorch mixes only uint8 "
-                "with signed integers. Convert one of them with .to(dtype)."
-            )
-    elif a.kind == b.kind == "u" and a.itemsize != b.itemsize and uint8 not in (a, b):
-        raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a} and {b}"
-        )
-    return _CANONICAL[np.promote_types(a, b)]
+def _lonely(dtype: DType) -> bool:
+    """The wider unsigned integers, which PyTorch mixes with floating-point types only."""
+    return bool(dtype.kind == "u" and dtype.itemsize > 1)
 
 
 def promote_types(type1: Any, type2: Any) -> DType:

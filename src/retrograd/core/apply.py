@@ -28,7 +28,7 @@ from retrograd.core.saved import inference_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import MULTI_OUTPUT, NO_GRAD_MODE, NORMAL, refresh_view
-from retrograd.errors import DtypeError, broadcast_error, operand_error
+from retrograd.errors import DtypeError, OperandError, broadcast_error, operand_error
 from retrograd.values import Array
 
 ndarray = np.ndarray
@@ -332,8 +332,15 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
         if isinstance(value, Tensor):
             found = True
             kind = type(value)
-            if kind is not Tensor and value.keeps_class and (cls is None or issubclass(kind, cls)):
+            if kind is Tensor or not value.keeps_class:
+                continue
+            if cls is None or issubclass(kind, cls):
                 cls = kind
+            elif not issubclass(cls, kind):
+                raise OperandError(
+                    f"{op.function_name()}(): operands of the unrelated classes {cls.__name__} and {kind.__name__}; "
+                    "convert one with as_subclass()"
+                )
         elif value is not None and not isinstance(op, Binary):
             raise operand_error(op.function_name(), "input", i + 1, value)
     if not found:

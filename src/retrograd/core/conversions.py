@@ -130,9 +130,7 @@ class TensorConversions(TensorFacts):
         return made
 
     def __copy__(self) -> Any:
-        made = rebuild_leaf(type(self), self.array, self._requires, None, self.user_state())
-        made._grad = getattr(self, "_grad", None)
-        return made
+        return rebuild_leaf(type(self), self.array, self._requires, None, self.user_state())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return rebuild_leaf, (

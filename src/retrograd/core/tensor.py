@@ -311,7 +311,7 @@ class Tensor(TensorOperators):
         """The same memory, cut off from the graph; in-place writes to either are seen by both."""
         twin = Tensor(self.array)
         twin._counter = self.counter()
-        return twin
+        return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
 
     def detach_(self) -> Tensor:
         """Cuts this tensor off from the graph that made it."""
@@ -327,7 +327,8 @@ class Tensor(TensorOperators):
     @property
     def data(self) -> Tensor:
         """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
-        return Tensor(self.array)
+        twin = Tensor(self.array)
+        return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
 
     @data.setter
     def data(self, value: Any) -> None:

@@ -10,13 +10,19 @@ from retrograd.backends.dtypes import result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate, xp_of
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError
+from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.choose import Where
 from retrograd.ops.common import deliver, plain, zero_like
 from retrograd.ops.convert import convert
 from retrograd.ops.math import Log
 from retrograd.ops.rounding import rounded_division
 from retrograd.values import Array
+
+
+def no_bools(kernel: str, *operands: Any) -> None:
+    """Refuses to compute in booleans."""
+    if all(np.asarray(v).dtype.kind == "b" for v in operands):
+        raise unsupported_dtype(f"{kernel}_cpu", np.dtype("bool"))
 
 
 class Add(ElementwiseBinary):
@@ -164,6 +170,8 @@ class Pow(ElementwiseUnary):
         self.exponent = exponent
 
     def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            return x.copy() if self.exponent else xp.ones_like(x)
         if x.dtype.kind in "iu" and self.exponent < 0:
             raise DtypeError("Integers to negative integer powers are not allowed.")
         return x**self.exponent
@@ -171,7 +179,9 @@ class Pow(ElementwiseUnary):
     def slope(self, x: Any, out: Any) -> Any:
         if self.exponent == 0:
             return zero_like(x)
-        return self.exponent * (x if self.exponent == 2 else x ** (self.exponent - 1))
+        # PyTorch's formula to the letter when it is recorded: each order keeps its place in the graph.
+        direct = self.exponent == 2 and not isinstance(x, Tensor)
+        return self.exponent * (x if direct else x ** (self.exponent - 1))
 
 
 class PowTensor(ElementwiseBinary):
@@ -183,6 +193,7 @@ class PowTensor(ElementwiseBinary):
     shown: ClassVar[dict[str, str]] = {"exponent": "y"}
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        no_bools("pow", x, y)
         if x.dtype.kind in "iu" and (y < 0).any():
             raise DtypeError("Integers to negative integer powers are not allowed.")
         return xp.power(x, y)
@@ -208,6 +219,7 @@ class PowOfNumber(ElementwiseUnary):
         self.number = number
 
     def forward(self, xp: Any, x: Array) -> Array:
+        no_bools("pow", x)
         return xp.power(self.number, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -223,6 +235,7 @@ class Remainder(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        no_bools("remainder", x, y)
         return xp.remainder(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -233,8 +246,9 @@ class FloorDivide(Binary):
     """floor(x / y), which PyTorch does not differentiate"""
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        if (y if isinstance(x, (int, float)) else x).dtype.kind in "iub" and np.any(np.equal(y, 0)):
-            raise DtypeError("ZeroDivisionError")
+        no_bools("floor_divide", x, y)
+        if all(np.asarray(v).dtype.kind in "biu" for v in (x, y)) and np.any(np.equal(y, 0)):
+            raise DtypeError("ZeroDivisionError: floor_divide of integers by zero")
         return xp.floor_divide(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -279,12 +293,8 @@ def _no_bool_subtraction(x: Any, y: Any) -> None:
 
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    if (
-        isinstance(other, (int, float))
-        and not isinstance(other, bool)
-        and alpha == 1
-        and isinstance(input, Tensor)
-    ):
+    _no_bool_subtraction(other, input)
+    if isinstance(other, (int, float, complex)) and alpha == 1 and isinstance(input, Tensor):
         return apply1(Rsub(other), _for_number(input, other))
     return sub(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input, alpha=alpha)
 
@@ -353,7 +363,7 @@ def _for_number(x: Any, number: Any) -> Any:
 
 def square(input: Any, *, out: Any = None) -> Any:
     """`input ** 2`."""
-    return deliver(apply1(Pow(2), input), out)
+    return deliver(power(input, 2), out)
 
 
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any, ClassVar
 
@@ -112,18 +113,18 @@ class Rot90(Linear):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def transpose(input: Tensor, dim0: int, dim1: int) -> Any:
+def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
     """A view with two dimensions swapped."""
     x = require_tensor("transpose", "input", 1, input)
     return apply1(Transpose(wrap_dim(dim0, x.array.ndim), wrap_dim(dim1, x.array.ndim)), x)
 
 
-def swapaxes(input: Tensor, axis0: int, axis1: int) -> Any:
+def swapaxes(input: Any, axis0: Any, axis1: Any) -> Any:
     """A view with two dimensions swapped: NumPy's name for `transpose`."""
     return transpose(input, axis0, axis1)
 
 
-def t(input: Tensor) -> Any:
+def t(input: Any) -> Any:
     """A matrix transposed; tensors of fewer dimensions as they are."""
     x = require_tensor("t", "input", 1, input)
     if x.array.ndim > 2:
@@ -133,7 +134,7 @@ def t(input: Tensor) -> Any:
     return apply1(T(), x)
 
 
-def permute(input: Tensor, *order: Any, dims: Any = None) -> Any:
+def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """A view with the dimensions in another order.
 
     >>> import retrograd as rg
@@ -154,7 +155,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Any:
     return apply1(Permute(axes), x)
 
 
-def movedim(input: Tensor, source: Any, destination: Any) -> Any:
+def movedim(input: Any, source: Any, destination: Any) -> Any:
     """A view with some dimensions moved to other places; the rest keep their order."""
     x = require_tensor("movedim", "input", 1, input)
     old, new = (tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination))
@@ -175,7 +176,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Any:
     return apply1(Permute(tuple([placed[d] if d in placed else next(rest) for d in range(ndim)])), x)
 
 
-def flip(input: Tensor, *given: Any, dims: Any = None) -> Any:
+def flip(input: Any, *given: Any, dims: Any = None) -> Any:
     """A copy with the order of elements reversed in the dimensions `dims`.
 
     >>> import retrograd as rg
@@ -188,21 +189,21 @@ def flip(input: Tensor, *given: Any, dims: Any = None) -> Any:
     return apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
 
 
-def fliplr(input: Tensor) -> Any:
+def fliplr(input: Any) -> Any:
     """A copy with the columns in reverse order."""
     if require_tensor("fliplr", "input", 1, input).array.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
-def flipud(input: Tensor) -> Any:
+def flipud(input: Any) -> Any:
     """A copy with the rows in reverse order."""
     if require_tensor("flipud", "input", 1, input).array.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
-def roll(input: Tensor, shifts: Any, dims: Any = None) -> Any:
+def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """A copy with the elements moved by `shifts` along `dims`, around the end; without `dims`, as if flattened.
 
     >>> import retrograd as rg
@@ -210,7 +211,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Any:
     tensor([3, 1, 2])
     """
     x = require_tensor("roll", "input", 1, input)
-    moves = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    given = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    moves = tuple([operator.index(n) for n in given])
     axes = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not moves:
         raise ShapeError("`shifts` required")
@@ -221,7 +223,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Any:
     return apply1(Roll(moves, tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
 
 
-def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Any:
+def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
     """A copy turned by `k` right angles, from the first of two dimensions towards the second."""
     x = require_tensor("rot90", "input", 1, input)
     ndim = x.array.ndim
@@ -234,7 +236,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Any:
         raise ShapeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return apply1(Rot90(k, (first, second)), x)
+    return apply1(Rot90(operator.index(k), (first, second)), x)
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------
@@ -290,7 +292,7 @@ def _hermitians(input: Tensor) -> Any:
     return conj(input if ndim == 0 else transpose(input, -2, -1))
 
 
-def adjoint(input: Tensor) -> Any:
+def adjoint(input: Any) -> Any:
     """The last two dimensions swapped and conjugated."""
     return _hermitians(require_tensor("adjoint", "input", 1, input))
 

@@ -58,10 +58,12 @@ def ne(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
-    if any(isinstance(v, Tensor) and v.array.dtype.kind == "c" for v in (x, y)):
-        raise unsupported_dtype(
-            f"{function}_cpu", next(v for v in (x, y) if v.array.dtype.kind == "c").array.dtype
+    for v in (x, y):
+        dtype = (
+            v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, complex) else None
         )
+        if dtype is not None and dtype.kind == "c":
+            raise unsupported_dtype(f"{function}_cpu", dtype)
     return deliver(apply2(Pointwise(ufunc), x, y), out)
 
 
@@ -107,7 +109,13 @@ def logical_not(input: Any, *, out: Any = None) -> Any:
 
 def _integers(function: str, *operands: Any) -> None:
     for v in operands:
-        dtype = v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, (float, complex)) else None
+        dtype = (
+            v.array.dtype
+            if isinstance(v, Tensor)
+            else scalar_dtype(v)
+            if isinstance(v, (float, complex))
+            else None
+        )
         if dtype is not None and dtype.kind not in "biu":
             raise unsupported_dtype(f"{function}_cpu", dtype)
 

@@ -88,7 +88,7 @@ class Polar(Binary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def view_as_real(input: Tensor) -> Any:
+def view_as_real(input: Any) -> Any:
     """A view of complex numbers as pairs of real ones, in a new last dimension.
 
     >>> import retrograd as rg
@@ -101,7 +101,7 @@ def view_as_real(input: Tensor) -> Any:
     return apply1(ViewAsReal(), x)
 
 
-def view_as_complex(input: Tensor) -> Any:
+def view_as_complex(input: Any) -> Any:
     """A view of pairs of real numbers, in the last dimension, as complex ones."""
     x = require_tensor("view_as_complex", "input", 1, input)
     a = x.array
@@ -123,7 +123,7 @@ def view_as_complex(input: Tensor) -> Any:
     return apply1(ViewAsComplex(), x)
 
 
-def real(input: Tensor) -> Any:
+def real(input: Any) -> Any:
     """A view of the real parts; a real tensor itself."""
     x = require_tensor("real", "input", 1, input)
     if x.array.dtype.kind != "c":
@@ -131,7 +131,7 @@ def real(input: Tensor) -> Any:
     return apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
 
 
-def imag(input: Tensor) -> Any:
+def imag(input: Any) -> Any:
     """A view of the imaginary parts."""
     x = require_tensor("imag", "input", 1, input)
     if x.array.dtype.kind != "c":
@@ -162,7 +162,7 @@ def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tupl
     return a, b
 
 
-def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Any:
+def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
     """Complex numbers from their real and imaginary parts.
 
     >>> import retrograd as rg
@@ -172,32 +172,32 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Any:
     return deliver(apply2(Complex(), *_check_parts("complex", "real", "imag", real, imag)), out)
 
 
-def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Any:
+def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
     """Complex numbers from their absolute values and angles."""
     return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
 
 
-def is_complex(input: Tensor) -> bool:
+def is_complex(input: Any) -> bool:
     """Whether the dtype is complex."""
     return bool(require_tensor("is_complex", "input", 1, input).array.dtype.kind == "c")
 
 
-def is_floating_point(input: Tensor) -> bool:
+def is_floating_point(input: Any) -> bool:
     """Whether the dtype is float16, float32 or float64."""
     return bool(require_tensor("is_floating_point", "input", 1, input).array.dtype.kind == "f")
 
 
-def is_conj(input: Tensor) -> bool:
+def is_conj(input: Any) -> bool:
     """Always false: conjugation is computed at once, never left pending."""
     return require_tensor("is_conj", "input", 1, input).is_conj()
 
 
-def resolve_neg(input: Tensor) -> Any:
+def resolve_neg(input: Any) -> Any:
     """`input` itself: negation is never left pending here."""
     return require_tensor("resolve_neg", "input", 1, input)
 
 
-def isreal(input: Tensor) -> Any:
+def isreal(input: Any) -> Any:
     """Where the imaginary part is zero."""
     return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
 

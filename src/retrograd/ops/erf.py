@@ -69,7 +69,7 @@ def erfc_array(x: Array) -> Array:
     size = np.abs(wide)
     far = size > 1
     out = np.where(far, 0.0, wide)
-    out = 1 - out * _polynomial(_NEAR, out * out)
+    out = np.asarray(1 - out * _polynomial(_NEAR, out * out))
     if far.any():
         tail = _tail(size[far])
         out[far] = np.where(wide[far] > 0, tail, 2 - tail)

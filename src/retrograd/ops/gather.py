@@ -254,7 +254,7 @@ class Put(AdjointAt):
 
 
 def _along(
-    function: str, x: Tensor, dim: int, index: Any, source: Array | None, called: str
+    function: str, x: Tensor, dim: Any, index: Any, source: Array | None, called: str
 ) -> tuple[int, Array]:
     """The dimension and the index of a gather or scatter, checked."""
     i = require_tensor(function, "index", 2, index).array
@@ -306,7 +306,7 @@ def check_range(function: str, index: Array, dim: int, shape: Shape, negative: b
         raise IndexError(f"{function}{error}") from None
 
 
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Any = None) -> Any:
+def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Any = None) -> Any:
     """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
     >>> import retrograd as rg
@@ -319,9 +319,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     return deliver(apply1(Gather(d, i), x), out)
 
 
-def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, out: Any = None
-) -> Any:
+def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, out: Any = None) -> Any:
     """A copy of `input` with `src`, a tensor or a number, written where `index` points along `dim`.
 
     >>> import retrograd as rg
@@ -346,7 +344,7 @@ def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
         )
 
 
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any = None) -> Any:
+def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) -> Any:
     """A copy of `input` with `src` added where `index` points along `dim`."""
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
     d, i = _along("scatter", x, dim, index, source.array, "self")
@@ -354,7 +352,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Any
     return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
 
 
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
+def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
     """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
     x, source = (
         require_tensor("index_put", "input", 1, input),
@@ -376,7 +374,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (x, trimmed(source, len(wanted))))
 
 
-def take(input: Tensor, index: Tensor, *, out: Any = None) -> Any:
+def take(input: Any, index: Any, *, out: Any = None) -> Any:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
     i = require_tensor("take", "index", 2, index).array
@@ -393,7 +391,7 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Any:
     return deliver(apply1(Take(i), x), out)
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None, *, out: Any = None) -> Any:
+def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Any:
     """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
     x = require_tensor("take_along_dim", "input", 1, input)
     i = require_tensor("take_along_dim", "indices", 2, indices)

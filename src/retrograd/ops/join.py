@@ -101,7 +101,7 @@ def tensors_of(function: str, tensors: Any) -> tuple[Tensor, ...]:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def cat(tensors: Any, dim: int = 0, *, out: Any = None, **numpy: Any) -> Any:
+def cat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """The tensors one after the other along `dim`; their other sizes must agree.
 
     >>> import retrograd as rg
@@ -116,17 +116,17 @@ def cat(tensors: Any, dim: int = 0, *, out: Any = None, **numpy: Any) -> Any:
     return deliver(apply_n(Cat(axis), given), out)
 
 
-def concat(tensors: Any, dim: int = 0, *, out: Any = None, **numpy: Any) -> Any:
+def concat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """Another name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
 
 
-def concatenate(tensors: Any, dim: int = 0, *, out: Any = None, **numpy: Any) -> Any:
+def concatenate(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """NumPy's name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
 
 
-def _cat_dim(shapes: Sequence[Shape], dim: int) -> int:
+def _cat_dim(shapes: Sequence[Shape], dim: Any) -> int:
     """The dimension to join along, after the shapes have been checked."""
     first: Shape | None = None
     axis = 0
@@ -153,7 +153,7 @@ def _cat_dim(shapes: Sequence[Shape], dim: int) -> int:
     return axis
 
 
-def stack(tensors: Any, dim: int = 0, *, out: Any = None, **numpy: Any) -> Any:
+def stack(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """The tensors, all of one shape, along a new dimension.
 
     >>> import retrograd as rg
@@ -239,7 +239,7 @@ def column_stack(tensors: Any, *, out: Any = None) -> Any:
     return cat([reshaped(t, (t.array.size, 1)) if t.array.ndim < 2 else t for t in given], 1, out=out)
 
 
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Any, ...]:
     """The coordinates of a grid, one tensor per dimension, from the coordinates along each.
 
     Args:

@@ -173,7 +173,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
     return m
 
 
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A copy of `input` with `value`, a number or a 0-dim tensor, where `mask` holds.
 
     >>> import retrograd as rg
@@ -196,14 +196,14 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Any:
     return apply_n(MaskedFillTensor(m), (x, value))
 
 
-def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Any:
+def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
     return deliver(apply1(MaskedSelect(m), x), out)
 
 
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
     x = require_tensor("masked_scatter", "input", 1, input)
     src = require_tensor("masked_scatter", "source", 3, source)
@@ -221,7 +221,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Any:
     return apply_n(MaskedScatter(m), (x, src))
 
 
-def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
+def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
     """The indices of the elements that are not zero, one row each; or one tensor per dimension.
 
     >>> import retrograd as rg
@@ -237,7 +237,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Any = None) -> Any:
     return deliver(Tensor(rows), out)
 
 
-def argwhere(input: Tensor) -> Any:
+def argwhere(input: Any) -> Any:
     """The indices of the elements that are not zero, one row each."""
     if not isinstance(input, Tensor):
         raise operand_error("argwhere", "input", 1, input)

@@ -284,8 +284,9 @@ class Sigmoid(FloatUnary):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "c":
             return 1 / (1 + xp.exp(-x))
-        # tanh saturates where exp would overflow
-        return 0.5 * xp.tanh(0.5 * x) + 0.5
+        # Of exp(-|x|), which never overflows: 1 / (1 + e) on the right, e / (1 + e) on the left.
+        e = xp.exp(-xp.absolute(x))
+        return xp.where(x >= 0, 1, e) / (1 + e)
 
     def slope(self, x: Any, out: Any) -> Any:
         return out * (1 - out)

@@ -68,7 +68,7 @@ class TensorArithmetic(Operators):
         return apply2(Sub(), x, y) if x._requires else sub(x, y)
 
     def rsub(self, x: Any, y: Any, /) -> Any:
-        return rsub(x, y if isinstance(y, (int, float)) else _operand(y))
+        return rsub(x, y if isinstance(y, (int, float, complex)) else _operand(y))
 
     def mul(self, x: Any, y: Any, /) -> Any:
         return apply2(Mul(), x, y)

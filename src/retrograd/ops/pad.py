@@ -118,7 +118,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
+def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
     """`input` with a border; `pad` gives its width before and after the last dimension, then the one before it, ….
 
     Args:

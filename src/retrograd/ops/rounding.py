@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary
+from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, zero_like
 from retrograd.values import Array
 
@@ -24,21 +25,21 @@ class Floor(Flat):
     """the largest integer not above x"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.floor(x)
+        return x.copy() if x.dtype.kind in "iu" else xp.floor(_no_bool("floor", x))
 
 
 class Ceil(Flat):
     """the smallest integer not below x"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.ceil(x)
+        return x.copy() if x.dtype.kind in "iu" else xp.ceil(_no_bool("ceil", x))
 
 
 class Trunc(Flat):
     """x without its fraction"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.trunc(x)
+        return x.copy() if x.dtype.kind in "iu" else xp.trunc(_no_bool("trunc", x))
 
 
 class Round(Flat):
@@ -95,6 +96,12 @@ def rounded_division(x: Any, y: Any, mode: str) -> Any:
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
         )
     return apply2(DivRounded(mode), x, y)
+
+
+def _no_bool(kernel: str, x: Array) -> Array:
+    if x.dtype.kind == "b":
+        raise unsupported_dtype(f"{kernel}_vml_cpu", x.dtype)
+    return x
 
 
 def _no_complex(function: str, x: Any) -> None:

@@ -151,7 +151,7 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
     return i.astype(np.int64, copy=False).reshape(-1)
 
 
-def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> Any:
+def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
     x = require_tensor("index_select", "input", 1, input)
     d, i = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
@@ -165,9 +165,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Any = None) -> 
     return deliver(apply1(IndexSelect(d, i), x), out)
 
 
-def index_add(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Any = None
-) -> Any:
+def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
     d, i = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
@@ -191,7 +189,7 @@ def index_add(
     return deliver(apply_n(IndexAdd(d, i, alpha), (x, src)), out)
 
 
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Any = None) -> Any:
+def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None) -> Any:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
     x, src = (
         require_tensor("index_copy", "input", 1, input),
@@ -216,7 +214,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: A
     return deliver(apply_n(IndexCopy(d, i), (x, src)), out)
 
 
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
+def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
     """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
     x = require_tensor("index_fill", "input", 1, input)
     d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index).array
@@ -238,9 +236,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Any:
     return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
 
 
-def repeat_interleave(
-    input: Tensor, repeats: Any, dim: int | None = None, *, output_size: int | None = None
-) -> Any:
+def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
     """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
 
     >>> import retrograd as rg

@@ -266,7 +266,7 @@ def shares_memory_as(x: Array, size: Shape) -> bool:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def reshape(input: Tensor, *given: Any, shape: Any = None) -> Any:
+def reshape(input: Any, *given: Any, shape: Any = None) -> Any:
     """The same elements in another shape; one size may be -1, to be inferred. A view where memory allows, else a copy.
 
     >>> import retrograd as rg
@@ -286,7 +286,7 @@ def reshaped(x: Tensor, size: Shape) -> Any:
     return apply1(UnsafeView(size), apply1(Clone("C"), x))
 
 
-def view(input: Tensor, *given: Any, size: Any = None, dtype: Any = None) -> Any:
+def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
 
     >>> import retrograd as rg
@@ -322,17 +322,17 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     return twin
 
 
-def view_as(input: Tensor, other: Tensor) -> Any:
+def view_as(input: Any, other: Any) -> Any:
     """`input` viewed in the shape of `other`."""
     return view(input, other.array.shape)
 
 
-def reshape_as(input: Tensor, other: Tensor) -> Any:
+def reshape_as(input: Any, other: Any) -> Any:
     """`input` reshaped to the shape of `other`."""
     return reshape(input, other.array.shape)
 
 
-def expand(input: Tensor, *given: Any, size: Any = None, implicit: bool = False) -> Any:
+def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
     """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
 
     >>> import retrograd as rg
@@ -343,12 +343,12 @@ def expand(input: Tensor, *given: Any, size: Any = None, implicit: bool = False)
     return apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
 
 
-def expand_as(input: Tensor, other: Tensor) -> Any:
+def expand_as(input: Any, other: Any) -> Any:
     """`input` expanded to the shape of `other`."""
     return expand(input, other.array.shape)
 
 
-def broadcast_to(input: Tensor, *given: Any, size: Any = None) -> Any:
+def broadcast_to(input: Any, *given: Any, size: Any = None) -> Any:
     """`input` expanded to `size`."""
     return expand(input, *given, size=size)
 
@@ -378,7 +378,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(t if t.array.shape == shape else apply1(Expand(shape), t) for t in tensors)
 
 
-def squeeze(input: Tensor, *dims: Any, dim: Any = None) -> Any:
+def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
     >>> import retrograd as rg
@@ -399,13 +399,13 @@ def squeeze(input: Tensor, *dims: Any, dim: Any = None) -> Any:
     return apply1(SqueezeDims(axes), x)
 
 
-def unsqueeze(input: Tensor, dim: int) -> Any:
+def unsqueeze(input: Any, dim: Any) -> Any:
     """A view with a dimension of size 1 put in at `dim`."""
     x = require_tensor("unsqueeze", "input", 1, input)
     return apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
 
 
-def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
     """The dimensions from `start_dim` to `end_dim` as one; a view where memory allows."""
     x = require_tensor("flatten", "input", 1, input)
     shape = x.array.shape
@@ -422,7 +422,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshaped(x, (*shape[:start], count, *shape[end + 1 :]))
 
 
-def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
+def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
     shape = x.array.shape
@@ -430,7 +430,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")
     try:
-        parts = inferred_shape(tuple(sizes), shape[d])
+        parts = inferred_shape(sizes_of("unflatten", "sizes", (sizes,)), shape[d])
     except ShapeError as error:
         if "is invalid" not in str(error):
             raise
@@ -441,13 +441,13 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Any:
     return view(x, (*shape[:d], *parts, *shape[d + 1 :]))
 
 
-def ravel(input: Tensor) -> Any:
+def ravel(input: Any) -> Any:
     """All elements in one dimension; a view where memory allows."""
     x = require_tensor("ravel", "input", 1, input)
     return apply1(Reshape((x.array.size,)), contiguous(x))
 
 
-def repeat(input: Tensor, *given: Any, repeats: Any = None) -> Any:
+def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
     """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
 
     >>> import retrograd as rg
@@ -469,19 +469,19 @@ def repeat(input: Tensor, *given: Any, repeats: Any = None) -> Any:
     return apply1(Repeat(counts), x)
 
 
-def tile(input: Tensor, *given: Any, dims: Any = None) -> Any:
+def tile(input: Any, *given: Any, dims: Any = None) -> Any:
     """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
     x = require_tensor("tile", "input", 1, input)
     counts = sizes_of("tile", "dims", given or (dims,))
     return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)
 
 
-def numel(input: Tensor) -> int:
+def numel(input: Any) -> int:
     """The number of elements."""
     return int(require_tensor("numel", "input", 1, input).array.size)
 
 
-def is_same_size(input: Tensor, other: Tensor) -> bool:
+def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     return bool(input.array.shape == other.array.shape)
 

@@ -178,7 +178,7 @@ class Unbind(Pieces):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def select(input: Tensor, dim: int, index: Any) -> Any:
+def select(input: Any, dim: Any, index: Any) -> Any:
     """Element number `index` of dimension `dim`, which disappears: a view.
 
     >>> import retrograd as rg
@@ -197,24 +197,25 @@ def select(input: Tensor, dim: int, index: Any) -> Any:
     return apply1(Select(d, i), x)
 
 
-def narrow(input: Tensor, dim: int, start: Any, length: int) -> Any:
+def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     """`length` elements of dimension `dim`, from `start` on: a view."""
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
-    if length < 0:
+    count = operator.index(length)
+    if count < 0:
         raise ShapeError("narrow(): length must be non-negative.")
     d = wrap_dim(dim, x.array.ndim)
     n, first = x.array.shape[d], operator.index(start)
     if not -n <= first <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {first})")
     first = first + n if first < 0 else first
-    if first + length > n:
-        raise ShapeError(f"start ({first}) + length ({length}) exceeds dimension size ({n}).")
-    return apply1(Slice(d, first, first + length), x)
+    if first + count > n:
+        raise ShapeError(f"start ({first}) + length ({count}) exceeds dimension size ({n}).")
+    return apply1(Slice(d, first, first + count), x)
 
 
-def split(input: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> Any:
+def split(input: Any, split_size_or_sections: Any = None, dim: Any = 0, *, split_size: Any = None) -> Any:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list of sizes.
 
     >>> import retrograd as rg
@@ -234,14 +235,14 @@ def split(input: Tensor, split_size_or_sections: Any = None, dim: int = 0, *, sp
     return apply_n(Split(size, wrap_dim(dim, x.array.ndim)), (x,))
 
 
-def _length(function: str, x: Tensor, dim: int) -> int:
+def _length(function: str, x: Tensor, dim: Any) -> int:
     """The size of the dimension that is to be cut."""
     if x.array.ndim == 0:
         raise ShapeError(f"{function} expects at least a 1-dimensional tensor")
     return int(x.array.shape[wrap_dim(dim, x.array.ndim)])
 
 
-def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
+def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """Views of consecutive pieces of these sizes along `dim`."""
     x = require_tensor("split_with_sizes", "input", 1, input)
     n = _length("split_with_sizes", x, dim)
@@ -258,18 +259,19 @@ def split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> Any:
     return apply_n(SplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
 
 
-def chunk(input: Tensor, chunks: int, dim: int = 0) -> Any:
+def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller."""
     x = require_tensor("chunk", "input", 1, input)
     n = _length("chunk", x, dim)
-    if chunks <= 0:
-        raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    count = operator.index(chunks)
+    if count <= 0:
+        raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
     if n == 0:
-        return split_with_sizes(x, (0,) * chunks, dim)
-    return split(x, -(-n // chunks), dim)
+        return split_with_sizes(x, (0,) * count, dim)
+    return split(x, -(-n // count), dim)
 
 
-def unbind(input: Tensor, dim: int = 0) -> Any:
+def unbind(input: Any, dim: Any = 0) -> Any:
     """Views of all elements along `dim`, which disappears.
 
     >>> import retrograd as rg
@@ -283,7 +285,7 @@ def unbind(input: Tensor, dim: int = 0) -> Any:
 
 
 def tensor_split(
-    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+    input: Any, indices_or_sections: Any = None, dim: Any = 0, *, indices: Any = None, sections: Any = None
 ) -> Any:
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
@@ -334,18 +336,18 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
     return tensor_split(x, given, dim)
 
 
-def hsplit(input: Tensor, indices_or_sections: Any) -> Any:
+def hsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
     return _split_evenly("hsplit", x, indices_or_sections, min(x.array.ndim - 1, 1), 1)
 
 
-def vsplit(input: Tensor, indices_or_sections: Any) -> Any:
+def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces above each other: along dimension 0."""
     return _split_evenly("vsplit", require_tensor("vsplit", "input", 1, input), indices_or_sections, 0, 2)
 
 
-def dsplit(input: Tensor, indices_or_sections: Any) -> Any:
+def dsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces along dimension 2."""
     return _split_evenly("dsplit", require_tensor("dsplit", "input", 1, input), indices_or_sections, 2, 3)
 

@@ -172,7 +172,7 @@ def _matrices(function: str, input: Any) -> Tensor:
     return x
 
 
-def tril(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Any:
+def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """The lower triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up.
 
     >>> import retrograd as rg
@@ -183,12 +183,12 @@ def tril(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Any:
     return deliver(apply1(Tril(_offset("tril", diagonal)), _matrices("tril", input)), out)
 
 
-def triu(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Any:
+def triu(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
     return deliver(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
 
 
-def _two_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
     for d in (dim1, dim2):
         if not -ndim <= d < ndim:
             raise dimension_error(d, ndim)
@@ -198,14 +198,14 @@ def _two_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     return first, second
 
 
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
     x = require_tensor("diagonal", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim)
-    return apply1(Diagonal(offset, first, second), x)
+    return apply1(Diagonal(operator.index(offset), first, second), x)
 
 
-def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Any:
+def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """A copy of a diagonal of a matrix; of a vector, the matrix with it on its diagonal.
 
     >>> import retrograd as rg
@@ -221,19 +221,19 @@ def diag(input: Tensor, diagonal: int = 0, *, out: Any = None) -> Any:
     return deliver(apply1(op, x), out)
 
 
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
     """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
     x = require_tensor("diag_embed", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim + 1)
-    return apply1(DiagEmbed(offset, first, second), x)
+    return apply1(DiagEmbed(operator.index(offset), first, second), x)
 
 
-def diagflat(input: Tensor, offset: int = 0) -> Any:
+def diagflat(input: Any, offset: Any = 0) -> Any:
     """The matrix with all elements of `input` on its diagonal."""
     return diag(reshape(input, -1), offset)
 
 
-def trace(input: Tensor) -> Any:
+def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     x = require_tensor("trace", "input", 1, input)
     if x.array.ndim != 2:
@@ -242,27 +242,28 @@ def trace(input: Tensor) -> Any:
 
 
 def tril_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
+    pin_memory: Any = False, requires_grad: Any = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the lower triangle of a matrix, as two rows."""
-    rows, cols = np.tril_indices(_side("row", row), offset, _side("col", col))
+    rows, cols = np.tril_indices(_side("row", row), operator.index(offset), _side("col", col))
     return _pairs("tril_indices", rows, cols, dtype, device)
 
 
 def triu_indices(
-    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
+    pin_memory: Any = False, requires_grad: Any = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
-    rows, cols = np.triu_indices(_side("row", row), offset, _side("col", col))
+    rows, cols = np.triu_indices(_side("row", row), operator.index(offset), _side("col", col))
     return _pairs("triu_indices", rows, cols, dtype, device)
 
 
-def _side(name: str, n: int) -> int:
-    if n < 0:
-        raise ShapeError(f"{name} must be non-negative, got{n}")
-    return n
+def _side(name: str, n: Any) -> int:
+    side = operator.index(n)
+    if side < 0:
+        raise ShapeError(f"{name} must be non-negative, got {side}")
+    return side
 
 
 def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> Tensor:
