@@ -167,6 +167,29 @@ def test_a_gradient_kept_and_rewritten_by_a_hook_does_not_reach_the_leaf():
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+def test_gradients_kept_by_node_hooks_stay_as_they_were():
+    x = leaf([1.0, 2.0])
+    y = x * 2
+    z = x * 3
+    kept: list[Any] = []
+    z.grad_fn.register_hook(lambda inputs, outputs: kept.append(inputs[0]))
+    accumulator = z.grad_fn.next_functions[0][0]
+    accumulator.register_prehook(lambda outputs: kept.append(outputs[0]))
+    for _ in range(2):
+        (y + z).sum().backward(retain_graph=True)
+    assert [k.tolist() for k in kept] == [[3.0, 3.0], [5.0, 5.0]] * 2
+    assert x.grad.tolist() == [10.0, 10.0]
+
+
+def test_a_retained_gradient_is_nobody_elses():
+    x = leaf([1.0, 2.0])
+    y = x * 1
+    y.retain_grad()
+    (y * 3).sum().backward(retain_graph=True)
+    y.grad.array[...] = 99.0
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
 # -- what a hook may return ---------------------------------------------------------------------------------------------
 
 

@@ -288,7 +288,7 @@ def _linked(ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, recorded
     tracked = recorded and is_differentiable(out.array.dtype)
     if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
         return out
-    number = 0 if ctx.dtype is None else ctx.num_inputs()
+    number = 0 if ctx.out_dtype is None else ctx.num_inputs()
     ctx.add_input(out.array)
     if dirty and out._base is not None:
         rebase_history(out, ctx)

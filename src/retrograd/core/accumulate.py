@@ -19,8 +19,8 @@ class AccumulateGrad(Node):
         self.variable = variable
         self.sequence_nr = MAX_SEQUENCE_NR
         self.tensor_hooks = variable._leaf_hooks
-        self.shape = variable.array.shape
-        self.dtype = variable.expected_grad_dtype()
+        self.out_shape = variable.array.shape
+        self.out_dtype = variable.expected_grad_dtype()
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         """Takes over, adds in place, or adds out of place."""

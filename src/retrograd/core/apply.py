@@ -67,14 +67,14 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     node = x._node
     if node is None:
         node = grad_accumulator(x)
-    op.arity = 1
+    op.edge_count = 1
     op.next0 = node
     op.nr0 = x.output_nr
     op.topological_nr = node.topological_nr + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op.shape = out.array.shape
-    op.dtype = out.array.dtype
+    op.out_shape = out.array.shape
+    op.out_dtype = out.array.dtype
     keeps = op.keeps
     if keeps & X:
         op.x = a
@@ -157,7 +157,7 @@ def _link2(
     """Makes `op` the node of `out`."""
     if state.special & INFERENCE:
         return
-    op.arity = 2
+    op.edge_count = 2
     keeps = 0
     depth = 0
     if wants_x:
@@ -179,8 +179,8 @@ def _link2(
     op.topological_nr = depth + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op.shape = out.array.shape
-    op.dtype = out.array.dtype
+    op.out_shape = out.array.shape
+    op.out_dtype = out.array.dtype
     if keeps & X:
         op.x = a
         if isinstance(x, Tensor):
@@ -240,7 +240,11 @@ def _link_n(
     op.sequence_nr = state.next_sequence_nr()
     for out in outs:
         if is_differentiable(out.array.dtype):
-            out._node, out.output_nr, out._requires = op, op.num_inputs() if op.dtype is not None else 0, True
+            out._node, out.output_nr, out._requires = (
+                op,
+                op.num_inputs() if op.out_dtype is not None else 0,
+                True,
+            )
             op.add_input(out.array)
     if op.keeps & X:
         kept = [x is not None and op.keeps_input(i) for i, x in enumerate(xs)]

@@ -44,14 +44,14 @@ class Node(PlainNode):
     )
     sequence_nr: int = 0
     topological_nr: int = 0
-    arity: int = 0  # number of next edges
+    edge_count: int = 0  # number of next edges
     next0: Node | None = None
     nr0: int = 0
     next1: Node | None = None
     nr1: int = 0
     more_edges: list[Edge] | None = None
-    shape: Shape = ()
-    dtype: DType = None
+    out_shape: Shape = ()  # of the first forward output, whose gradient is input 0
+    out_dtype: DType = None  # None takes any
     more_inputs: list[InputMetadata] | None = None
     tensor_hooks: TensorHooks | None = None
     node_hooks: NodeHooks | None = None
@@ -83,20 +83,20 @@ class Node(PlainNode):
     def input_shape(self, nr: int) -> Shape:
         """The shape of the gradient at input `nr`."""
         if nr == 0 or self.more_inputs is None:
-            return self.shape
+            return self.out_shape
         return self.more_inputs[nr - 1].shape
 
     def input_dtype(self, nr: int) -> DType:
         """The dtype of the gradient at input `nr`; None takes any."""
         if nr == 0 or self.more_inputs is None:
-            return self.dtype
+            return self.out_dtype
         return self.more_inputs[nr - 1].dtype
 
     def add_input(self, array: Array) -> None:
         """Registers one more forward output that gradients will arrive for."""
         meta = InputMetadata(array.shape, array.dtype, device_of(array))
-        if self.dtype is None:
-            self.shape, self.dtype = meta.shape, meta.dtype
+        if self.out_dtype is None:
+            self.out_shape, self.out_dtype = meta.shape, meta.dtype
         elif self.more_inputs is None:
             self.more_inputs = [meta]
         else:
@@ -113,11 +113,11 @@ class Node(PlainNode):
 
     def next_edges(self) -> list[Edge]:
         """All next edges, empty ones included."""
-        return [self.edge(i) for i in range(self.arity)]
+        return [self.edge(i) for i in range(self.edge_count)]
 
     def set_next_edges(self, edges: Sequence[Edge]) -> None:
         """Lays the edges and numbers the node after its deepest successor."""
-        self.arity = len(edges)
+        self.edge_count = len(edges)
         if edges:
             self.next0, self.nr0 = edges[0]
         if len(edges) > 1:
@@ -132,14 +132,14 @@ class Node(PlainNode):
 
     def successors(self) -> Iterator[Node]:
         """The nodes that gradients go to, in edge order; a node may come twice."""
-        for i in range(self.arity):
+        for i in range(self.edge_count):
             node = self.edge(i).function
             if node is not None:
                 yield node
 
     def needs(self, i: int) -> bool:
         """Whether anybody wants the gradient of input `i`."""
-        return i < self.arity and self.edge(i).function is not None
+        return i < self.edge_count and self.edge(i).function is not None
 
     # -- what people see -----------------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class Node(PlainNode):
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        first = InputMetadata(self.shape, self.dtype, device("cpu"))
+        first = InputMetadata(self.out_shape, self.out_dtype, device("cpu"))
         return (first, *(self.more_inputs or ()))
 
     def _sequence_nr(self) -> int:

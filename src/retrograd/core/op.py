@@ -283,7 +283,7 @@ class Variadic(Op):
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if all(g is None for g in grads):
-            return [None] * self.arity
+            return [None] * self.edge_count
         if self.released:
             raise freed_graph(self)
         return self.vjp(grads, self._unpacked(tensors), self._unpacked_outs(tensors))
@@ -338,7 +338,7 @@ class ElementwiseUnary(Unary):
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         s = self.slope(x, out)
-        return scaled(g, conjugate(s) if self.dtype.kind == "c" else s)
+        return scaled(g, conjugate(s) if self.out_dtype.kind == "c" else s)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return scaled(t, self.slope(x, out))
@@ -353,7 +353,7 @@ class ElementwiseBinary(Binary):
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         s = self.slope(i, x, y, out)
-        return scaled(g, conjugate(s) if self.dtype.kind == "c" else s)
+        return scaled(g, conjugate(s) if self.out_dtype.kind == "c" else s)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         a = None if tx is None else scaled(tx, self.slope(0, x, y, out))

@@ -28,7 +28,7 @@ def version_error(
     array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
 ) -> InplaceError:
     """The error of a saved value that was overwritten since."""
-    source = "" if node is None or node.arity == 0 else f", which is output {nr} of {node.name()},"
+    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.name()},"
     return InplaceError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
@@ -60,7 +60,7 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
         return array
     if node is None:
         tensor = Tensor(array)
-    elif node.arity == 0 and hasattr(node, "variable"):
+    elif node.edge_count == 0 and hasattr(node, "variable"):
         leaf: Tensor = node.variable
         if leaf.array is array:
             return leaf

@@ -248,7 +248,7 @@ class Tensor(TensorOperators):
         accumulator = self._accumulator() if self._accumulator is not None else None
         if accumulator is not None:
             accumulator.tensor_hooks = self._leaf_hooks
-            accumulator.shape, accumulator.dtype = self.array.shape, self.expected_grad_dtype()
+            accumulator.out_shape, accumulator.out_dtype = self.array.shape, self.expected_grad_dtype()
 
     def _refresh(self) -> None:
         """Brings a view's place in the graph up to date with its base."""

@@ -112,7 +112,7 @@ class CopySlices(Node):
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         g: Any = grads[0]
         if g is None:
-            return [None] * self.arity
+            return [None] * self.edge_count
         part = AsStrided(self.region).on(g)
         results = self.write.apply([part], tensors, 0)
         if self.next0 is None:

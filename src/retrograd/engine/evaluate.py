@@ -55,7 +55,7 @@ def evaluate(item: NodeTask) -> None:
         raise
     if not task.keep_graph:
         node.release()
-    if node.arity != len(results):
+    if node.edge_count != len(results):
         results = _checked_count(node, results)
     # Only then may a result be ours to write into; see Note [Ownership].
     fresh = node.fresh_results and not task.tensors
@@ -117,7 +117,7 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
         array = value if type(value) is ndarray else as_array(value)
         value = array
     if nr == 0:
-        if array.shape == node.shape and array.dtype is node.dtype:
+        if array.shape == node.out_shape and array.dtype is node.out_dtype:
             return value
     elif array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
@@ -135,12 +135,12 @@ def fitted(node: Node, results: Grads, tensors: bool) -> Grads:
 
 def _checked_count(node: Node, results: Grads) -> Grads:
     """A node may return more gradients than it has inputs only if the rest are None."""
-    if len(results) < node.arity or any(r is not None for r in results[node.arity :]):
+    if len(results) < node.edge_count or any(r is not None for r in results[node.edge_count :]):
         raise GradientError(
-            f"Function {node.name()} returned an incorrect number of gradients (expected {node.arity}, "
+            f"Function {node.name()} returned an incorrect number of gradients (expected {node.edge_count}, "
             f"got {len(results)})"
         )
-    return results[: node.arity]
+    return results[: node.edge_count]
 
 
 def fit(value: Any, node: Node, nr: int, what: str) -> Any:

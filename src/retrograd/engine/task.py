@@ -103,7 +103,7 @@ def _mark_needed(info: dict[Node, ExecInfo], root: Node, min_topological_nr: int
     while stack:
         node, i = stack.pop()
         descended = False
-        while i < node.arity and not descended:
+        while i < node.edge_count and not descended:
             succ = node.edge(i).function
             i += 1
             if succ is not None and succ not in seen:

@@ -123,7 +123,7 @@ class Div(ElementwiseBinary):
         return xp.true_divide(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        if self.dtype.kind == "c":
+        if self.out_dtype.kind == "c":
             x, y = None if x is None else conjugate(x), conjugate(y)
         return g / y if i == 0 else -g * ((x / y) / y)
 
@@ -225,7 +225,7 @@ class PowOfNumber(ElementwiseUnary):
     def slope(self, x: Any, out: Any) -> Any:
         if self.number == 0:
             return zero_like(out)
-        number = complex(self.number) if self.number < 0 and self.dtype.kind == "c" else self.number
+        number = complex(self.number) if self.number < 0 and self.out_dtype.kind == "c" else self.number
         return out * np.log(number).item()
 
 

@@ -55,7 +55,7 @@ class Extremum(Binary):
         """1 where operand `i` was chosen, 1/2 where both are equal, else 0."""
         a, b = (plain(x), plain(y)) if i == 0 else (plain(y), plain(x))
         chosen = self.prefers(a, b)
-        dtype = self.dtype
+        dtype = self.out_dtype
         return np.where(a == b, dtype.type(0.5), np.asarray(chosen, dtype))
 
     def prefers(self, a: Array, b: Array) -> Array:
@@ -153,7 +153,9 @@ class ClampTensor(Variadic):
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
         masks = self.masks(xs)
-        return [g * as_value(m.astype(self.dtype), g) if self.needs(i) else None for i, m in enumerate(masks)]
+        return [
+            g * as_value(m.astype(self.out_dtype), g) if self.needs(i) else None for i, m in enumerate(masks)
+        ]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         total: Any = None

@@ -41,7 +41,7 @@ class Joined(Variadic):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
-        return [g[self.key(i)] if self.needs(i) else None for i in range(self.arity)]
+        return [g[self.key(i)] if self.needs(i) else None for i in range(self.edge_count)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         given = next(t for t in ts if t is not None)
@@ -62,7 +62,11 @@ class Cat(Joined):
     def key(self, i: int) -> tuple[Any, ...]:
         # Vectors of size 0 join anything, and have no place in the result.
         if self.shapes[i] == (0,):
-            return (slice(0, 0),) if len(self.shape) == 1 else (0,) * (len(self.shape) - 1) + (slice(0, 0),)
+            return (
+                (slice(0, 0),)
+                if len(self.out_shape) == 1
+                else (0,) * (len(self.out_shape) - 1) + (slice(0, 0),)
+            )
         start = sum([shape[self.dim] for shape in self.shapes[:i] if shape != (0,)])
         return (slice(None),) * self.dim + (slice(start, start + self.shapes[i][self.dim]),)
 

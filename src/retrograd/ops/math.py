@@ -321,7 +321,7 @@ class Sgn(Unary):
         return xp.sign(x) if x.dtype.kind == "c" else _real_sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        if self.dtype.kind != "c":
+        if self.out_dtype.kind != "c":
             return zero_like(g)
         # The part of g along the circle, divided by the radius; nothing at the origin.
         safe = Abs().on(x) + (plain(x) == 0).astype(real_of(plain(x).dtype))
