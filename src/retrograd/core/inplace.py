@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import INFERENCE, current
-from retrograd.core.op import Binary, Unary
+from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import check_view_write, rebase_history
@@ -62,7 +62,7 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
             f"{SCALAR_NAMES[array.dtype]}"
         )
     node = result._node
-    if isinstance(node, (Unary, Binary)):
+    if isinstance(node, Op):
         _keep_inputs(node, array)
     np.copyto(array, result.array, casting="unsafe")
     x.bump_version()
@@ -80,9 +80,14 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     return x
 
 
-def _keep_inputs(node: Unary | Binary, array: Array) -> None:
+def _keep_inputs(node: Op, array: Array) -> None:
     """Saved inputs that are about to be overwritten become copies."""
-    if node.x is array:
+    if isinstance(node, Variadic):
+        for i, saved in enumerate(node.xs or ()):
+            if saved is array:
+                node.xs[i], node.x_counters[i], node.x_versions[i] = array.copy(), VersionCounter(), 0  # type: ignore[index]
+        return
+    if isinstance(node, (Unary, Binary)) and node.x is array:
         node.x, node.x_counter, node.x_version = array.copy(), VersionCounter(), 0
     if isinstance(node, Binary) and node.y is array:
         node.y, node.y_counter, node.y_version = array.copy(), VersionCounter(), 0

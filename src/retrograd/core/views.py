@@ -11,6 +11,7 @@ made, and when it is next asked for at another version, it becomes "that region 
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -114,7 +115,9 @@ class CopySlices(Node):
         if g is None:
             return [None] * self.edge_count
         part = AsStrided(self.region).on(g)
-        results = self.write.apply([part], tensors, 0)
+        # A recorded backward may put the write's node into its own graph: a twin of it, which is freed by itself.
+        write = copy.copy(self.write) if tensors else self.write
+        results = write.apply([part], tensors, 0)
         if self.next0 is None:
             return [None, *results[1:]]
         inside: Any = results[0] if self.write.needs(0) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import warnings
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.math import conj
-from retrograd.ops.shape import Alias, sizes_of
+from retrograd.ops.shape import Alias, integer, sizes_of
 from retrograd.values import Array, Shape
 
 
@@ -212,7 +211,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """
     x = require_tensor("roll", "input", 1, input)
     given = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
-    moves = tuple([operator.index(n) for n in given])
+    moves = tuple([integer(n) for n in given])
     axes = () if dims is None else tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not moves:
         raise ShapeError("`shifts` required")
@@ -236,7 +235,7 @@ def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
         raise ShapeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return apply1(Rot90(operator.index(k), (first, second)), x)
+    return apply1(Rot90(integer(k), (first, second)), x)
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ def positions(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
     """Where the elements that `index` names along `dim` lie in a flattened array of `shape`."""
     if not shape or not index.ndim:
         return index
-    found, stride = 0, 1
+    found: Any = 0
+    stride = 1
     for d in range(len(shape) - 1, -1, -1):
         if d == dim:
             found = found + index * stride

@@ -10,7 +10,6 @@ its elements that the index arrays name; see Note [Views and in-place] for what 
 
 from __future__ import annotations
 
-import operator
 import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +25,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
 from retrograd.ops.inplace import copy_, fill_
-from retrograd.ops.shape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape
+from retrograd.ops.shape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
 from retrograd.ops.split import END, WHOLE, Select, Slice
 from retrograd.values import Array, Shape
 
@@ -230,7 +229,7 @@ def as_index(item: Any) -> Any:
     if isinstance(item, str):
         raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
-        return operator.index(item)
+        return integer(item)
     raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{type_name(item)})"
@@ -298,7 +297,7 @@ def _slice_index(n: Any) -> int:
     if type(n) is int:
         return n
     try:
-        return operator.index(n)
+        return integer(n)
     except TypeError:
         raise TypeError(
             f"slice indices must be integers or None or have an __index__ method, not {type_name(n)}"

@@ -17,7 +17,6 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import VersionCounter
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.arithmetic import add, div, mul, sub
 from retrograd.ops.arrange import T, Transpose
@@ -160,13 +159,8 @@ class UnsqueezeInPlace(Unsqueeze):
 
 
 def write(x: Tensor, result: Tensor) -> Tensor:
-    """`write_back`, also for ops of many operands, and for results without a derivative."""
-    node = result._node
-    if isinstance(node, Variadic) and node.xs is not None and node.x_counters and node.x_versions:
-        for i, saved in enumerate(node.xs):
-            if saved is x.array:
-                node.xs[i], node.x_counters[i], node.x_versions[i] = saved.copy(), VersionCounter(), 0
-    if node is None and x.requires_grad and current().grad_enabled:
+    """`write_back`, also for results without a derivative."""
+    if result._node is None and x.requires_grad and current().grad_enabled:
         result = apply1(Replaced(result.array.astype(x.array.dtype)), x)
     return write_back(x, result)
 

@@ -14,6 +14,7 @@ from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index import number_for
 from retrograd.ops.rows import IndexSelectAdjoint
+from retrograd.ops.shape import integer
 from retrograd.values import Array, Shape
 
 
@@ -134,7 +135,7 @@ def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
     x = require_tensor("pad", "input", 1, input)
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_name(pad)}")
-    widths = tuple([int(n) for n in pad])
+    widths = tuple([integer(n) for n in pad])
     if len(widths) % 2:
         raise ShapeError(
             f"Padding length must be divisible by 2: two widths per dimension, got {sizes(widths)}"

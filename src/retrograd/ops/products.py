@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from retrograd.core.op import Bilinear, Linear, Variadic, X, added, conjugate, scaled
-from retrograd.values import Array
+from retrograd.values import Array, Shape
 
 
 def product(xp: Any, x: Array, y: Array) -> Array:
@@ -76,10 +76,14 @@ class Mm(Product):
     contiguous, and lands in `weight.grad` without a copy.
     """
 
+    shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1"}
     columns0: bool = False  # whether x lies in memory column by column
     columns1: bool = False
+    sizes0: Shape = ()
+    sizes1: Shape = ()
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        self.sizes0, self.sizes1 = x.shape, y.shape
         self.columns0 = x.flags.f_contiguous and not x.flags.c_contiguous
         self.columns1 = y.flags.f_contiguous and not y.flags.c_contiguous
         return product(xp, x, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -24,7 +23,7 @@ from retrograd.ops.gather import (
     check_range,
 )
 from retrograd.ops.index import added_at, number_for
-from retrograd.ops.shape import reshape
+from retrograd.ops.shape import integer, reshape
 from retrograd.ops.split import WHOLE
 from retrograd.values import Array
 
@@ -249,7 +248,7 @@ def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size:
     elif x.array.ndim == 0:
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
-    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(operator.index(repeats))
+    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(integer(repeats))
     if counts.dtype not in (np.int64, np.int32):
         raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
     if (counts < 0).any():

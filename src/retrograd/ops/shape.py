@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +12,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, broadcast_error, sizes
+from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.convert import Clone, contiguous
 from retrograd.ops.reduce import sum_to
@@ -188,6 +187,15 @@ class Repeat(Linear):
 # -- sizes ---------------------------------------------------------------------------------------------------------
 
 
+def integer(value: Any) -> int:
+    """An int from whatever counts as one: NumPy's, and tensors of one integer."""
+    if type(value) is int:
+        return value
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"an int is needed here, not {type_name(value)}: {value!r}")
+    return int(value.__index__())
+
+
 def sizes_of(function: str, argument: str, given: Sequence[Any]) -> Shape:
     """The ints of `f(2, 3)`, `f((2, 3))` or `f(size)`."""
     if not given or given[0] is None:
@@ -195,7 +203,7 @@ def sizes_of(function: str, argument: str, given: Sequence[Any]) -> Shape:
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = given[0]
     try:
-        return tuple([operator.index(n) for n in given])
+        return tuple([integer(n) for n in given])
     except TypeError:
         raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {given!r}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -16,7 +15,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import as_value, require_tensor, wrap_dim
 from retrograd.ops.join import Cat, Stack
-from retrograd.ops.shape import SIZES
+from retrograd.ops.shape import SIZES, integer
 from retrograd.values import Array, Shape
 
 WHOLE = slice(None)
@@ -189,7 +188,7 @@ def select(input: Any, dim: Any, index: Any) -> Any:
     shape = x.array.shape
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d, i = wrap_dim(dim, len(shape)), operator.index(index)
+    d, i = wrap_dim(dim, len(shape)), integer(index)
     if not -shape[d] <= i < shape[d]:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {sizes(shape)} at dimension {d}"
@@ -202,11 +201,11 @@ def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
-    count = operator.index(length)
+    count = integer(length)
     if count < 0:
         raise ShapeError("narrow(): length must be non-negative.")
     d = wrap_dim(dim, x.array.ndim)
-    n, first = x.array.shape[d], operator.index(start)
+    n, first = x.array.shape[d], integer(start)
     if not -n <= first <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {first})")
     first = first + n if first < 0 else first
@@ -227,7 +226,7 @@ def split(input: Any, split_size_or_sections: Any = None, dim: Any = 0, *, split
     if isinstance(given, (tuple, list)):
         return split_with_sizes(x, given, dim)
     n = _length("split", x, dim)
-    size = operator.index(given)
+    size = integer(given)
     if size < 0:
         raise ShapeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and n:
@@ -246,7 +245,7 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """Views of consecutive pieces of these sizes along `dim`."""
     x = require_tensor("split_with_sizes", "input", 1, input)
     n = _length("split_with_sizes", x, dim)
-    parts = tuple([operator.index(s) for s in split_sizes])
+    parts = tuple([integer(s) for s in split_sizes])
     if any(s < 0 for s in parts):
         raise ShapeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes(parts)}"
@@ -263,7 +262,7 @@ def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller."""
     x = require_tensor("chunk", "input", 1, input)
     n = _length("chunk", x, dim)
-    count = operator.index(chunks)
+    count = integer(chunks)
     if count <= 0:
         raise ShapeError(f"chunk expects `chunks` to be greater than 0, got: {count}")
     if n == 0:
@@ -298,9 +297,9 @@ def tensor_split(
     if isinstance(given, Tensor):
         given = _cuts(given.array)
     if isinstance(given, (tuple, list)):
-        bounds = [0, *[operator.index(i) for i in given], END]
+        bounds = [0, *[integer(i) for i in given], END]
     else:
-        count, n = operator.index(given), x.array.shape[d]
+        count, n = integer(given), x.array.shape[d]
         if count <= 0:
             raise ShapeError(f"number of sections must be larger than 0, got {count}")
         small, larger = divmod(n, count)

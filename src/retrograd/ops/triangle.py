@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error
 from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
-from retrograd.ops.shape import SIZES, reshape
+from retrograd.ops.shape import SIZES, integer, reshape
 from retrograd.values import Array, Shape
 
 
@@ -162,7 +161,7 @@ def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:
 def _offset(function: str, offset: Any) -> int:
     if isinstance(offset, float) or not hasattr(offset, "__index__"):
         raise TypeError(f"{function}(): argument 'diagonal' must be int, not {type(offset).__name__}")
-    return operator.index(offset)
+    return integer(offset)
 
 
 def _matrices(function: str, input: Any) -> Tensor:
@@ -202,7 +201,7 @@ def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
     x = require_tensor("diagonal", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim)
-    return apply1(Diagonal(operator.index(offset), first, second), x)
+    return apply1(Diagonal(integer(offset), first, second), x)
 
 
 def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
@@ -225,7 +224,7 @@ def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> A
     """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
     x = require_tensor("diag_embed", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim + 1)
-    return apply1(DiagEmbed(operator.index(offset), first, second), x)
+    return apply1(DiagEmbed(integer(offset), first, second), x)
 
 
 def diagflat(input: Any, offset: Any = 0) -> Any:
@@ -246,7 +245,7 @@ def tril_indices(
     pin_memory: Any = False, requires_grad: Any = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the lower triangle of a matrix, as two rows."""
-    rows, cols = np.tril_indices(_side("row", row), operator.index(offset), _side("col", col))
+    rows, cols = np.tril_indices(_side("row", row), integer(offset), _side("col", col))
     return _pairs("tril_indices", rows, cols, dtype, device)
 
 
@@ -255,12 +254,12 @@ def triu_indices(
     pin_memory: Any = False, requires_grad: Any = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
-    rows, cols = np.triu_indices(_side("row", row), operator.index(offset), _side("col", col))
+    rows, cols = np.triu_indices(_side("row", row), integer(offset), _side("col", col))
     return _pairs("triu_indices", rows, cols, dtype, device)
 
 
 def _side(name: str, n: Any) -> int:
-    side = operator.index(n)
+    side = integer(n)
     if side < 0:
         raise ShapeError(f"{name} must be non-negative, got {side}")
     return side
