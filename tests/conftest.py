@@ -12,7 +12,9 @@ import retrograd as rg
 from retrograd.backends import dtypes
 
 # A slow machine is no failure.
-settings.register_profile("retrograd", parent=settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.register_profile(
+    "retrograd", parent=settings.get_profile(settings.get_current_profile_name()), deadline=None
+)
 settings.load_profile("retrograd")
 
 

@@ -94,7 +94,9 @@ def public_functions() -> dict[str, set[str]]:
     """The functions the package offers, as import clauses by the module that defines them."""
     clauses: dict[str, set[str]] = {}
     for module in op_modules():
-        named = {f.__name__: f for f in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))}
+        named = {
+            f.__name__: f for f in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))
+        }
         named |= getattr(module, "ALIASES", {}) | getattr(module, "FUNCTION_ALIASES", {})
         for name, function in named.items():
             own = function.__name__
@@ -118,7 +120,11 @@ def package_text() -> str:
     for alias, target in DTYPE_ALIASES.items():
         source = {"bool_": "_bool", "DTypeClass": "_np.dtype"}.get(target, target)
         lines.append(f"{alias} = {source}")
-    lines += ['strided = "strided"', 'contiguous_format = "contiguous_format"', 'preserve_format = "preserve_format"']
+    lines += [
+        'strided = "strided"',
+        'contiguous_format = "contiguous_format"',
+        'preserve_format = "preserve_format"',
+    ]
     constants = ["inf", "nan", "pi", "e"]
     lines += [f"{c} = _np.{c}" for c in constants]
     public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants)
@@ -142,7 +148,11 @@ def table_text(title: str, table: str, extra: dict[str, list[str]], path: str) -
 
 def functional_text() -> str:
     """The text of `retrograd/nn/functional.py`."""
-    extra = {"retrograd.ops.linalg": ["linear"], "retrograd.ops.math": ["sigmoid", "tanh"]}
+    extra = {
+        "retrograd.ops.linalg": ["linear"],
+        "retrograd.ops.math": ["sigmoid"],
+        "retrograd.ops.trigonometry": ["tanh"],
+    }
     extra["retrograd.ops.pad"] = ["pad"]
     title = "Functions of neural networks: activations, losses, linear maps."
     return table_text(title, "FUNCTIONAL", extra, "nn/functional.py")
@@ -176,7 +186,11 @@ def stub_text() -> str:
     ]
     for name in sorted(methods):
         lines.append("    " + declaration(name, methods[name]))
-    lines += ["class ThreadLocal(threading.local):", "    state: Any", "    def __init__(self, make: Any) -> None: ..."]
+    lines += [
+        "class ThreadLocal(threading.local):",
+        "    state: Any",
+        "    def __init__(self, make: Any) -> None: ...",
+    ]
     return formatted("\n".join(lines) + "\n", "plain.pyi")
 
 
@@ -189,7 +203,11 @@ def declaration(name: str, method: Any) -> str:
         if i == 0:
             parameters.append("self")
             continue
-        if p.kind is p.KEYWORD_ONLY and "*" not in parameters and not any(q.startswith("*") for q in parameters):
+        if (
+            p.kind is p.KEYWORD_ONLY
+            and "*" not in parameters
+            and not any(q.startswith("*") for q in parameters)
+        ):
             parameters.append("*")
         star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         kind = "Any" if p.annotation is p.empty else inspect.formatannotation(p.annotation).strip("'")

@@ -288,17 +288,9 @@ from retrograd.ops.mask import (
 )
 from retrograd.ops.math import (
     abs,
-    acos,
-    acosh,
     angle,
-    asin,
-    asinh,
-    atan,
-    atanh,
     conj,
     conj_physical,
-    cos,
-    cosh,
     exp,
     exp2,
     expm1,
@@ -314,32 +306,10 @@ from retrograd.ops.math import (
     sgn,
     sigmoid,
     sign,
-    sin,
-    sinh,
     sqrt,
-    tan,
-    tanh,
 )
 from retrograd.ops.math import (
     abs as absolute,
-)
-from retrograd.ops.math import (
-    acos as arccos,
-)
-from retrograd.ops.math import (
-    acosh as arccosh,
-)
-from retrograd.ops.math import (
-    asin as arcsin,
-)
-from retrograd.ops.math import (
-    asinh as arcsinh,
-)
-from retrograd.ops.math import (
-    atan as arctan,
-)
-from retrograd.ops.math import (
-    atanh as arctanh,
 )
 from retrograd.ops.random import (
     bernoulli,
@@ -438,6 +408,38 @@ from retrograd.ops.triangle import (
     tril_indices,
     triu,
     triu_indices,
+)
+from retrograd.ops.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
+from retrograd.ops.trigonometry import (
+    acos as arccos,
+)
+from retrograd.ops.trigonometry import (
+    acosh as arccosh,
+)
+from retrograd.ops.trigonometry import (
+    asin as arcsin,
+)
+from retrograd.ops.trigonometry import (
+    asinh as arcsinh,
+)
+from retrograd.ops.trigonometry import (
+    atan as arctan,
+)
+from retrograd.ops.trigonometry import (
+    atanh as arctanh,
 )
 
 __version__ = "0.1.0"

@@ -28,7 +28,13 @@ class World:
     def state(self) -> Any:
         tensors = (self.x, self.w, self.y, self.s, self.stranger, self.constant)
         return [
-            (t.tolist(), t._version, t.requires_grad, t.retains_grad, None if t._grad is None else t._grad.tolist())
+            (
+                t.tolist(),
+                t._version,
+                t.requires_grad,
+                t.retains_grad,
+                None if t._grad is None else t._grad.tolist(),
+            )
             for t in tensors
         ]
 
@@ -47,29 +53,37 @@ REFUSALS: dict[str, tuple[Any, Any, str]] = {
     "a gradient of another shape": (
         lambda v: v.y.backward(rg.ones(3)), RuntimeError, "Mismatch in shape: grad_output\\[0\\] has a shape of"),
     "a complex gradient": (
-        lambda v: v.y.backward(rg.tensor([1j, 1j])), RuntimeError, "For complex Tensors, both grad_output and output"),
+        lambda v: v.y.backward(rg.tensor([1j, 1j])), RuntimeError,
+        "For complex Tensors, both grad_output and output"),
     "a number as gradient": (lambda v: v.y.backward(1), TypeError, "not iterable"),
-    "numbers as gradients": (lambda v: backward([v.s], [1.0]), TypeError, "gradients can be either Tensors or None"),
+    "numbers as gradients": (lambda v: backward([v.s], [1.0]), TypeError,
+    "gradients can be either Tensors or None"),
     "too few gradients": (lambda v: backward([v.s, v.y], [one]), RuntimeError, "got 2 tensors and 1 gradients"),
-    "a constant": (lambda v: v.constant.sum().backward(), RuntimeError, "element 0 of tensors does not require grad"),
+    "a constant": (lambda v: v.constant.sum().backward(), RuntimeError,
+    "element 0 of tensors does not require grad"),
     "a constant among others": (
         lambda v: backward([v.s, v.constant.sum()]), RuntimeError, "element 1 of tensors does not require grad"),
     "no tensor": (lambda v: backward(["a"]), (TypeError, AssertionError), "Tensor"),
-    "empty inputs": (lambda v: v.s.backward(inputs=[]), RuntimeError, "`inputs` argument to `backward\\(\\)` cannot be empty"),
-    "a constant as input": (lambda v: v.s.backward(inputs=[v.x, v.constant]), RuntimeError, "requires_grad|require grad"),
+    "empty inputs": (lambda v: v.s.backward(inputs=[]), RuntimeError,
+    "`inputs` argument to `backward\\(\\)` cannot be empty"),
+    "a constant as input": (lambda v: v.s.backward(inputs=[v.x, v.constant]), RuntimeError,
+    "requires_grad|require grad"),
     "text as input": (
-        lambda v: v.s.backward(inputs=["x"]), RuntimeError, "all inputs have to be Tensors or GradientEdges, but got str"),
+        lambda v: v.s.backward(inputs=["x"]), RuntimeError,
+        "all inputs have to be Tensors or GradientEdges, but got str"),
     "both names of gradients": (
         lambda v: backward(v.s, one, grad_variables=one), RuntimeError, "`grad_tensors` and `grad_variables`"),
     "a complex scalar": (
         lambda v: (v.x * 1j).sum().backward(), RuntimeError, "only for real scalar outputs"),
-    "grad: empty inputs": (lambda v: grad(v.s, []), RuntimeError, "`inputs` argument to `grad\\(\\)` cannot be empty"),
+    "grad: empty inputs": (lambda v: grad(v.s, []), RuntimeError,
+    "`inputs` argument to `grad\\(\\)` cannot be empty"),
     "grad: text as input": (
         lambda v: grad(v.s, "x"), RuntimeError, "all inputs have to be Tensors or GradientEdges, but got str"),
     "grad: a constant as input": (
         lambda v: grad(v.s, v.constant), RuntimeError, "One of the differentiated Tensors does not require grad"),
     "grad: a vector": (lambda v: grad(v.y, v.x), RuntimeError, "only for scalar outputs"),
-    "grad: too few gradients": (lambda v: grad([v.s, v.y], v.x, [one]), RuntimeError, "got 2 tensors and 1 gradients"),
+    "grad: too few gradients": (lambda v: grad([v.s, v.y], v.x, [one]), RuntimeError,
+    "got 2 tensors and 1 gradients"),
     "grad: a constant output": (
         lambda v: grad(v.constant.sum(), v.x), RuntimeError, "element 0 of tensors does not require grad"),
     "grad: contradicting options": (
@@ -92,12 +106,14 @@ def test_a_refusal_changes_nothing_and_the_graph_still_runs(world, kind):
 
 
 def test_an_unused_input_is_an_error_after_the_fact(world):
-    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
+    with pytest.raises(
+        RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"
+    ):
         grad(world.s, [world.x, world.stranger], retain_graph=True)
     world.s.backward()
 
 
-# -- backward ----------------------------------------------------------------------------------------------------------------
+# -- backward --------------------------------------------------------------------------------------
 
 
 def test_gradients_accumulate_over_backwards():
@@ -107,7 +123,9 @@ def test_gradients_accumulate_over_backwards():
         assert x.grad.tolist() == [2.0 * k, 2.0 * k]
 
 
-@pytest.mark.parametrize("gradient", [rg.ones(2, dtype=rg.float64), rg.tensor([1, 1]), rg.ones(2, dtype=rg.float16)])
+@pytest.mark.parametrize(
+    "gradient", [rg.ones(2, dtype=rg.float64), rg.tensor([1, 1]), rg.ones(2, dtype=rg.float16)]
+)
 def test_a_gradient_of_another_dtype_is_converted(world, gradient):
     world.w.grad = None
     world.y.backward(gradient)
@@ -158,7 +176,13 @@ def test_inputs_get_their_gradient_and_no_others(world):
 def test_inputs_in_every_form(world, form):
     world.x.grad = None
     edge = rg.autograd.graph.get_gradient_edge(world.x)
-    inputs = {"tensor": world.x, "list": [world.x], "tuple": (world.x,), "dict": {"x": world.x}, "edge": edge}[form]
+    inputs = {
+        "tensor": world.x,
+        "list": [world.x],
+        "tuple": (world.x,),
+        "dict": {"x": world.x},
+        "edge": edge,
+    }[form]
     world.y.sum().backward(inputs=inputs)
     assert world.x.grad.tolist() == [3.0, 4.0]
     assert world.w.grad is None
@@ -169,7 +193,10 @@ def test_an_input_that_is_not_reached_stays_without_gradient(world):
     assert world.stranger.grad is None
 
 
-@pytest.mark.parametrize(("retain", "create", "kept"), [(None, False, False), (True, False, True), (False, True, False), (None, True, True)])
+@pytest.mark.parametrize(
+    ("retain", "create", "kept"),
+    [(None, False, False), (True, False, True), (False, True, False), (None, True, True)],
+)
 def test_the_graph_is_kept_if_asked_for_or_if_recorded(retain, create, kept):
     x = rg.tensor(0.5, requires_grad=True)
     y = x.sin()
@@ -191,7 +218,7 @@ def test_create_graph_warns_of_the_cycle_and_gives_a_differentiable_gradient():
     assert x.grad.item() == 18.0
 
 
-# -- grad ----------------------------------------------------------------------------------------------------------------------
+# -- grad ------------------------------------------------------------------------------------------
 
 
 def test_grad_gives_a_tuple_and_leaves_grad_alone(world):

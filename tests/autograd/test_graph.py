@@ -17,7 +17,7 @@ def leaf(value: Any) -> Any:
     return rg.tensor(value, requires_grad=True)
 
 
-# -- nodes and edges ---------------------------------------------------------------------------------------------------------
+# -- nodes and edges -------------------------------------------------------------------------------
 
 
 def test_an_edge_names_the_node_where_a_gradient_arrives():
@@ -79,7 +79,7 @@ def test_a_node_has_no_other_saved_values():
         _ = leaf(0.5).exp().grad_fn._saved_nonsense
 
 
-# -- hooks over several tensors ------------------------------------------------------------------------------------------------
+# -- hooks over several tensors --------------------------------------------------------------------
 
 
 def test_a_multi_hook_is_called_once_with_all_gradients():
@@ -126,7 +126,9 @@ def test_a_multi_hook_can_be_removed():
 def test_a_multi_hook_keeps_apart_backwards_inside_each_other():
     a, b = leaf(2.0), leaf(3.0)
     got: list[Any] = []
-    graph.register_multi_grad_hook([a, b], lambda grads: got.append([None if g is None else g.item() for g in grads]))
+    graph.register_multi_grad_hook(
+        [a, b], lambda grads: got.append([None if g is None else g.item() for g in grads])
+    )
     inner = a * b
     outer = a.exp() * 0 + b * 7
     outer.register_hook(lambda g: inner.backward(retain_graph=True) if len(got) < 1 else None)
@@ -144,7 +146,7 @@ def test_a_multi_hook_checks_its_arguments(tensors, mode, error):
         graph.register_multi_grad_hook(tensors, print, mode=mode)
 
 
-# -- logging -----------------------------------------------------------------------------------------------------------------------
+# -- logging ---------------------------------------------------------------------------------------
 
 
 def test_at_debug_level_every_node_logs_its_run(caplog):
@@ -197,7 +199,7 @@ def test_every_way_in_goes_through_the_logged_one(caplog):
     assert "SinBackward0" in logged
 
 
-# -- callbacks and checkpointing ----------------------------------------------------------------------------------------------------
+# -- callbacks and checkpointing -------------------------------------------------------------------
 
 
 def test_callbacks_run_once_when_the_backward_has_finished():
@@ -280,7 +282,7 @@ def test_checkpointing_is_valid_again_after_an_error():
     assert engine.is_checkpoint_valid()
 
 
-# -- Variable ------------------------------------------------------------------------------------------------------------------------
+# -- Variable --------------------------------------------------------------------------------------
 
 
 def test_variable_is_tensors_old_name():

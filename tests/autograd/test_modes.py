@@ -39,7 +39,7 @@ def outside(request):
         assert on() is request.param
 
 
-# -- as blocks -----------------------------------------------------------------------------------------------------------
+# -- as blocks -------------------------------------------------------------------------------------
 
 
 def test_a_block_sets_and_restores(mode, outside):
@@ -122,7 +122,7 @@ def test_modes_belong_to_their_thread():
     assert seen == [True]
 
 
-# -- as decorators -------------------------------------------------------------------------------------------------------
+# -- as decorators ---------------------------------------------------------------------------------
 
 
 def test_a_function_runs_inside(mode, outside):
@@ -331,7 +331,7 @@ def test_a_decorated_class_is_made_inside_with_a_warning():
     assert on() is True
 
 
-# -- inference mode ------------------------------------------------------------------------------------------------------------
+# -- inference mode --------------------------------------------------------------------------------
 
 
 def test_tensors_made_in_inference_mode_are_marked():

@@ -20,7 +20,7 @@ def x() -> Any:
     return rg.tensor([1.0, 2.0], requires_grad=True)
 
 
-# -- numbers -----------------------------------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", [2.5, 3, True, 1 + 2j])
@@ -35,8 +35,16 @@ def test_one_element_becomes_its_number(value):
 
 
 REFUSALS = {
-    "item": (lambda: rg.ones(2).item(), RuntimeError, "a Tensor with 2 elements cannot be converted to Scalar"),
-    "float": (lambda: float(rg.ones(2)), ValueError, "only one element tensors can be converted to Python scalars"),
+    "item": (
+        lambda: rg.ones(2).item(),
+        RuntimeError,
+        "a Tensor with 2 elements cannot be converted to Scalar",
+    ),
+    "float": (
+        lambda: float(rg.ones(2)),
+        ValueError,
+        "only one element tensors can be converted to Python scalars",
+    ),
     "int": (lambda: int(rg.ones(2)), ValueError, "only one element tensors"),
     "complex": (lambda: complex(rg.ones(2)), ValueError, "only one element tensors"),
     "bool": (lambda: bool(rg.ones(2)), RuntimeError, "more than one value is ambiguous"),
@@ -68,7 +76,7 @@ def test_a_number_with_a_gradient_is_converted_with_a_warning(x):
         x[0].item()
 
 
-# -- text ----------------------------------------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------------------
 
 
 def test_a_zero_dim_tensor_formats_as_its_number():
@@ -86,7 +94,7 @@ def test_repr_names_the_place_in_the_graph(x):
     assert repr(x.detach()) == "tensor([1., 2.])"
 
 
-# -- lists, arrays, iteration --------------------------------------------------------------------------------------------------
+# -- lists, arrays, iteration ----------------------------------------------------------------------
 
 
 def test_tolist_gives_python_numbers():
@@ -123,7 +131,7 @@ def test_len_is_the_first_size():
     assert len(rg.zeros(4, 2)) == 4
 
 
-# -- copies ----------------------------------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def test_a_deep_copy_is_a_leaf_of_its_own(x):
@@ -186,7 +194,7 @@ def test_a_pickled_result_comes_back_as_a_leaf(x):
     assert (y.is_leaf, y.requires_grad, y.tolist()) == (True, True, [2.0, 4.0])
 
 
-# -- an ordinary object ------------------------------------------------------------------------------------------------------------
+# -- an ordinary object ----------------------------------------------------------------------------
 
 
 def test_tensors_are_hashed_by_identity(x):
@@ -216,7 +224,7 @@ def test_nodes_take_weak_references_and_metadata(x):
     assert node.metadata == {"line": 7}
 
 
-# -- subclasses ----------------------------------------------------------------------------------------------------------------------
+# -- subclasses ------------------------------------------------------------------------------------
 
 
 class Length(rg.Tensor):

@@ -126,7 +126,9 @@ def test_in_place_results_must_fit(torch, name):
     compare(torch, applied(rg), applied(torch), PAIRS)
 
 
-@pytest.mark.parametrize("name", ["exp", "sqrt", "sigmoid", "neg", "abs", "sum", "mean", "square", "floor", "sign"])
+@pytest.mark.parametrize(
+    "name", ["exp", "sqrt", "sigmoid", "neg", "abs", "sum", "mean", "square", "floor", "sign"]
+)
 def test_functions_of_one_tensor(torch, name):
     def applied(lib: Any) -> Any:
         return lambda a: getattr(lib, name)(operand(lib, a, (2,))).dtype
@@ -134,7 +136,9 @@ def test_functions_of_one_tensor(torch, name):
     compare(torch, applied(rg), applied(torch), [(d,) for d in COMMON])
 
 
-@pytest.mark.parametrize("pair", [("float32", "float64"), ("float16", "float32"), ("float32", "complex64")], ids=str)
+@pytest.mark.parametrize(
+    "pair", [("float32", "float64"), ("float16", "float32"), ("float32", "complex64")], ids=str
+)
 def test_gradients_come_back_in_the_operands_dtype(pair):
     a, b = (rg.Tensor(np.ones(2, d)).requires_grad_() for d in pair)
     c = a * b

@@ -16,7 +16,7 @@ def x() -> Any:
     return rg.tensor([1.0, 2.0], requires_grad=True)
 
 
-# -- what a tensor holds -------------------------------------------------------------------------------------------------
+# -- what a tensor holds ---------------------------------------------------------------------------
 
 
 def test_a_tensor_holds_the_array_it_was_made_from():
@@ -47,7 +47,12 @@ def test_what_a_tensor_says_about_itself():
     assert (t.shape, t.ndim, t.dim(), t.size(), t.size(-1)) == ((3, 2), 2, 2, (3, 2), 2)
     assert (t.dtype, t.itemsize, t.element_size(), t.nbytes) == (rg.float32, 4, 4, 24)
     assert (t.numel(), t.nelement(), t.stride(), t.stride(0)) == (6, 6, (1, 3), 1)
-    assert (t.is_contiguous(), t.is_floating_point(), t.is_complex(), t.is_signed()) == (False, True, False, True)
+    assert (t.is_contiguous(), t.is_floating_point(), t.is_complex(), t.is_signed()) == (
+        False,
+        True,
+        False,
+        True,
+    )
     assert str(t.device) == "cpu"
     assert t.storage_offset() == 0
 
@@ -59,7 +64,7 @@ def test_a_shape_counts_and_prints_like_pytorchs():
     assert repr(shape[1:]) == "torch.Size([3])"
 
 
-# -- leaves ----------------------------------------------------------------------------------------------------------------
+# -- leaves ----------------------------------------------------------------------------------------
 
 
 def test_a_leaf_has_no_grad_fn(x):
@@ -112,7 +117,7 @@ def test_a_result_may_be_told_to_require_what_it_does(x):
         y.requires_grad_(False)
 
 
-# -- .grad -----------------------------------------------------------------------------------------------------------------
+# -- .grad -----------------------------------------------------------------------------------------
 
 
 def test_grad_begins_as_none_and_can_be_set_and_deleted(x):
@@ -138,9 +143,21 @@ def test_a_tensor_without_gradient_may_hold_one():
 
 
 BAD_GRADS = {
-    "another size": (lambda x: rg.tensor([1.0, 2.0, 3.0]), RuntimeError, "attempting to assign a gradient of size"),
-    "another dtype": (lambda x: x.detach().double(), RuntimeError, "attempting to assign a gradient with dtype"),
-    "a number": (lambda x: 1.0, TypeError, "assigned grad expected to be a Tensor or None but got grad of type"),
+    "another size": (
+        lambda x: rg.tensor([1.0, 2.0, 3.0]),
+        RuntimeError,
+        "attempting to assign a gradient of size",
+    ),
+    "another dtype": (
+        lambda x: x.detach().double(),
+        RuntimeError,
+        "attempting to assign a gradient with dtype",
+    ),
+    "a number": (
+        lambda x: 1.0,
+        TypeError,
+        "assigned grad expected to be a Tensor or None but got grad of type",
+    ),
     "an array": (lambda x: np.ones(2, "float32"), TypeError, "assigned grad expected to be a Tensor or None"),
     "itself": (lambda x: x, RuntimeError, "can't assign Variable as its own grad"),
 }
@@ -200,7 +217,7 @@ def test_retain_grad_needs_a_gradient():
         rg.tensor([1.0]).retain_grad()
 
 
-# -- detaching -------------------------------------------------------------------------------------------------------------
+# -- detaching -------------------------------------------------------------------------------------
 
 
 def test_detach_shares_memory_and_version(x):
@@ -265,7 +282,7 @@ def test_a_view_cannot_be_detached_in_place(x):
         (x * 2)[0:1].detach_()
 
 
-# -- versions --------------------------------------------------------------------------------------------------------------
+# -- versions --------------------------------------------------------------------------------------
 
 
 def test_each_write_counts():
@@ -281,7 +298,13 @@ def test_a_view_shares_its_bases_version():
     t = rg.zeros(3)
     v = t[0:2]
     w = v[0:1]
-    assert (v._is_view(), v._base is t, w._base is t, t._is_view(), t._base) == (True, True, True, False, None)
+    assert (v._is_view(), v._base is t, w._base is t, t._is_view(), t._base) == (
+        True,
+        True,
+        True,
+        False,
+        None,
+    )
     w += 1
     assert (t._version, v._version, w._version) == (1, 1, 1)
     assert t.tolist() == [1.0, 0.0, 0.0]
@@ -289,7 +312,9 @@ def test_a_view_shares_its_bases_version():
 
 @pytest.mark.parametrize("write", ["x += 1", "x[0] = 1.0", "x.view(-1).__iadd__(1)"])
 def test_a_leaf_that_requires_a_gradient_cannot_be_written(x, write):
-    with pytest.raises(RuntimeError, match="a (view of a )?leaf Variable that requires grad is being used in an in-place"):
+    with pytest.raises(
+        RuntimeError, match="a (view of a )?leaf Variable that requires grad is being used in an in-place"
+    ):
         exec(write)
     assert x.tolist() == [1.0, 2.0]
     assert x._version == 0
@@ -313,7 +338,7 @@ def test_a_write_moves_the_tensor_on_in_the_graph(x):
     assert x.grad.tolist() == [2.0, 2.0]
 
 
-# -- inference tensors ------------------------------------------------------------------------------------------------------
+# -- inference tensors -----------------------------------------------------------------------------
 
 
 def test_inference_tensors_stay_out_of_graphs(x):

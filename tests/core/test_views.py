@@ -62,7 +62,9 @@ programs = st.lists(steps, min_size=2, max_size=12)
 def run(lib: Any, program: list[Step]) -> list[Any]:
     """What a user sees of the program: values, flags, versions, errors; last the derivatives."""
     values = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
-    leaf, other = (lib.tensor((values + k).tolist(), dtype=lib.float64, requires_grad=True) for k in (0.0, 0.3))
+    leaf, other = (
+        lib.tensor((values + k).tolist(), dtype=lib.float64, requires_grad=True) for k in (0.0, 0.3)
+    )
     pool = [leaf * 1, other * 1, lib.tensor(values.tolist(), dtype=lib.float64)]
     seen: list[Any] = []
     for step in program:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 SIZE = 3
 
 
-
 def written(a: Any, b: Any) -> Any:
     """A tensor that is written into twice after it was computed."""
     c = a.sin() + b
@@ -80,4 +79,6 @@ def picked(items: list[Any], numbers: list[int]) -> list[Any]:
 
 def weights_for(tensors: list[Any]) -> list[np.ndarray[Any, Any]]:
     """A gradient to start with for each root."""
-    return [np.cos(np.arange(t.numel(), dtype=float) + k).reshape(tuple(t.shape)) for k, t in enumerate(tensors)]
+    return [
+        np.cos(np.arange(t.numel(), dtype=float) + k).reshape(tuple(t.shape)) for k, t in enumerate(tensors)
+    ]

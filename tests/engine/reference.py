@@ -1,12 +1,13 @@
 """A naive engine, to compare the real one with.
 
-It sorts the graph by itself, keeps everything in plain dictionaries, sums with `+` and runs nodes by calling them. It
+It sorts the graph by itself, keeps everything in plain dictionaries,
+sums with `+` and runs nodes by calling them. It
 knows one kind of hook: a factor for the gradient that arrives at an edge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,11 +69,7 @@ def run(
     goals = None if only is None else {node for node, _ in only}
     needed = nodes if goals is None else leading_to(goals, nodes) | (goals if accumulate else set())
     visited = nodes if goals is None else (needed | goals) & nodes
-    waiting = {n: 0 for n in nodes}
-    for n in nodes:
-        for s, _ in n.next_functions:
-            if s is not None:
-                waiting[s] += 1
+    waiting = edges_into(nodes)
     result = Run({}, {}, [])
     for edge, grad in roots:
         result.arrived[edge] = result.arrived.get(edge, 0) + grad
@@ -80,22 +77,34 @@ def run(
     while ready:
         node = max(ready, key=priority)  # the first of equals
         ready.remove(node)
-        if node not in visited:
-            continue
-        for edge in [e for e in result.arrived if e[0] is node]:
+        for edge in [e for e in result.arrived if e[0] is node and node in visited]:
             result.seen[edge] = result.arrived[edge] * factors.get(edge, 1.0)
-        if node not in needed:
-            continue
-        result.order.append(node)
-        for (succ, nr), grad in zip(node.next_functions, local(node, result.seen), strict=True):
-            if succ is None:
-                continue
-            if grad is not None:
-                result.arrived[succ, nr] = result.arrived.get((succ, nr), 0) + summed_to(grad, succ, nr)
-            waiting[succ] -= 1
-            if waiting[succ] == 0:
-                ready.append(succ)
+        if node in needed:
+            result.order.append(node)
+            ready += passed_on(node, result, waiting)
     return result
+
+
+def edges_into(nodes: set[Any]) -> dict[Any, int]:
+    """How many gradients each node waits for."""
+    counts = dict.fromkeys(nodes, 0)
+    for node in nodes:
+        for succ, _ in node.next_functions:
+            if succ is not None:
+                counts[succ] += 1
+    return counts
+
+
+def passed_on(node: Any, result: Run, waiting: dict[Any, int]) -> Iterator[Any]:
+    """Runs a node, adds what it gives to where it goes, and tells which nodes wait for nothing more."""
+    for (succ, nr), grad in zip(node.next_functions, local(node, result.seen), strict=True):
+        if succ is None:
+            continue
+        if grad is not None:
+            result.arrived[succ, nr] = result.arrived.get((succ, nr), 0) + summed_to(grad, succ, nr)
+        waiting[succ] -= 1
+        if waiting[succ] == 0:
+            yield succ
 
 
 def local(node: Any, seen: Mapping[Edge, np.ndarray]) -> list[np.ndarray | None]:

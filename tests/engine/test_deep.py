@@ -97,7 +97,7 @@ def rolled(x: Any, step: Callable[[Any], Any]) -> Any:
 def ladder(x: Any) -> Any:
     a, b = x * 1, x * 1
     for _ in range(MODERATE):
-        a, b = a * 0.5 + b * 0.5, b
+        a = a * 0.5 + b * 0.5
     return a + b
 
 

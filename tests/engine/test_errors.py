@@ -36,7 +36,9 @@ every_place = pytest.mark.parametrize("place", PLACES)
 
 
 @every_place
-@pytest.mark.parametrize("error", [Mine("told so"), KeyboardInterrupt(), SystemExit(3), StopIteration()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [Mine("told so"), KeyboardInterrupt(), SystemExit(3), StopIteration()], ids=repr
+)
 def test_the_very_exception_reaches_the_caller(place, error):
     x = leaf()
     y = x * 3
@@ -183,7 +185,7 @@ def test_an_error_caught_inside_a_hook_does_not_end_the_outer_backward():
     assert x.grad.item() == 3.0
 
 
-# -- saved values --------------------------------------------------------------------------------------------------------
+# -- saved values ----------------------------------------------------------------------------------
 
 
 def test_a_second_backward_says_that_the_graph_is_freed():

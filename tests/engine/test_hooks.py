@@ -14,7 +14,7 @@ def leaf(value: Any = 2.0) -> Any:
     return rg.Tensor(np.asarray(value, float)).requires_grad_()
 
 
-# -- order -------------------------------------------------------------------------------------------------------------
+# -- order -----------------------------------------------------------------------------------------
 
 
 def test_the_order_around_one_node():
@@ -86,7 +86,7 @@ def test_retained_gradients_add_up():
     assert (y.grad.item(), x.grad.item()) == (3.0, 9.0)
 
 
-# -- what a hook gets ------------------------------------------------------------------------------------------------
+# -- what a hook gets ------------------------------------------------------------------------------
 
 
 def test_a_tensor_hook_gets_the_sum_of_all_paths_once():
@@ -190,7 +190,7 @@ def test_a_retained_gradient_is_nobody_elses():
     assert x.grad.tolist() == [3.0, 3.0]
 
 
-# -- what a hook may return ---------------------------------------------------------------------------------------------
+# -- what a hook may return ------------------------------------------------------------------------
 
 
 def test_a_post_hook_replaces_the_gradients_of_the_inputs():
@@ -233,7 +233,7 @@ def test_a_hook_must_be_callable():
         leaf().register_hook("not a hook")
 
 
-# -- removal -------------------------------------------------------------------------------------------------------------
+# -- removal ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["leaf", "tensor", "pre", "post", "accumulated"])
@@ -292,7 +292,7 @@ def test_a_handle_does_not_keep_the_tensor():
         gc.enable()
 
 
-# -- leaves --------------------------------------------------------------------------------------------------------------
+# -- leaves ----------------------------------------------------------------------------------------
 
 
 def test_leaf_hooks_outlive_the_graph():

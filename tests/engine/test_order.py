@@ -19,7 +19,9 @@ def watch(*tensors: Any) -> list[str]:
     """Writes down the nodes behind `tensors` as they run."""
     ran: list[str] = []
     for node in reference.reachable(t.grad_fn for t in tensors):
-        node.register_prehook(lambda grads, node=node: ran.append(node.name().removeprefix("torch::autograd::")))
+        node.register_prehook(
+            lambda grads, node=node: ran.append(node.name().removeprefix("torch::autograd::"))
+        )
     return ran
 
 
@@ -40,7 +42,14 @@ def test_branches_interleave_by_age_not_by_depth():
     z = a + b
     ran = watch(z)
     z.backward()
-    assert ran == ["AddBackward0", "ExpBackward0", "TanhBackward0", "CosBackward0", "SinBackward0", "AccumulateGrad"]
+    assert ran == [
+        "AddBackward0",
+        "ExpBackward0",
+        "TanhBackward0",
+        "CosBackward0",
+        "SinBackward0",
+        "AccumulateGrad",
+    ]
 
 
 def test_an_accumulator_runs_as_soon_as_it_has_its_gradient():

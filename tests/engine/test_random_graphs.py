@@ -182,7 +182,9 @@ def test_a_recorded_backward_gives_the_same_gradients(program, roots, hooked):
     grown.scale(hooked)
     expected = grown.expected()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the cycle that create_graph makes is not the subject here
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # the cycle that create_graph makes is not the subject here
         grown.backward(create_graph=True)
     grown.check_leaves(expected)
 

@@ -69,7 +69,9 @@ def find(path: str) -> Any:
     found: Any = rg
     for name in path.split("."):
         if not hasattr(found, name):
-            pytest.fail(f"retrograd.{path} does not exist, but tests/ops/cases.py has a row for it", pytrace=False)
+            pytest.fail(
+                f"retrograd.{path} does not exist, but tests/ops/cases.py has a row for it", pytrace=False
+            )
         found = getattr(found, name)
     return found
 

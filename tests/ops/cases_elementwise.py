@@ -58,14 +58,21 @@ ARITHMETIC = (
     Case("neg", ONE, np.negative),
     Case("positive", ONE, np.positive, excuses={"jvp": "gives its argument back"}),
     Case("square", ONE, np.square),
-    Case("remainder", TWO, np.remainder, domain=(between_integers, lambda rng, n: np.full(n, -1.5)), excuses=NO_ORDER),
+    Case(
+        "remainder",
+        TWO,
+        np.remainder,
+        domain=(between_integers, lambda rng, n: np.full(n, -1.5)),
+        excuses=NO_ORDER,
+    ),
     Case("remainder", ONE, lambda x: x % 1.9, form="number", call=lambda x: x % 1.9, excuses=NO_ORDER),
 )
 
 POWERS = (
     *(
         Case("pow", ONE, lambda x, e=e: x**e, form=f"to_{e}", call=lambda x, e=e: x**e, domain=domain)
-        for e, domain in ((2, nonzero), (3, nonzero), (-1, nonzero), (-2.5, positive), (0.5, positive), (1, nonzero))
+        for e, domain in ((2, nonzero), (3, nonzero), (-1, nonzero), (-2.5, positive), (0.5, positive),
+        (1, nonzero))
     ),
     Case("pow", ONE, lambda x: x**0, form="to_0", call=lambda x: x**0),
     Case("pow", TWO, np.power, form="tensors", domain=positive),
@@ -111,7 +118,8 @@ MATH = (
     unary("trunc", np.trunc, between_integers, **NO_ROUNDING),
     unary("frac", lambda x: x - np.trunc(x), between_integers, **NO_ROUNDING),
     unary("round", np.round, between_integers, **NO_ROUNDING),
-    Case("round", each(ONE[:2], {"decimals": 1}), np.round, lambda rng, n: rng.integers(-9, 9, n) / 10 + 0.03, NO_ROUNDING, form="decimals"),
+    Case("round", each(ONE[:2], {"decimals": 1}), np.round, lambda rng, n: rng.integers(-9, 9, n) / 10 + 0.03,
+         NO_ROUNDING, form="decimals"),
     unary("conj", np.conj, jvp="gives real arguments back"),
     unary("conj_physical", np.conj, jvp="gives real arguments back"),
 )  # fmt: skip
@@ -127,20 +135,24 @@ CHOICE = (
     Case("minimum", TWO, np.minimum, excuses=NO_ORDER),
     Case("clamp", each(ONE, {"min": -0.75, "max": 0.8}, {"min": 0.1}, {"max": 0.1}),
          lambda x, min=None, max=None: np.clip(x, min, max), distinct, NO_ORDER),
-    Case("clamp", (call_with((2, 3), (3,), (2, 1)), call_with((3,), (), ()), call_with((2, 3), (2, 3), (2, 3), layout="strided")),
-         np.clip, (nonzero, lambda rng, n: np.full(n, -0.6), lambda rng, n: np.full(n, 0.7)), NO_ORDER, form="tensors"),
+    Case("clamp", (call_with((2, 3), (3,), (2, 1)), call_with((3,), (), ()), call_with((2, 3), (2, 3), (2, 3),
+         layout="strided")),
+         np.clip, (nonzero, lambda rng, n: np.full(n, -0.6), lambda rng, n: np.full(n, 0.7)), NO_ORDER,
+         form="tensors"),
     Case("clamp", TWO, np.maximum, nonzero, NO_ORDER, call=lambda x, y: rg.clamp(x, min=y), form="tensor_below"),
     Case("clamp_min", ONE, lambda x: np.maximum(x, 0.1), excuses=NO_ORDER, call=lambda x: rg.clamp_min(x, 0.1)),
     Case("clamp_max", ONE, lambda x: np.minimum(x, 0.1), excuses=NO_ORDER, call=lambda x: rg.clamp_max(x, 0.1)),
 )  # fmt: skip
 
-THREE = (call_with((2, 3), (2, 3), (2, 3)), call_with((2, 3), (3,), (2, 1)), call_with((), (2,), (1,)), call_with((0,), (0,), (0,)),
+THREE = (call_with((2, 3), (2, 3), (2, 3)), call_with((2, 3), (3,), (2, 1)), call_with((), (2,), (1,)),
+call_with((0,), (0,), (0,)),
          call_with((2, 3), (2, 3), (2, 3), layout="transposed"))  # fmt: skip
 FUSED = (
     Case("addcmul", (*THREE, *each(THREE[:2], {"value": 2.5})), lambda x, y, z, value=1: x + value * y * z),
     Case("addcdiv", (*THREE, *each(THREE[:2], {"value": 2.5})), lambda x, y, z, value=1: x + value * y / z),
     Case("lerp", THREE, lambda x, y, w: x + w * (y - x), form="tensor"),
-    Case("lerp", each(TWO[:8], {"weight": 0.25}, {"weight": 0.75}), lambda x, y, weight: x + weight * (y - x), form="number"),
+    Case("lerp", each(TWO[:8], {"weight": 0.25}, {"weight": 0.75}), lambda x, y, weight: x + weight * (y - x),
+         form="number"),
     Case("fill", each(ONE, {"value": 1.5}), lambda x, value: np.full_like(x, value), form="number"),
     Case("fill", (call_with((2, 3), ()), call_with((0,), ())), lambda x, y: np.full_like(x, y), form="tensor"),
 )  # fmt: skip
@@ -153,8 +165,10 @@ COMPLEX = (
     Case("real", ONE, np.real, excuses={"jvp": "gives a real argument back"}),
     Case("imag", ONE, np.imag, excuses={"real": "real numbers have no imaginary part", "jvp": "several nodes"}),
     Case("Tensor.real", ONE, np.real, call=lambda x: x.real, excuses={"jvp": "gives a real argument back"}),
-    Case("Tensor.imag", ONE, np.imag, call=lambda x: x.imag, excuses={"real": "real numbers have no imaginary part", "jvp": "several nodes"}),
-    Case("view_as_real", ONE[:5], lambda x: np.stack([x.real, x.imag], -1), excuses={"real": "takes complex numbers"}),
+    Case("Tensor.imag", ONE, np.imag, call=lambda x: x.imag,
+         excuses={"real": "real numbers have no imaginary part", "jvp": "several nodes"}),
+    Case("view_as_real", ONE[:5], lambda x: np.stack([x.real, x.imag], -1),
+         excuses={"real": "takes complex numbers"}),
     Case("view_as_complex", PAIRS_OF_REALS, lambda x: x[..., 0] + 1j * x[..., 1], excuses=TO_COMPLEX),
 )  # fmt: skip
 

@@ -20,7 +20,12 @@ def indexed(*items: Any, of: tuple[int, ...] = (2, 3), form: str, **options: Any
     """Reading with each of these indices."""
     samples = tuple(call_with(of, args=(Index(i),)) for i in items)
     return Case(
-        "Tensor.__getitem__", samples, lambda x, i: x[i.value], call=lambda x, i: x[i.as_tensors()], form=form, **options
+        "Tensor.__getitem__",
+        samples,
+        lambda x, i: x[i.value],
+        call=lambda x, i: x[i.as_tensors()],
+        form=form,
+        **options,
     )
 
 
@@ -49,7 +54,8 @@ READS = (
     indexed([1, 0, 0], ([0, 1], [2, 2]), form="lists"),
     indexed((LONG, np.array([1, 1, 0])), form="tensors", of=(3, 2)),
     indexed(MASK, np.array([False, True]), np.zeros((2, 3), bool), form="mask"),
-    indexed((slice(None), np.array([2, 0])), (0, np.array([2, 0])), (np.array([1, 0]), None, slice(2)), form="mixed", excuses=ADVANCED),
+    indexed((slice(None), np.array([2, 0])), (0, np.array([2, 0])), (np.array([1, 0]), None, slice(2)),
+    form="mixed", excuses=ADVANCED),
 )  # fmt: skip
 
 
@@ -67,7 +73,12 @@ def written(index: Any) -> Any:
 def assigned(form: str, value: Any, shape: tuple[int, ...]) -> Case:
     write = written(Index(value))
     return Case(
-        "Tensor.__setitem__", (call_with((2, 3), shape),), write, call=write, form=form, excuses={"jvp": "a clone is written into"}
+        "Tensor.__setitem__",
+        (call_with((2, 3), shape),),
+        write,
+        call=write,
+        form=form,
+        excuses={"jvp": "a clone is written into"},
     )
 
 
@@ -82,23 +93,6 @@ WRITES = (
     assigned("ellipsis", ..., ()),
 )
 
-CHOSEN = (
-    Case("gather", (call_with((2, 3), args=(0, INDEX)), call_with((2, 3), args=(1, INDEX)), call_with((3,), args=(0, LONG)),
-                    call_with((2, 3), args=(-1, np.zeros((2, 0), int))), call_with((), args=(0, np.array(0))),
-                    call_with((2, 3), args=(0, INDEX[:1]), layout="transposed")),
-         lambda x, dim, i: np.take_along_axis(x, i, dim) if x.ndim and i.shape[1 - dim % 2:][:1] == x.shape[1 - dim % 2:][:1] else gathered(x, dim, i)),
-    Case("take_along_dim", (call_with((2, 3), args=(INDEX, 0)), call_with((2, 3), args=(np.array([[5, 1]]),)[:1])),
-         lambda x, i, dim=None: np.take_along_axis(x.ravel(), i.ravel(), 0) if dim is None else np.take_along_axis(x, i, dim), excuses=ADVANCED),
-    Case("index_select", (call_with((3, 2), args=(0, LONG)), call_with((2, 3), args=(-1, LONG)), call_with((3,), args=(0, LONG)),
-                          call_with((3, 2), args=(0, np.zeros(0, int)))), lambda x, dim, i: np.take(x, i, dim)),
-    Case("take", (call_with((2, 3), args=(np.array([5, 0, 0]),)), call_with((2, 3), args=(np.array([[1], [-1]]),))), np.take),
-    Case("masked_select", (call_with((2, 3), args=(MASK,)), call_with((3,), args=(MASK,))),
-         lambda x, m: np.broadcast_to(x, m.shape)[m], excuses=ADVANCED),
-    Case("masked_fill", (call_with((2, 3), args=(MASK, 1.5)), call_with((3,), args=(MASK, 1.5)), call_with((), args=(MASK, 1.5))),
-         lambda x, m, v: np.where(m, v, x), excuses={"jvp": "a smaller argument is expanded first"}),
-    Case("masked_fill", (call_with((2, 3), ()),), lambda x, y: np.where(MASK, y, x), call=lambda x, y: rg.masked_fill(x, rg.Tensor(MASK), y), form="tensor"),
-)  # fmt: skip
-
 
 def gathered(x: Any, dim: int, index: Any) -> Any:
     if not x.ndim:
@@ -106,6 +100,29 @@ def gathered(x: Any, dim: int, index: Any) -> Any:
     places = list(np.indices(index.shape))
     places[dim] = index
     return x[tuple(places)]
+
+
+CHOSEN = (
+    Case("gather", (call_with((2, 3), args=(0, INDEX)), call_with((2, 3), args=(1, INDEX)),
+         call_with((3,), args=(0, LONG)),
+                    call_with((2, 3), args=(-1, np.zeros((2, 0), int))), call_with((), args=(0, np.array(0))),
+                    call_with((2, 3), args=(0, INDEX[:1]), layout="transposed")),
+         gathered),
+    Case("take_along_dim", (call_with((2, 3), args=(INDEX, 0)), call_with((2, 3), args=(np.array([5, 1]),))),
+         lambda x, i, dim=None: x.ravel()[i] if dim is None else np.take_along_axis(x, i, dim), excuses=ADVANCED),
+    Case("index_select", (call_with((3, 2), args=(0, LONG)), call_with((2, 3), args=(-1, LONG)),
+         call_with((3,), args=(0, LONG)),
+                          call_with((3, 2), args=(0, np.zeros(0, int)))), lambda x, dim, i: np.take(x, i, dim)),
+    Case("take", (call_with((2, 3), args=(np.array([5, 0, 0]),)),
+         call_with((2, 3), args=(np.array([[1], [-1]]),))), np.take),
+    Case("masked_select", (call_with((2, 3), args=(MASK,)), call_with((3,), args=(MASK,))),
+         lambda x, m: np.broadcast_to(x, m.shape)[m], excuses=ADVANCED),
+    Case("masked_fill", (call_with((2, 3), args=(MASK, 1.5)), call_with((3,), args=(MASK, 1.5)),
+         call_with((), args=(MASK, 1.5))),
+         lambda x, m, v: np.where(m, v, x), excuses={"jvp": "a smaller argument is expanded first"}),
+    Case("masked_fill", (call_with((2, 3), ()),), lambda x, y: np.where(MASK, y, x),
+         call=lambda x, y: rg.masked_fill(x, rg.Tensor(MASK), y), form="tensor"),
+)  # fmt: skip
 
 
 def scattered(add: bool) -> Any:
@@ -132,20 +149,25 @@ def indexed_rows(change: Any) -> Any:
     return reference
 
 
-UNIQUE = np.array([[0, 1, 1], [1, 0, 0]])
 ROWS = np.array([2, 0])
 
 SCATTERS = (
-    Case("scatter_add", (call_with((2, 3), (2, 3), args=(0, INDEX)), call_with((3,), (4,), args=(0, LONG)), call_with((2, 3), (2, 3), args=(1, INDEX))),
+    Case("scatter_add", (call_with((2, 3), (2, 3), args=(0, INDEX)), call_with((3,), (4,), args=(0, LONG)),
+         call_with((2, 3), (2, 3), args=(1, INDEX))),
          scattered(True), call=lambda x, y, dim, i: rg.scatter_add(x, dim, i, y)),
-    Case("scatter", (call_with((2, 3), (2, 3), args=(0, UNIQUE)),), scattered(False), call=lambda x, y, dim, i: rg.scatter(x, dim, i, y)),
-    Case("scatter", (call_with((2, 3), args=(0, UNIQUE)),), lambda x, dim, i: scattered(False)(x, np.full(i.shape, 1.5), dim, i),
+    Case("scatter", (call_with((2, 3), (2, 3), args=(0, INDEX)),), scattered(False),
+         call=lambda x, y, dim, i: rg.scatter(x, dim, i, y)),
+    Case("scatter", (call_with((2, 3), args=(0, INDEX)),), lambda x, dim, i: scattered(False)(x,
+         np.full(i.shape, 1.5), dim, i),
          call=lambda x, dim, i: rg.scatter(x, dim, i, 1.5), form="number"),
     Case("index_add", (call_with((3, 2), (3, 2), args=(0, LONG)), call_with((2, 3), (2, 2), args=(-1, ROWS))),
-         indexed_rows(lambda out, i, y: np.add.at(out, i, y)), call=lambda x, y, dim, i: rg.index_add(x, dim, i, y)),
+         indexed_rows(lambda out, i, y: np.add.at(out, i, y)), call=lambda x, y, dim, i: rg.index_add(x, dim,
+         i, y)),
     Case("index_copy", (call_with((3, 2), (2, 2), args=(0, ROWS)), call_with((2, 3), (2, 2), args=(1, ROWS))),
-         indexed_rows(lambda out, i, y: out.__setitem__(i, y)), call=lambda x, y, dim, i: rg.index_copy(x, dim, i, y)),
-    Case("index_fill", (call_with((3, 2), args=(0, ROWS)),), lambda x, dim, i: indexed_rows(lambda out, i, y: out.__setitem__(i, 1.5))(x, x, dim, i),
+         indexed_rows(lambda out, i, y: out.__setitem__(i, y)), call=lambda x, y, dim, i: rg.index_copy(x, dim,
+         i, y)),
+    Case("index_fill", (call_with((3, 2), args=(0, ROWS)),),
+         lambda x, dim, i: indexed_rows(lambda out, i, y: out.__setitem__(i, 1.5))(x, x, dim, i),
          call=lambda x, dim, i: rg.index_fill(x, dim, i, 1.5)),
     Case("index_fill", (call_with((3, 2), (), args=(0, ROWS)),),
          lambda x, y, dim, i: indexed_rows(lambda out, i, _: out.__setitem__(i, y))(x, x, dim, i),
@@ -153,13 +175,17 @@ SCATTERS = (
 )  # fmt: skip
 
 PUTS = (
-    Case("index_put", (call_with((3, 2), (2, 2), args=((ROWS,),)), call_with((2, 3), (2,), args=((np.array([0, 1]), ROWS),))),
+    Case("index_put", (call_with((3, 2), (2, 2), args=((ROWS,),)), call_with((2, 3), (2,),
+         args=((np.array([0, 1]), ROWS),))),
          lambda x, y, i: put(x, y, i, False),
          call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v) for v in i), y)),
-    Case("index_put", (call_with((3, 2), (3, 2), args=((LONG,),)), call_with((2, 3), (2,), args=((np.array([0, 1]), ROWS),))),
-         lambda x, y, i: put(x, y, i, True), call=lambda x, y, i: rg.index_put(x, tuple(rg.Tensor(v) for v in i), y, accumulate=True),
+    Case("index_put", (call_with((3, 2), (3, 2), args=((LONG,),)), call_with((2, 3), (2,),
+         args=((np.array([0, 1]), ROWS),))),
+         lambda x, y, i: put(x, y, i, True), call=lambda x, y, i: rg.index_put(x,
+         tuple(rg.Tensor(v) for v in i), y, accumulate=True),
          form="accumulate"),
-    Case("masked_scatter", (call_with((2, 3), (3,)), call_with((2, 3), (2, 2))), lambda x, y: scattered_by_mask(x, y),
+    Case("masked_scatter", (call_with((2, 3), (3,)), call_with((2, 3), (2, 2))),
+         lambda x, y: scattered_by_mask(x, y),
          call=lambda x, y: rg.masked_scatter(x, rg.Tensor(MASK), y)),
 )  # fmt: skip
 

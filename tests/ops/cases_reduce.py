@@ -10,7 +10,7 @@ import scipy.special
 
 import retrograd as rg
 from tests.ops.case import Case
-from tests.ops.samples import ONE, along, call_with, distinct, each, nonzero, positive
+from tests.ops.samples import along, call_with, distinct, each, nonzero
 
 NO_ORDER = {"complex": "complex numbers have no order"}
 REAL = {"complex": "not defined for complex numbers"}
@@ -49,7 +49,9 @@ def scan(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def variance(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, dim=None, keepdim=False, correction=1: function(x, axis=dim, keepdims=keepdim, ddof=correction)
+    return lambda x, dim=None, keepdim=False, correction=1: function(
+        x, axis=dim, keepdims=keepdim, ddof=correction
+    )
 
 
 def extremum(value: Callable[..., Any], place: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,9 +69,11 @@ SUMS = (
     Case("prod", (*SAMPLES, *EMPTY), over(np.prod)),
     Case("logsumexp", (*along(0, 1, (0, 1)), *along(-1, keepdim=True), *along(0, shape=(3,)), *along(0, shape=())),
          over(scipy.special.logsumexp), excuses=REAL),
-    Case("cumsum", (*along(0, 1, -1), *along(0, shape=()), *along(0, shape=(0,)), call_with((2, 3), layout="strided", dim=1)),
+    Case("cumsum", (*along(0, 1, -1), *along(0, shape=()), *along(0, shape=(0,)),
+         call_with((2, 3), layout="strided", dim=1)),
          scan(np.cumsum)),
-    Case("cumprod", (*along(0, 1, -1), *along(0, shape=()), *along(0, shape=(0,)), call_with((2, 3), layout="strided", dim=1)),
+    Case("cumprod", (*along(0, 1, -1), *along(0, shape=()), *along(0, shape=(0,)),
+         call_with((2, 3), layout="strided", dim=1)),
          scan(np.cumprod)),
 )  # fmt: skip
 
@@ -101,8 +105,10 @@ STATISTICS = (
     Case("var_mean", (*SAMPLES[:2], *SAMPLES[5:7]), lambda x, dim=None: (np.var(x, dim, ddof=1), np.mean(x, dim))),
     Case("std_mean", (*SAMPLES[:2], *SAMPLES[5:7]), lambda x, dim=None: (np.std(x, dim, ddof=1), np.mean(x, dim))),
     *(
-        Case("norm", (*SAMPLES[:4], *SAMPLES[5:7], *SEVERAL), lambda x, dim=None, keepdim=False, p=p: p_norm(x, dim, keepdim, p),
-             domain=distinct, form=f"order_{p}", call=lambda x, dim=None, keepdim=False, p=p: rg.norm(x, p, dim, keepdim))
+        Case("norm", (*SAMPLES[:4], *SAMPLES[5:7], *SEVERAL), lambda x, dim=None, keepdim=False, p=p: p_norm(x,
+             dim, keepdim, p),
+             domain=distinct, form=f"order_{p}", call=lambda x, dim=None, keepdim=False, p=p: rg.norm(x, p,
+             dim, keepdim))
         for p in (1, 2, 3, 0.5, float("inf"), float("-inf"))
     ),
 )  # fmt: skip
@@ -115,7 +121,12 @@ def p_norm(x: Any, dim: Any, keepdim: bool, p: float) -> Any:
     return np.sum(size**p, axis=dim, keepdims=keepdim) ** (1 / p)
 
 
-SOFTMAX_SAMPLES = (*along(0, 1, -1), *along(0, shape=()), *along(0, shape=(0,)), call_with((2, 3), layout="transposed", dim=0))
+SOFTMAX_SAMPLES = (
+    *along(0, 1, -1),
+    *along(0, shape=()),
+    *along(0, shape=(0,)),
+    call_with((2, 3), layout="transposed", dim=0),
+)
 
 
 def softmax(x: Any, dim: int) -> Any:

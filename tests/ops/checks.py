@@ -1,6 +1,7 @@
 """How a row is run and differentiated, and the numbers it is compared with.
 
-Everything is about the real function  h(x) = Re <g, f(x)>  with  <a, b> = sum(conj(a) * b).  A gradient is right when
+Everything is about the real function  h(x) = Re <g, f(x)>  with  <a,
+b> = sum(conj(a) * b).  A gradient is right when
 d h = Re <gradient, d x>  for real and complex x alike: that is PyTorch's convention.
 """
 
@@ -63,7 +64,7 @@ def inner(a: Sequence[Array], b: Sequence[Array]) -> float:
     return float(sum(np.sum(np.conj(x) * y).real for x, y in zip(a, b, strict=True)))
 
 
-# -- the op, and its derivatives as the library gives them --------------------------------------------------------------
+# -- the op, and its derivatives as the library gives them -----------------------------------------
 
 
 def forward(case: Case, sample: Sample, arrays: Sequence[Array]) -> list[Array]:
@@ -79,12 +80,17 @@ def gradients(
     xs = leaves(arrays)
     outs = differentiable(case.run(sample, xs))
     found = rg.autograd.grad(
-        outs, xs, [rg.Tensor(g) for g in gs], create_graph=create_graph, allow_unused=True, materialize_grads=True
+        outs,
+        xs,
+        [rg.Tensor(g) for g in gs],
+        create_graph=create_graph,
+        allow_unused=True,
+        materialize_grads=True,
     )
     return [f.array for f in found]
 
 
-# -- the same by central differences -----------------------------------------------------------------------------------
+# -- the same by central differences ---------------------------------------------------------------
 
 
 def numeric_gradients(h: Callable[[list[Array]], float], arrays: Sequence[Array]) -> list[Array]:
@@ -104,13 +110,15 @@ def numeric_gradients(h: Callable[[list[Array]], float], arrays: Sequence[Array]
     return found
 
 
-def numeric_tangent(f: Callable[[list[Array]], list[Array]], arrays: Sequence[Array], ts: Sequence[Array]) -> list[Array]:
+def numeric_tangent(
+    f: Callable[[list[Array]], list[Array]], arrays: Sequence[Array], ts: Sequence[Array]
+) -> list[Array]:
     """The directional derivative of `f` along `ts`."""
     ends = [f([np.asarray(a + s * t) for a, t in zip(arrays, ts, strict=True)]) for s in (STEP, -STEP)]
     return [(a - b) / (2 * STEP) for a, b in zip(*ends, strict=True)]
 
 
-# -- forward mode: the formula of a single node ------------------------------------------------------------------------
+# -- forward mode: the formula of a single node ----------------------------------------------------
 
 
 def only_node(outs: Sequence[rg.Tensor], xs: Sequence[rg.Tensor]) -> Op | None:
@@ -152,7 +160,7 @@ def saved(node: Op, i: int) -> Any:
     return (node.x, getattr(node, "y", None))[i]
 
 
-# -- graphs ------------------------------------------------------------------------------------------------------------
+# -- graphs ----------------------------------------------------------------------------------------
 
 
 def nodes_of(tensors: Sequence[rg.Tensor]) -> set[Any]:

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 Domain = Callable[[np.random.Generator, int], Array]
 
 
-# -- domains: `count` real numbers each --------------------------------------------------------------------------------
+# -- domains: `count` real numbers each ------------------------------------------------------------
 
 
 def nonzero(rng: np.random.Generator, count: int) -> Array:
@@ -49,7 +49,7 @@ def distinct(rng: np.random.Generator, count: int) -> Array:
     return spread + rng.uniform(-0.02, 0.02, count)
 
 
-# -- layouts -----------------------------------------------------------------------------------------------------------
+# -- layouts ---------------------------------------------------------------------------------------
 
 
 def laid_out(values: Array, layout: str) -> Array:
@@ -66,7 +66,7 @@ def laid_out(values: Array, layout: str) -> Array:
     return values
 
 
-# -- samples -----------------------------------------------------------------------------------------------------------
+# -- samples ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,9 @@ class Sample:
         return made
 
 
-def call_with(*shapes: tuple[int, ...], args: tuple[Any, ...] = (), layout: str = "plain", **kwargs: Any) -> Sample:
+def call_with(
+    *shapes: tuple[int, ...], args: tuple[Any, ...] = (), layout: str = "plain", **kwargs: Any
+) -> Sample:
     """A sample of these shapes, called with `args` and `kwargs`."""
     return Sample(shapes, layout, args, kwargs)
 

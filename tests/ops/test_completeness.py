@@ -20,10 +20,12 @@ from tests.ops.checks import differentiable, leaves, nodes_of
 from tests.ops.exempt import EXEMPT_FUNCTIONS, EXEMPT_OPS
 
 every_row = pytest.mark.parametrize("case", CASES, ids=str)
-MODULES = [importlib.import_module(f"retrograd.ops.{m.name}") for m in pkgutil.iter_modules(retrograd.ops.__path__)]
+MODULES = [
+    importlib.import_module(f"retrograd.ops.{m.name}") for m in pkgutil.iter_modules(retrograd.ops.__path__)
+]
 
 
-# -- rows --------------------------------------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------------------
 
 
 @every_row
@@ -44,7 +46,7 @@ def test_every_excuse_is_known_and_has_a_reason(case):
     assert case.samples
 
 
-# -- op classes ----------------------------------------------------------------------------------------------------------------
+# -- op classes ------------------------------------------------------------------------------------
 
 
 def concrete_ops() -> Iterator[type[Op]]:
@@ -71,7 +73,9 @@ def exercised() -> frozenset[type]:
         for sample in case.samples:
             for dtype in case.dtypes:
                 with contextlib.suppress(Exception):  # a row that fails says so elsewhere
-                    seen |= {type(n) for n in nodes_of(with_gradients(case, case.arrays(sample, dtype), sample))}
+                    seen |= {
+                        type(n) for n in nodes_of(with_gradients(case, case.arrays(sample, dtype), sample))
+                    }
     return frozenset(seen)
 
 
@@ -100,7 +104,7 @@ def op_name(cls: type) -> str:
     return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
 
 
-# -- functions -----------------------------------------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 def last(path: str) -> str:
@@ -130,7 +134,9 @@ def test_every_public_function_has_a_row():
     # An in-place form is tested with the row of its function; see test_in_place.py.
     missing -= {n for n in missing if n.endswith("_") and covered(last(n)[:-1], functions, tested)}
     unexplained = sorted(missing - EXEMPT_FUNCTIONS.keys())
-    assert not unexplained, f"no row in tests/ops/cases.py, and no reason in exempt.py: {', '.join(unexplained)}"
+    assert not unexplained, (
+        f"no row in tests/ops/cases.py, and no reason in exempt.py: {', '.join(unexplained)}"
+    )
 
 
 def covered(name: str, functions: dict[str, Any], tested: set[int]) -> bool:

@@ -19,7 +19,9 @@ def method(case: Case) -> str:
 
 
 # Rows that call the function in a way of their own are forms of rows that do not.
-TWINS = [c for c in CASES if c.call is None and hasattr(rg.Tensor, method(c)) and not c.name.startswith("nn.")]
+TWINS = [
+    c for c in CASES if c.call is None and hasattr(rg.Tensor, method(c)) and not c.name.startswith("nn.")
+]
 
 
 def written(case: Case, sample: Sample, target: Any, others: Any) -> Any:

@@ -94,7 +94,9 @@ def test_forward_mode_is_the_transpose_of_reverse_mode(case):
             ts, gs = some(arrays, seed=2), some(values, seed=1)
             found = tangents(node, xs, ts, [o.array for o in results(made)])
             back = gradients(case, sample, arrays, gs)
-            np.testing.assert_allclose(inner(gs, np_broadcast(found, values)), inner(back, ts), rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(
+                inner(gs, np_broadcast(found, values)), inner(back, ts), rtol=1e-10, atol=1e-12
+            )
             if "numeric" not in case.excuses:
                 wanted = numeric_tangent(lambda moved: forward(case, sample, moved), arrays, ts)
                 for f, w in zip(np_broadcast(found, values), wanted, strict=True):
@@ -146,7 +148,12 @@ def test_single_precision_stays_single_and_agrees_with_double(case, narrow, wide
             outs, wide_outs = (forward(case, sample, [a.astype(d) for a in arrays]) for d in (narrow, wide))
             gs = some(outs, seed=1)
             found = gradients(case, sample, arrays, gs)
-            wanted = gradients(case, sample, [a.astype(wide) for a in arrays], [g.astype(w.dtype) for g, w in zip(gs, wide_outs, strict=True)])
+            wanted = gradients(
+                case,
+                sample,
+                [a.astype(wide) for a in arrays],
+                [g.astype(w.dtype) for g, w in zip(gs, wide_outs, strict=True)],
+            )
             assert all(o.dtype.itemsize * 2 == w.dtype.itemsize for o, w in zip(outs, wide_outs, strict=True))
             assert all(f.dtype == narrow for f in found)
             for f, w in zip([*outs, *found], [*wide_outs, *wanted], strict=True):
@@ -166,7 +173,11 @@ def test_inputs_and_gradients_belong_to_their_owners(case):
             g_tensors = [rg.Tensor(g.copy()) for g in gs]
             first = scribbled(outs, g_tensors, xs)
             second = scribbled(outs, g_tensors, xs)
-            for a, b in zip([*before, *values, *gs, *first], [*arrays, *(o.array for o in outs), *(g.array for g in g_tensors), *second], strict=True):
+            for a, b in zip(
+                [*before, *values, *gs, *first],
+                [*arrays, *(o.array for o in outs), *(g.array for g in g_tensors), *second],
+                strict=True,
+            ):
                 np.testing.assert_array_equal(a, b)
             assert all(x._version == 0 for x in xs)
 
@@ -210,7 +221,9 @@ def test_formulas_give_arrays_of_their_own_or_pass_on_what_they_got(case):
             others = [*(x.array for x in xs), *(o.detach().array for o in outs)]
             for node in nodes_of(outs):
                 if node.fresh_results:
-                    node.register_hook(lambda gives, gets: check_ownership(arrays_of(gives), arrays_of(gets), others))
+                    node.register_hook(
+                        lambda gives, gets: check_ownership(arrays_of(gives), arrays_of(gets), others)
+                    )
             rg.autograd.backward(outs, [rg.Tensor(g) for g in some([o.detach().array for o in outs], seed=1)])
 
 

@@ -181,6 +181,14 @@ def _link2(
     state.sequence_nr += 1
     op.out_shape = out.array.shape
     op.out_dtype = out.array.dtype
+    if keeps:
+        _save2(op, keeps, x, y, a, b, out)
+    out._node = op
+    out._requires = True
+
+
+def _save2(op: Binary, keeps: int, x: Any, y: Any, a: Array, b: Array, out: Tensor) -> None:
+    """Saves what the backward needs. See Note [Saved values]."""
     if keeps & X:
         op.x = a
         if isinstance(x, Tensor):
@@ -196,8 +204,6 @@ def _link2(
     if keeps & OUT:
         op.out = out.array
         op.out_counter = out._counter = VersionCounter()
-    out._node = op
-    out._requires = True
 
 
 def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:

@@ -41,7 +41,6 @@ from retrograd.ops.loss import (
 )
 from retrograd.ops.math import (
     sigmoid,
-    tanh,
 )
 from retrograd.ops.pad import (
     pad,
@@ -54,6 +53,9 @@ from retrograd.ops.softmax import (
 )
 from retrograd.ops.softmax import (
     softmin,
+)
+from retrograd.ops.trigonometry import (
+    tanh,
 )
 
 __all__ = [

@@ -16,8 +16,9 @@ from retrograd.ops.arithmetic import Mul
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.erf import Erfc, erfc_array
-from retrograd.ops.math import Exp, Sigmoid, Tanh
+from retrograd.ops.math import Exp, Sigmoid
 from retrograd.ops.math import abs as absolute
+from retrograd.ops.trigonometry import Tanh
 from retrograd.values import Array
 
 ROOT_HALF = 0.7071067811865476

@@ -14,8 +14,8 @@ from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.convert import contiguous
 from retrograd.ops.index import setitem
-from retrograd.ops.math import Cos, Sin
 from retrograd.ops.split import Select
+from retrograd.ops.trigonometry import Cos, Sin
 from retrograd.values import Array
 
 

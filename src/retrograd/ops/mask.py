@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -140,10 +141,7 @@ class MaskedScatter(Variadic):
     def source_grad(self, g: Any) -> Any:
         """The gradient of the source: zero for the elements that found no place."""
         used = MaskedSelect(self.mask).on(g)
-        size = 1
-        for n in self.source_shape:
-            size *= n
-        return Place((size,), (slice(0, self.count),)).on(used).reshape(self.source_shape)
+        return Place((prod(self.source_shape),), (slice(0, self.count),)).on(used).reshape(self.source_shape)
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         tx, ts_ = ts

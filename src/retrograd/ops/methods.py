@@ -40,6 +40,7 @@ from retrograd.ops import (
     split,
     statistics,
     triangle,
+    trigonometry,
 )
 
 MODULES = (
@@ -76,6 +77,7 @@ MODULES = (
     split,
     statistics,
     triangle,
+    trigonometry,
 )
 
 

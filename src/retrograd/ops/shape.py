@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -424,10 +425,7 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
         return reshaped(x, (1,))
     if start == end:
         return x
-    count = 1
-    for n in shape[start : end + 1]:
-        count *= n
-    return reshaped(x, (*shape[:start], count, *shape[end + 1 :]))
+    return reshaped(x, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
 def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
