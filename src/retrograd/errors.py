@@ -73,10 +73,9 @@ DTYPE_NAMES = {
 }
 
 FREED_GRAPH = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have "
-    "already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-    "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
-    "if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). The first backward through it freed what it had saved. Specify retain_graph=True in every backward but "
+    "the last, or build the shared part of the graph anew before each."
 )
 
 

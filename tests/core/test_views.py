@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,7 @@ VIEWS: dict[str, Any] = {
     "transpose": lambda t: t.transpose(0, -1),
     "unsqueeze": lambda t: t.unsqueeze(0),
     "view": lambda t: t.view(-1),
+    "unbind": lambda t: t.unbind()[-1],
     "detach": lambda t: t.detach(),
 }
 RESULTS: dict[str, Any] = {
@@ -123,3 +126,116 @@ def test_programs_of_views_and_writes_do_what_they_do_in_pytorch(torch, program)
             assert found == np.float64(wanted) or abs(found - wanted) < 1e-9 * max(1.0, abs(wanted))
         else:
             assert found == wanted
+
+
+# -- the rules, one by one ---------------------------------------------------------------------------
+
+
+def leaf() -> Any:
+    return rg.tensor([0.1, 0.2, 0.3, 0.4], dtype=rg.float64, requires_grad=True)
+
+
+def test_a_write_through_a_view_is_part_of_its_bases_history():
+    x = leaf()
+    y = x * 1
+    y[1:3].mul_(10)
+    assert y.grad_fn.name() == "torch::autograd::CopySlices"
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 10.0, 10.0, 1.0]
+
+
+def test_other_views_of_the_base_see_the_write():
+    x = leaf()
+    y = x * 1
+    first, pairs = y[0:2], y.view(2, 2)
+    pairs[0].mul_(10)
+    assert first.grad_fn.name() == "AsStridedBackward0"
+    first.sum().backward()
+    assert x.grad.tolist() == [10.0, 10.0, 0.0, 0.0]
+
+
+def test_a_constant_base_joins_the_graph_when_a_tracked_value_is_written_into_it():
+    x, base = leaf(), rg.zeros(6, dtype=rg.float64)
+    base[1:5] = x
+    assert (base.requires_grad, base.is_leaf) == (True, False)
+    (base * base).sum().backward()
+    assert x.grad.tolist() == [0.2, 0.4, 0.6, 0.8]
+
+
+def test_a_write_under_no_grad_leaves_the_history_alone():
+    y = leaf() * 1
+    before = y.grad_fn
+    with rg.no_grad():
+        y[0:2].mul_(10)
+    assert y.grad_fn is before
+    assert y._version == 1
+
+
+@pytest.mark.parametrize("write", ["mul_", "tanh_", "sin_", "exp_"])
+def test_a_write_through_a_view_can_be_differentiated_twice(write):
+    def first(x: Any, **options: Any) -> Any:
+        y = x * 1
+        part = y[1:3]
+        part.mul_(part.detach() + 2) if write == "mul_" else getattr(part, write)()
+        return rg.autograd.grad((y * y).sum(), x, **options)[0]
+
+    x = leaf()
+    recorded = first(x, create_graph=True)
+    np.testing.assert_allclose(recorded.detach().array, first(x).array)
+    (second,) = rg.autograd.grad(recorded.sum(), x)
+    if write != "mul_":  # which holds one factor still
+        step = 1e-6
+        ends = [first(rg.Tensor(x.detach().array + s).requires_grad_()).array for s in (step, -step)]
+        np.testing.assert_allclose(second.array, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+
+
+@pytest.mark.parametrize("split", [lambda t: t.unbind(), lambda t: t.split(2), lambda t: t.chunk(2)])
+def test_one_of_several_views_of_one_call_cannot_be_written(split):
+    y = leaf() * 1
+    part = split(y)[0]
+    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+        part.mul_(2)
+    assert y._version == 0
+
+
+def test_one_of_several_views_is_lost_when_its_base_is_written():
+    y = leaf() * 1
+    part = y.unbind()[0]
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        _ = part.grad_fn
+    with rg.no_grad():
+        part.mul_(2)  # the value may still be changed
+    assert part.item() == pytest.approx(0.4)
+
+
+def test_a_view_made_under_no_grad_cannot_be_written_with_recording():
+    y = leaf() * 1
+    with rg.no_grad():
+        v = y[0:2]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        v.mul_(2)
+
+
+def test_an_expanded_view_cannot_be_written():
+    v = rg.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+        v.add_(1)
+
+
+def test_a_base_dies_with_its_views():
+    y = leaf() * 1
+    v = y[0:2]
+    base = weakref.ref(y)
+    del y
+    assert base() is not None
+    del v
+    assert base() is None
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0,)], ids=str)
+def test_empty_tensors_have_the_strides_of_any_other(shape):
+    t = rg.zeros(*shape)
+    wanted = tuple(int(np.prod([max(n, 1) for n in shape[i + 1 :]])) for i in range(len(shape)))
+    assert t.stride() == wanted
+    assert t.is_contiguous()

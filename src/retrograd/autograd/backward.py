@@ -44,8 +44,8 @@ def backward(
         )
         if grad_tensors is not None:
             raise GradientError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
-                "use `grad_tensors`."
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`: one name is "
+                "enough, and it is `grad_tensors`."
             )
         grad_tensors = grad_variables
     if isinstance(inputs, dict):
@@ -95,8 +95,8 @@ def grad(
     """
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other parts of the graph, please use autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now: autograd.grad never accumulates; use autograd.backward "
+            "for that.",
             FutureWarning,
             stacklevel=2,
         )
@@ -218,9 +218,8 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
         both = f"grad_output[{i}] has a shape of {Size(got)} and output[{i}] has a shape of {Size(shape)}."
         if batched:
             raise GradientError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
-                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
-                f"output, but a mismatch was detected: {both}"
+                "If `is_grads_batched=True`, the first dimension of each grad_output is the batch, and the rest must "
+                f"be the shape of its output; but {both}"
             )
         raise GradientError(f"Mismatch in shape: {both}")
     if dtype is not None and (grad.array.dtype.kind == "c") != (dtype.kind == "c"):
@@ -246,10 +245,8 @@ def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | 
 
 def _warn_about_cycle() -> None:
     warnings.warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
-        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
-        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
-        "the cycle and avoid the leak.",
+        "Using backward() with create_graph=True will create a reference cycle: a leaf holds its .grad, whose graph "
+        "holds the leaf. It lives until Python's collector runs or .grad is set to None; autograd.grad makes no cycle.",
         UserWarning,
         stacklevel=3,
     )

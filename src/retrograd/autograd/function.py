@@ -102,8 +102,8 @@ class BackwardCFunction(FunctionCtx):
         has_backward, has_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
         if has_backward and has_vjp:
             raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                "implement one of them."
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
+                "one thing."
             )
         found: Callable[..., Any] = cls.vjp if has_vjp else cls.backward
         return found
@@ -169,8 +169,7 @@ class Function:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself.",
+            f"{type(self)} should not be instantiated. Its methods are static: call {type(self).__name__}.apply(...).",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -31,9 +31,8 @@ class ModeContext:
         """Decorates `func` so that its body runs in this mode."""
         if inspect.isclass(func):
             warnings.warn(
-                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
-                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
-                "the `__init__` method and nothing else.",
+                "Decorating classes is deprecated: only the making of instances runs in this mode. Decorate the "
+                "methods that should, __init__ among them.",
                 FutureWarning,
                 stacklevel=2,
             )

@@ -39,13 +39,12 @@ def check_writable(x: Tensor) -> None:
         check_view_write(x)
     if x.counter() is UNTRACKED and not state.special & INFERENCE:
         raise InferenceError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a "
-            "normal tensor before doing inplace update."
+            "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
         )
     if not x.array.flags.writeable:
         raise InplaceError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation. (It was expanded, or its memory is read-only.)"
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location "
+            "(it was expanded), or its memory is read-only. clone() the tensor first."
         )
 
 

@@ -40,9 +40,8 @@ def version_error(
 def inference_error() -> InferenceError:
     """The error of saving an inference tensor."""
     return InferenceError(
-        "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-        "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
-        "in autograd, or use `retrograd.no_grad()` instead of `retrograd.inference_mode()`."
+        "Inference tensors cannot be saved for backward. This one was made under inference_mode(), which promises that "
+        "no gradient will ever be asked for. clone() it outside, or use no_grad() where it was made."
     )
 
 

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from retrograd.core.node import Node
 
 
-NO_GRAD_HINT = (
-    " If you want to use a computed variable in a subgraph that doesn't require differentiation use var_no_grad = "
-    "var.detach()."
-)
+NO_GRAD_HINT = " This one was computed; to go on without its gradient, use t.detach()."
 
 
 class Tensor(TensorOperators):
@@ -125,10 +122,8 @@ class Tensor(TensorOperators):
         """The gradient that `backward()` accumulated, or None."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
-                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
-                "by mistake, make sure you access the leaf Tensor instead.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Only leaves get one by "
+                "default; call .retain_grad() on this tensor before backward() if you want its gradient kept.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -156,8 +151,7 @@ class Tensor(TensorOperators):
         if wanted is not None and value.array.dtype != wanted:
             raise GradientError(
                 f"attempting to assign a gradient with dtype '{value.array.dtype}' to a tensor with grad_dtype "
-                f"'{wanted}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You "
-                "can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype."
+                f"'{wanted}'. Convert the gradient with .to(...), or set grad_dtype of the tensor (None takes any)."
             )
         if value.device != self.device:
             raise GradientError(
@@ -166,7 +160,7 @@ class Tensor(TensorOperators):
         if value.array.shape != self.array.shape:
             raise GradientError(
                 f"attempting to assign a gradient of size '{sizes(value.array.shape)}' to a tensor of size "
-                f"'{sizes(self.array.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                f"'{sizes(self.array.shape)}'. They must be equal."
             )
 
     @property
@@ -185,8 +179,7 @@ class Tensor(TensorOperators):
         if self._grad is not None and value is not None and self._grad.array.dtype != value:
             raise GradientError(
                 f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "
-                f"'{self._grad.array.dtype}'. Please clear the gradient (.grad = None) before changing grad_dtype, or "
-                "ensure the new grad_dtype matches the existing gradient's dtype."
+                f"'{self._grad.array.dtype}'. Drop that one first: t.grad = None."
             )
         self._grad_dtype = value
         self._update_accumulator()

@@ -178,10 +178,9 @@ def view_error(view: Tensor, what: str) -> InplaceError:
     """The error for a view of a special kind."""
     if view._view_kind == NO_GRAD_MODE:
         return InplaceError(
-            f"A view was created in no_grad mode and {what} with grad mode enabled. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-            "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
-            "outside (if you want the inplace to be tracked)."
+            f"A view was created in no_grad mode and {what} with grad mode enabled. Whether the write should be "
+            "recorded cannot be told. Make the view and write to it both inside no_grad, where nothing is recorded, or "
+            "both outside."
         )
     name = (
         "a node"
@@ -194,7 +193,6 @@ def view_error(view: Tensor, what: str) -> InplaceError:
         else "the output of a function that returns multiple views"
     )
     return InplaceError(
-        f"Output {view.output_nr} of {name} is a view and {what}. This view is {source}. "
-        "Such functions do not allow the output views to be modified inplace. You should replace the inplace operation "
-        "by an out-of-place one."
+        f"Output {view.output_nr} of {name} is a view and {what}. This view is {source}, which cannot be modified "
+        "inplace. Use an out-of-place operation, or clone() the view first."
     )

@@ -144,10 +144,12 @@ class MaskedScatter(Variadic):
         return Place((prod(self.source_shape),), (slice(0, self.count),)).on(used).reshape(self.source_shape)
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
-        tx, ts_ = ts
-        if ts_ is None:
+        tx, source = ts
+        if source is None:
             return MaskedFill(self.mask, 0).on(tx)
-        return self.fresh().on(as_value(np.zeros(self.x_shape, ts_.dtype), ts_) if tx is None else tx, ts_)
+        return self.fresh().on(
+            as_value(np.zeros(self.x_shape, source.dtype), source) if tx is None else tx, source
+        )
 
     @property
     def _saved_mask(self) -> Tensor:
