@@ -95,8 +95,8 @@ def grad(
     """
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now: autograd.grad never accumulates; use autograd.backward "
-            "for that.",
+            "only_inputs argument is deprecated and is ignored now: autograd.grad never accumulates; for that, use "
+            "autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )

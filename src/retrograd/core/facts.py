@@ -91,7 +91,14 @@ class TensorFacts(TensorMethods):
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours in each dimension, in elements."""
-        strides = tuple(s // self.array.itemsize for s in self.array.strides)
+        if self.array.size == 0:
+            # NumPy's strides of empty arrays are arbitrary; PyTorch's are those of a dense one.
+            steps = [1]
+            for n in self.array.shape[:0:-1]:
+                steps.append(steps[-1] * max(n, 1))
+            strides = tuple(reversed(steps[: self.array.ndim]))
+        else:
+            strides = tuple(s // self.array.itemsize for s in self.array.strides)
         return strides if dim is None else strides[dim]
 
     def data_ptr(self) -> int:

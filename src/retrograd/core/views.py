@@ -46,6 +46,8 @@ class Region:
 
     def laid_out(self, array: Array | None) -> tuple[Array, Array]:
         """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it."""
+        if 0 in self.base_shape:
+            return np.zeros(self.base_shape, self.base_dtype), np.zeros(self.shape, self.dtype)
         memory = np.zeros(self.nbytes, np.uint8)
         base = np.ndarray(self.base_shape, self.base_dtype, memory, self.base_offset, self.base_strides)
         if array is not None:
