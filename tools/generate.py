@@ -52,7 +52,7 @@ OTHERS = {
     "retrograd.core.tensor": ["Tensor"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
 }
-SUBPACKAGES = ["autograd", "linalg", "nn", "utils"]
+SUBPACKAGES = ["autograd", "cuda", "linalg", "nn", "utils"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -125,7 +125,7 @@ def package_text() -> str:
         'contiguous_format = "contiguous_format"',
         'preserve_format = "preserve_format"',
     ]
-    constants = ["inf", "nan", "pi", "e"]
+    constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
     lines += [f"{c} = _np.{c}" for c in constants]
     public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants)
     public |= {"__version__", "strided", "contiguous_format", "preserve_format"}

@@ -5,7 +5,7 @@ The function imports below are written by `tools/generate.py` from the op librar
 
 import numpy as _np
 
-from retrograd import autograd, linalg, nn, utils
+from retrograd import autograd, cuda, linalg, nn, utils
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -457,10 +457,13 @@ dtype = _np.dtype
 strided = "strided"
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
+e = _np.e
+finfo = _np.finfo
+iinfo = _np.iinfo
 inf = _np.inf
 nan = _np.nan
+newaxis = _np.newaxis
 pi = _np.pi
-e = _np.e
 
 __all__ = [
     "Generator",
@@ -547,6 +550,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "cpu",
+    "cuda",
     "cumprod",
     "cumsum",
     "default_generator",
@@ -579,6 +583,7 @@ __all__ = [
     "expm1",
     "eye",
     "fill",
+    "finfo",
     "fix",
     "flatten",
     "flip",
@@ -606,6 +611,7 @@ __all__ = [
     "half",
     "hsplit",
     "hstack",
+    "iinfo",
     "imag",
     "index_add",
     "index_copy",
@@ -679,6 +685,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "newaxis",
     "nn",
     "no_grad",
     "nonzero",

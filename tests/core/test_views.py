@@ -213,13 +213,17 @@ def test_a_view_made_under_no_grad_cannot_be_written_with_recording():
     y = leaf() * 1
     with rg.no_grad():
         v = y[0:2]
-    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+    with pytest.raises(
+        RuntimeError, match="A view was created in no_grad mode and is being modified inplace"
+    ):
         v.mul_(2)
 
 
 def test_an_expanded_view_cannot_be_written():
     v = rg.zeros(1).expand(3)
-    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+    with pytest.raises(
+        RuntimeError, match="more than one element of the written-to tensor refers to a single memory"
+    ):
         v.add_(1)
 
 
@@ -239,3 +243,21 @@ def test_empty_tensors_have_the_strides_of_any_other(shape):
     wanted = tuple(int(np.prod([max(n, 1) for n in shape[i + 1 :]])) for i in range(len(shape)))
     assert t.stride() == wanted
     assert t.is_contiguous()
+
+
+def test_a_refused_write_of_a_tracked_value_into_one_of_several_views_changes_nothing():
+    x, base = leaf(), rg.zeros(2, dtype=rg.float64)
+    part = base.unbind()[1]
+    with pytest.raises(RuntimeError, match="modified inplace"):
+        part.copy_(x.sum())
+    assert base.tolist() == [0.0, 0.0]
+    assert (base._version, base.requires_grad, base.grad_fn) == (0, False, None)
+
+
+def test_a_lost_view_can_still_be_read_under_no_grad():
+    y, target = leaf() * 1, rg.zeros((), dtype=rg.float64)
+    part = y.unbind()[0]
+    y.mul_(2)
+    with rg.no_grad():
+        target.copy_(part)
+    assert target.item() == pytest.approx(0.2)

@@ -12,6 +12,7 @@ from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
+from retrograd.ops.join import stack
 
 
 def backward(
@@ -151,13 +152,7 @@ def _run_batched(
             columns, _run_once(roots, rows, keep or not last, create, wanted, lenient), strict=True
         ):
             column.append(result)
-    return tuple(None if not c or c[0] is None else _stack(c) for c in columns)
-
-
-def _stack(rows: list[Tensor]) -> Any:
-    from retrograd.ops.join import stack
-
-    return stack(rows)
+    return tuple(None if not c or c[0] is None else stack(c) for c in columns)
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
