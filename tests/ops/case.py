@@ -20,6 +20,7 @@ EXCUSES = {
     "complex": "complex inputs are taken",
     "jvp": "one node is made, whose forward-mode formula is compared",
     "second_order": "second derivatives are compared with central differences",
+    "name": "the last node is called what PyTorch calls it",
     "float32": "float32 stays float32, and complex64 complex64",
 }
 

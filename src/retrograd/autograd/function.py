@@ -17,11 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import CPU
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.apply import gradient_edge
 from retrograd.core.modes import current
-from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.saved import SavedTensor, freed_graph
+from retrograd.core.node import Edge, Grads, InputMetadata, Node
+from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import IN_CUSTOM_FUNCTION, rebase_history
 from retrograd.errors import GradientError, InplaceError, type_name
@@ -38,7 +39,7 @@ class FunctionCtx(Node):
     saved_for_forward: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] = ()
     dirty_tensors: tuple[Any, ...] = ()
-    _saved: tuple[SavedTensor | None, ...] = ()
+    _saved: tuple[SavedValue | None, ...] = ()
     _freed: bool = False
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -68,6 +69,13 @@ class FunctionCtx(Node):
         self.materialize_grads = value
 
     @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        return tuple(SavedTensor(self, "", s) for s in self._saved)
+
+    def is_released(self) -> bool:
+        return self._freed
+
+    @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`."""
         if self._freed:
@@ -93,7 +101,7 @@ class BackwardCFunction(FunctionCtx):
         """A gradient as `backward` gets it."""
         if grad is not None:
             return grad if tensors else Tensor(grad)
-        if not self.materialize_grads:
+        if not self.materialize_grads or self.input_dtype(i) is None:
             return None
         return Tensor(np.zeros(self.input_shape(i), self.input_dtype(i)))
 
@@ -263,19 +271,34 @@ def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record
         ctx.sequence_nr = current().next_sequence_nr()
     several = isinstance(output, tuple)
     raw = output if several else (output,)
-    outputs = tuple(_linked(ctx, args, out, recorded) if isinstance(out, Tensor) else out for out in raw)
+    outputs = tuple(
+        _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
+    )
+    if recorded:
+        # backward() gets one gradient per output, also of those that have none.
+        kinds = [_metadata(out) for out in outputs]
+        ctx.out_shape, ctx.out_dtype, ctx.more_inputs = kinds[0].shape, kinds[0].dtype, kinds[1:] or None
     if recorded and ctx.to_save is not None:
         ours = [out for out in outputs if isinstance(out, Tensor) and out._node is ctx]
         ctx._saved = tuple(
-            None if t is None else SavedTensor(t, any(t is out for out in ours)) for t in ctx.to_save
+            None if t is None else SavedValue(t, any(t is out for out in ours), ctx) for t in ctx.to_save
         )
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs if several else outputs[0]
 
 
-def _linked(ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, recorded: bool) -> Tensor:
-    """One output with its place in the graph."""
+def _metadata(out: Any) -> InputMetadata:
+    """What the gradient of an output looks like; of something that is no tensor, there is none."""
+    if not isinstance(out, Tensor):
+        return InputMetadata((), None, CPU)
+    return InputMetadata(out.array.shape, out.array.dtype, out.device)
+
+
+def _linked(
+    ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, number: int, recorded: bool
+) -> Tensor:
+    """Output `number` with its place in the graph."""
     dirty = any(out is d for d in ctx.dirty_tensors)
     if dirty:
         if recorded and out._requires and out._node is None:
@@ -287,8 +310,6 @@ def _linked(ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, recorded
     tracked = recorded and is_differentiable(out.array.dtype)
     if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
         return out
-    number = 0 if ctx.out_dtype is None else ctx.num_inputs()
-    ctx.add_input(out.array)
     if dirty and out._base is not None:
         rebase_history(out, ctx)
         return out

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from retrograd.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from retrograd.core.apply import gradient_edge
 from retrograd.core.hooks import RemovableHandle
 from retrograd.core.node import Node
@@ -15,7 +16,16 @@ from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
 from retrograd.errors import GradientError
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "register_multi_grad_hook"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +55,12 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     node, nr = gradient_edge(tensor)
     assert node is not None
     return GradientEdge(node, nr)
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Says that the memory of a tensor (or of several) was written by other means, so that saved values notice."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        t.bump_version()
 
 
 class _MultiHandle(RemovableHandle):

@@ -21,7 +21,7 @@ from retrograd.backends.dtypes import (
     result_with_scalar,
 )
 from retrograd.core.accumulate import grad_accumulator
-from retrograd.core.modes import INFERENCE, ThreadState, current
+from retrograd.core.modes import INFERENCE, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.saved import inference_error
@@ -51,12 +51,12 @@ def apply1(op: Unary, x: Any) -> Any:
     out = Tensor(out_array)
     if op.is_view:
         _mark_view(out, x, state, NORMAL)
-    if x._base is not None:
+    if x._base is not None and state.grad_enabled:
         refresh_view(x)
     if x._requires and state.grad_enabled and op.differentiable:
         _link1(op, x, a, out, state)
     if state.special:
-        _mark_special(out, state)
+        _finish_special(op, out, state)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -118,7 +118,7 @@ def apply2(op: Binary, x: Any, y: Any) -> Any:
         if wants_x or wants_y:
             _link2(op, x, y, a, b, out, state, wants_x, wants_y)
     if state.special:
-        _mark_special(out, state)
+        _finish_special(op, out, state)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -223,14 +223,15 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     if op.is_view:
         for out in outs:
             _mark_view(out, xs[0], state, MULTI_OUTPUT)
-    for x in xs:
-        if x is not None and x._base is not None:
-            refresh_view(x)
+    if state.grad_enabled:
+        for x in xs:
+            if x is not None and x._base is not None:
+                refresh_view(x)
     if state.grad_enabled and op.differentiable and any(x is not None and x._requires for x in xs):
         _link_n(op, xs, arrays, outs, state)
     if state.special:
         for out in outs:
-            _mark_special(out, state)
+            _finish_special(op, out, state)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
@@ -286,10 +287,14 @@ def _mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
     out._view_kind = kind or x._view_kind if state.grad_enabled else NO_GRAD_MODE
 
 
-def _mark_special(out: Tensor, state: ThreadState) -> None:
-    """What a result becomes when something special is on."""
+def _finish_special(op: Op, out: Tensor, state: ThreadState) -> None:
+    """What becomes of a result and its node when something special is on."""
     if state.special & INFERENCE and out._base is None:
         out._counter = UNTRACKED
+    if state.special & SAVED_HOOKS and out._node is op and out.output_nr == 0:
+        pack, unpack = state.saved_hooks[-1]
+        for name in op.slot_names():
+            op.pack(name, pack, unpack, keep_version=False)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

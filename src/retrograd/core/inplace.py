@@ -16,7 +16,7 @@ from retrograd.core.modes import INFERENCE, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
-from retrograd.core.views import check_view_write, rebase_history
+from retrograd.core.views import NORMAL, check_view_write, rebase_history, view_error
 from retrograd.errors import DtypeError, InferenceError, InplaceError, ShapeError, sizes
 from retrograd.values import Array
 
@@ -61,6 +61,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
             f"{SCALAR_NAMES[array.dtype]}"
         )
     node = result._node
+    if node is not None and x._base is not None and x._view_kind != NORMAL:
+        raise view_error(x, "is being modified inplace")
     if isinstance(node, Op):
         _keep_inputs(node, array)
     np.copyto(array, result.array, casting="unsafe")

@@ -2,16 +2,19 @@
 
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
-`ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode now; forward
-levels, saved-tensor hooks, anomaly mode and recording as they arrive. `apply` tests it once per op, so features that
-are off cost a single integer test.
+`ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode and saved-tensor
+hooks now; forward levels, anomaly mode and recording as they arrive. `apply` tests it once per op, so features that are
+off cost a single integer test.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from retrograd.core.plain import ThreadLocal
 
 INFERENCE = 1
+SAVED_HOOKS = 2  # pack and unpack hooks for saved values
 
 
 class ThreadState:
@@ -20,6 +23,8 @@ class ThreadState:
     grad_enabled: bool = True
     special: int = 0
     sequence_nr: int = 0
+    saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
+    saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""

@@ -70,6 +70,14 @@ class Node(PlainNode):
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
         raise KeyError(name)
 
+    def raw_saved(self, name: str) -> Any:
+        """What PyTorch shows as `_raw_saved_<name>`; raises KeyError where there is none."""
+        raise KeyError(name)
+
+    def is_released(self) -> bool:
+        """Whether the saved values are gone."""
+        return False
+
     def name(self) -> str:
         """The name that PyTorch gives this node, such as `MulBackward0`."""
         return type(self).__name__

@@ -16,16 +16,26 @@ A vjp returns an array of its own, or `g` itself, or a view; never a saved array
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import namespace_of
 from retrograd.core.node import Grads, Node
-from retrograd.core.saved import check_version, freed_graph, restored, version_error
+from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, restored
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import VersionCounter
+from retrograd.core.version import PACKED, VersionCounter
 from retrograd.values import Array
 
 NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
+
+
+class Slot(NamedTuple):
+    """A saved value and where it belongs: output `nr` of `node`."""
+
+    value: Any
+    counter: VersionCounter | None
+    version: int
+    node: Node | None
+    nr: int
 
 
 class Road:
@@ -59,9 +69,54 @@ class Op(Node):
         """The public function's name, for messages: `exp` for ExpBackward0."""
         return type(self).__name__.rstrip("0123456789").removesuffix("Backward").lower()
 
+    # Saved values live in slots: a value, the counter it shares with its tensor, and its version. Subclasses keep them
+    # in fields of their own and say here where each is, and where in the graph it belongs.
+
+    def slot_names(self) -> list[str]:
+        """The slots in use."""
+        return []
+
+    def slot(self, name: str) -> Slot:
+        """One slot."""
+        raise KeyError(name)
+
+    def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
+        """Puts another value into a slot."""
+        raise KeyError(name)
+
+    def unpacked(self, name: str) -> Any:
+        """The saved value of a slot as people see it: a Tensor, or None."""
+        if self.released:
+            raise freed_graph(self)
+        value, counter, version, node, nr = self.slot(name)
+        if value is None:
+            return None
+        if counter is None:
+            return Tensor(namespace_of(value).asarray(value))  # a number, as PyTorch shows it
+        return restored(node, nr, checked(value, counter, version, node, nr), counter)
+
+    def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
+        """Puts the value of a slot through a pack hook. See Note [Packed values]."""
+        _, counter, _, _, _ = self.slot(name)
+        if counter is not None:
+            value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
+            self.set_slot(name, value, PACKED, 0)
+
+    def saved_slot(self, name: str) -> str:
+        """The slot that PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
+        raise KeyError(name)
+
+    def raw_saved(self, name: str) -> SavedTensor:
+        return SavedTensor(self, self.saved_slot(name))
+
+    def is_released(self) -> bool:
+        return self.released
+
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
-        return getattr(self, self.shown[name])
+        if name in self.shown and not self.shown[name].startswith(("x:", "out:")):
+            return getattr(self, self.shown[name])
+        return self.unpacked(self.saved_slot(name))
 
 
 def scaled(v: Any, s: Any) -> Any:
@@ -132,12 +187,12 @@ class Unary(Op):
         x, out = self.x, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
-                raise version_error(x, self.x_counter, self.x_version, self.next0, self.nr0)
+                x = reloaded(x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
-                raise version_error(out, self.out_counter, self.out_version, self, 0)
+                out = reloaded(out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (self.vjp(g, x, out),)
@@ -147,18 +202,25 @@ class Unary(Op):
             self.x = self.out = None
             self.released = True
 
-    def saved_value(self, name: str) -> Any:
-        if name in self.shown:
-            return getattr(self, self.shown[name])
-        if name not in ("self", "result") or not self.keeps & (X if name == "self" else OUT):
+    def slot_names(self) -> list[str]:
+        return [name for name, value in (("x", self.x), ("out", self.out)) if value is not None]
+
+    def slot(self, name: str) -> Slot:
+        if name == "x":
+            return Slot(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
+        return Slot(self.out, self.out_counter, self.out_version, self, 0)
+
+    def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
+        if name == "x":
+            self.x, self.x_counter, self.x_version = value, counter, version
+        else:
+            self.out, self.out_counter, self.out_version = value, counter, version
+
+    def saved_slot(self, name: str) -> str:
+        bit, slot = {"self": (X, "x"), "result": (OUT, "out")}[name]
+        if not self.keeps & bit:
             raise KeyError(name)
-        if self.released:
-            raise freed_graph(self)
-        if name == "self":
-            check_version(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
-            return restored(self.next0, self.nr0, self.x, self.x_counter)
-        check_version(self.out, self.out_counter, self.out_version, self, 0)
-        return restored(self, 0, self.out, self.out_counter)
+        return slot
 
 
 class Binary(Op):
@@ -203,17 +265,17 @@ class Binary(Op):
         x, y, out = self.x, self.y, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
-                raise version_error(x, self.x_counter, self.x_version, self.next0, self.nr0)
+                x = reloaded(x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if y is not None:
             if self.y_counter is not None and self.y_counter.version != self.y_version:
-                raise version_error(y, self.y_counter, self.y_version, self.next1, self.nr1)
+                y = reloaded(y, self.y_counter, self.y_version, self.next1, self.nr1)
             if tensors:
                 y = restored(self.next1, self.nr1, y, self.y_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
-                raise version_error(out, self.out_counter, self.out_version, self, 0)
+                out = reloaded(out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (
@@ -226,26 +288,29 @@ class Binary(Op):
             self.x = self.y = self.out = None
             self.released = True
 
-    def saved_value(self, name: str) -> Any:
-        if name in self.shown:
-            return getattr(self, self.shown[name])
-        bit = {"self": X, "other": Y, "result": OUT}[name]
+    def slot_names(self) -> list[str]:
+        return [name for name, v in (("x", self.x), ("y", self.y), ("out", self.out)) if v is not None]
+
+    def slot(self, name: str) -> Slot:
+        if name == "x":
+            return Slot(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
+        if name == "y":
+            return Slot(self.y, self.y_counter, self.y_version, self.next1, self.nr1)
+        return Slot(self.out, self.out_counter, self.out_version, self, 0)
+
+    def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
+        if name == "x":
+            self.x, self.x_counter, self.x_version = value, counter, version
+        elif name == "y":
+            self.y, self.y_counter, self.y_version = value, counter, version
+        else:
+            self.out, self.out_counter, self.out_version = value, counter, version
+
+    def saved_slot(self, name: str) -> str:
+        bit, slot = {"self": (X, "x"), "other": (Y, "y"), "result": (OUT, "out")}[name]
         if not (self.keeps0 | self.keeps1) & bit:
             raise KeyError(name)
-        if self.released:
-            raise freed_graph(self)
-        if bit == X:
-            return _shown(self.next0, self.nr0, self.x, self.x_counter)
-        if bit == Y:
-            return _shown(self.next1, self.nr1, self.y, self.y_counter)
-        return _shown(self, 0, self.out, self.out_counter)
-
-
-def _shown(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
-    """A saved operand as people see it: a number as the 0-dim tensor PyTorch would have made."""
-    if array is not None and counter is None:
-        return Tensor(namespace_of(array).asarray(array))
-    return restored(node, nr, array, counter)
+        return slot
 
 
 class Variadic(Op):
@@ -289,41 +354,54 @@ class Variadic(Op):
         return self.vjp(grads, self._unpacked(tensors), self._unpacked_outs(tensors))
 
     def _unpacked(self, tensors: bool) -> list[Any]:
-        if self.xs is None:
-            return []
-        assert self.x_counters is not None and self.x_versions is not None
-        found: list[Any] = []
-        for i, x in enumerate(self.xs):
-            node, nr = self.edge(i)
-            check_version(x, self.x_counters[i], self.x_versions[i], node, nr)
-            found.append(restored(node, nr, x, self.x_counters[i]) if tensors and x is not None else x)
-        return found
+        return [self._formula_value(f"x:{i}", tensors) for i in range(len(self.xs or ()))]
 
     def _unpacked_outs(self, tensors: bool) -> list[Any]:
-        if self.outs is None:
-            return []
-        assert self.out_counters is not None and self.out_versions is not None
-        found: list[Any] = []
-        for i, out in enumerate(self.outs):
-            check_version(out, self.out_counters[i], self.out_versions[i], self, i)
-            tracked = self if i < self.num_inputs() else None
-            found.append(restored(tracked, i, out, self.out_counters[i]) if tensors else out)
-        return found
+        return [self._formula_value(f"out:{i}", tensors) for i in range(len(self.outs or ()))]
+
+    def _formula_value(self, name: str, tensors: bool) -> Any:
+        """A saved value as a formula gets it."""
+        value, counter, version, node, nr = self.slot(name)
+        if value is None:
+            return None
+        value = checked(value, counter, version, node, nr)
+        return restored(node, nr, value, counter) if tensors else value
+
+    def slot_names(self) -> list[str]:
+        names = [f"x:{i}" for i, x in enumerate(self.xs or ()) if x is not None]
+        return names + [f"out:{i}" for i in range(len(self.outs or ()))]
+
+    def slot(self, name: str) -> Slot:
+        kind, _, number = name.partition(":")
+        i = int(number)
+        if kind == "x":
+            if self.xs is None or self.x_counters is None or self.x_versions is None:
+                return Slot(None, None, 0, None, 0)
+            node, nr = self.edge(i)
+            return Slot(self.xs[i], self.x_counters[i], self.x_versions[i], node, nr)
+        if self.outs is None or self.out_counters is None or self.out_versions is None:
+            return Slot(None, None, 0, None, 0)
+        # Outputs behind the differentiable ones are constants.
+        owner = self if i < self.num_inputs() else None
+        return Slot(self.outs[i], self.out_counters[i], self.out_versions[i], owner, i)
+
+    def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
+        kind, _, number = name.partition(":")
+        i = int(number)
+        if kind == "x":
+            assert self.xs is not None and self.x_counters is not None and self.x_versions is not None
+            self.xs[i], self.x_counters[i], self.x_versions[i] = value, counter, version
+        else:
+            assert self.outs is not None and self.out_counters is not None and self.out_versions is not None
+            self.outs[i], self.out_counters[i], self.out_versions[i] = value, counter, version
+
+    def saved_slot(self, name: str) -> str:
+        return self.shown[name]
 
     def release(self) -> None:
         if self.xs is not None or self.outs is not None:
             self.xs = self.outs = None
             self.released = True
-
-    def saved_value(self, name: str) -> Any:
-        field = self.shown[name]
-        if not field.startswith(("x:", "out:")):
-            return getattr(self, field)
-        if self.released:
-            raise freed_graph(self)
-        kind, _, number = field.partition(":")
-        found = self._unpacked(True) if kind == "x" else self._unpacked_outs(True)
-        return found[int(number)] if found else None
 
 
 # -- families ------------------------------------------------------------------------------------------------------

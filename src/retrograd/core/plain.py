@@ -15,14 +15,16 @@ class Plain:
 
 
 class PlainNode(Plain):
-    """Gives nodes PyTorch's `_saved_<name>` attributes; compiled classes cannot have `__getattr__` of their own."""
+    """Gives nodes PyTorch's `_saved_<name>` and `_raw_saved_<name>`; compiled classes cannot have `__getattr__`."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_saved_"):
-            try:
+        try:
+            if name.startswith("_saved_"):
                 return self.saved_value(name[7:])  # type: ignore[attr-defined]
-            except KeyError:
-                pass
+            if name.startswith("_raw_saved_"):
+                return self.raw_saved(name[11:])  # type: ignore[attr-defined]
+        except KeyError:
+            pass
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.node import Node
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import VersionCounter
-from retrograd.errors import FREED_GRAPH, FreedGraphError, InferenceError, InplaceError, sizes
+from retrograd.core.version import PACKED, VersionCounter
+from retrograd.errors import FREED_GRAPH, FreedGraphError, InferenceError, InplaceError, sizes, type_name
 from retrograd.values import Array
 
 
@@ -45,12 +46,74 @@ def inference_error() -> InferenceError:
     )
 
 
-def check_version(
-    array: Any, counter: VersionCounter | None, version: int, node: Node | None, nr: int
-) -> None:
-    """Raises unless the saved array is as it was when it was saved."""
-    if counter is not None and counter.version != version:
+class Packed:
+    """A saved value that went through a pack hook.
+
+    Note [Packed values]
+    ~~~~~~~~~~~~~~~~~~~~
+    A packed value stands in the slot of the array it replaces, with the counter PACKED. The version check of the fast
+    path fails for it, and the detour that would raise (`reloaded`) unpacks it instead: hooks cost nothing when off.
+    Hooks of a `saved_tensors_hooks` block take the value for good; those registered on one saved tensor later leave the
+    version check of the original in force.
+    """
+
+    def __init__(self, value: Any, unpack: Any, counter: VersionCounter | None, version: int) -> None:
+        self.value = value
+        self.unpack_hook = unpack
+        self.counter = counter  # None: the original's version does not matter any more
+        self.version = version
+
+    def unpack(self) -> Array:
+        """The array again."""
+        state = current()
+        was_enabled = state.grad_enabled
+        state.grad_enabled = False
+        try:
+            found = self.unpack_hook(self.value)
+        finally:
+            state.grad_enabled = was_enabled
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type_name(found)}"
+            )
+        return found.array
+
+
+def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | None) -> Packed:
+    """What the pack hook makes of a tensor that is being saved."""
+    before = tensor.counter().version
+    state = current()
+    was_enabled, was_special = state.grad_enabled, state.special
+    state.grad_enabled = False
+    state.special &= ~SAVED_HOOKS
+    try:
+        value = pack(tensor)
+    finally:
+        state.grad_enabled, state.special = was_enabled, was_special
+    if tensor.counter().version != before:
+        raise InplaceError(
+            "A saved tensor pack hook is modifying its input in place. The value is still in use elsewhere: let the "
+            "hook work on a clone()."
+        )
+    return Packed(value, unpack, original, before)
+
+
+def reloaded(array: Any, counter: VersionCounter, version: int, node: Node | None, nr: int) -> Any:
+    """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
+    if not isinstance(array, Packed):
         raise version_error(array, counter, version, node, nr)
+    original = array.counter
+    found = array.unpack()
+    if original is not None and original.version != array.version:
+        raise version_error(found, original, array.version, node, nr)
+    return found
+
+
+def checked(array: Any, counter: VersionCounter | None, version: int, node: Node | None, nr: int) -> Any:
+    """The saved array, if it is as it was when it was saved."""
+    if counter is not None and counter.version != version:
+        return reloaded(array, counter, version, node, nr)
+    return array
 
 
 def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
@@ -64,19 +127,20 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
         if leaf.array is array:
             return leaf
         tensor = Tensor(array)
-        tensor._node, tensor._requires = node, True
+        tensor._requires = True
+        tensor.remember_accumulator(node)
     else:
         tensor = Tensor(array)
         tensor._node, tensor.output_nr, tensor._requires = node, nr, True
-    tensor._counter = counter
+    tensor._counter = VersionCounter() if counter is PACKED else counter
     return tensor
 
 
-class SavedTensor:
+class SavedValue:
     """A tensor saved by a custom Function: its array, its version and its place in the graph."""
 
-    def __init__(self, tensor: Tensor, is_output: bool) -> None:
-        self.array = tensor.array
+    def __init__(self, tensor: Tensor, is_output: bool, owner: Node) -> None:
+        self.array: Any = tensor.array
         self.counter = tensor.counter()
         self.version = self.counter.version
         if self.version < 0:
@@ -86,12 +150,57 @@ class SavedTensor:
         # An output's place is the node that saves it: holding it here would be a cycle.
         self.node: Node | None = None if is_output else tensor.grad_fn
         self.leaf: Tensor | None = tensor if not is_output and tensor.is_leaf else None
+        hooks = current().saved_hooks
+        if hooks and current().special & SAVED_HOOKS:
+            pack, unpack = hooks[-1]
+            self.pack(owner, pack, unpack, keep_version=False)
+
+    def pack(self, owner: Node, pack: Any, unpack: Any, keep_version: bool) -> None:
+        """Puts the value through a pack hook."""
+        self.array = packed(self.unpack(owner), pack, unpack, self.counter if keep_version else None)
+        self.counter, self.version, self.leaf = PACKED, 0, None
 
     def unpack(self, owner: Node) -> Tensor:
         """The tensor again, unless it has been overwritten."""
         node = owner if self.is_output else self.node
-        check_version(self.array, self.counter, self.version, node, self.output_nr)
+        array = checked(self.array, self.counter, self.version, node, self.output_nr)
         if self.leaf is not None:
             return self.leaf
-        found: Tensor = restored(node, self.output_nr, self.array, self.counter)
+        found: Tensor = restored(node, self.output_nr, array, self.counter)
         return found
+
+
+class SavedTensor:
+    """One saved value of one node, as `_raw_saved_<name>` gives it: the place to register hooks for it alone."""
+
+    def __init__(self, node: Any, name: str, value: SavedValue | None = None) -> None:
+        self.node = node
+        self.name = name
+        self.value = value
+
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Puts the saved value through `pack_hook` now, and through `unpack_hook` when backward needs it."""
+        for hook in (pack_hook, unpack_hook):
+            if not callable(hook):
+                raise TypeError(f"register_hooks(): hooks must be callable, not {type(hook).__name__}")
+        self._check()
+        if self.value is not None:
+            self.value.pack(self.node, pack_hook, unpack_hook, keep_version=True)
+        else:
+            self.node.pack(self.name, pack_hook, unpack_hook, keep_version=True)
+
+    def _check(self) -> None:
+        """Hooks are for a value that is there and has none yet."""
+        if self.node.is_released():
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Register before backward, or keep "
+                "the graph with retain_graph=True."
+            )
+        held = self.value.array if self.value is not None else self.node.slot(self.name).value
+        if held is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if isinstance(held, Packed):
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. There can be one pair "
+                "only."
+            )

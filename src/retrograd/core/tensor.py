@@ -63,11 +63,8 @@ class Tensor(TensorOperators):
     @property
     def requires_grad(self) -> bool:
         """Whether a gradient is wanted for this tensor."""
-        if self._base is not None:
-            self._refresh()
-            # A view made under no_grad answers for its base, though nothing leads back to it.
-            return self._requires or self._base._requires
-        return self._requires
+        # A view answers for its base as it is now: a write may have given it a history since.
+        return self._requires or (self._base is not None and self._base._requires)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -19,6 +19,11 @@ class VersionCounter:
 UNTRACKED = VersionCounter()
 UNTRACKED.version = -1
 
+# The counter of a value that went through a pack hook: never equal to a version, so that the check of versions, which
+# every unpacking makes anyway, finds it. See Note [Packed values] in core/saved.py.
+PACKED = VersionCounter()
+PACKED.version = -2
+
 
 def no_version() -> InferenceError:
     """Inference tensors have no version."""

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
-from retrograd.core.saved import check_version
+from retrograd.core.saved import checked
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name
@@ -99,7 +99,7 @@ class ExtremumAlong(Variadic):
 
     def index(self) -> Array:
         """The places with their dimension of size 1."""
-        check_version(self.places, self.counter, self.version, self, 1)
+        checked(self.places, self.counter, self.version, self, 1)
         return restored_axes(self.places, self.axis, self.keepdims, len(self.in_shape))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:

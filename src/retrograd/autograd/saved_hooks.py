@@ -1,0 +1,75 @@
+"""Hooks on saved values: what a graph keeps for its backward can be moved, compressed or recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from retrograd.core.modes import SAVED_HOOKS, current
+from retrograd.core.tensor import Tensor
+
+
+class saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Values saved inside the block go through `pack_hook`, and through `unpack_hook` when backward needs them.
+
+    Args:
+        pack_hook: takes the tensor that is saved, returns anything.
+        unpack_hook: takes what `pack_hook` returned, returns a tensor of the same content.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, 2.0], requires_grad=True)
+    >>> with rg.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), rg.tensor):
+    ...     y = x.exp()
+    >>> y.sum().backward(); x.grad
+    tensor([2.7183, 7.3891])
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        for hook in (self.pack_hook, self.unpack_hook):
+            if not callable(hook):
+                raise TypeError(f"saved_tensors_hooks: a hook must be callable, not {type(hook).__name__}")
+        state = current()
+        if state.saved_hooks_refused:
+            raise RuntimeError(state.saved_hooks_refused)
+        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        state.special |= SAVED_HOOKS
+
+    def __exit__(self, *exc: object) -> None:
+        state = current()
+        state.saved_hooks = state.saved_hooks[:-1]
+        if not state.saved_hooks:
+            state.special &= ~SAVED_HOOKS
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
+    """Values saved inside the block are kept in the host's memory, as copies, until backward needs them."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(_copied, _as_is)
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.array.copy())
+
+
+def _as_is(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Inside the block, `saved_tensors_hooks` raises a RuntimeError with this message."""
+    state = current()
+    if state.saved_hooks:
+        raise RuntimeError(error_message)
+    before = state.saved_hooks_refused
+    state.saved_hooks_refused = error_message
+    try:
+        yield
+    finally:
+        state.saved_hooks_refused = before
