@@ -23,13 +23,19 @@ CLOSE = {"rtol": 1e-7, "atol": 1e-9}  # some of PyTorch's constants are single p
 def theirs(torch: Any, case: Case, sample: Sample, arrays: list[Array]) -> tuple[list[Any], list[Any]]:
     """PyTorch's results, and its leaves."""
     function = functools.reduce(getattr, case.name.split("."), torch)
-    xs = [torch.tensor(np.array(a, order="C")).requires_grad_() for a in arrays]
+    xs = [dense(torch, np.array(a, order="C")).requires_grad_() for a in arrays]
     args = [given(torch, a) for a in sample.args]
     kwargs = {k: given(torch, v) for k, v in sample.kwargs.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = function(*xs, *args, **kwargs)
     return [made] if isinstance(made, torch.Tensor) else list(made), xs
+
+
+def dense(torch: Any, array: Array) -> Any:
+    """A PyTorch tensor with strides of its own: from an empty array it would take NumPy's, which are all zero."""
+    made = torch.tensor(array)
+    return made if array.size else torch.zeros(array.shape, dtype=made.dtype)
 
 
 def given(torch: Any, value: Any) -> Any:
@@ -71,6 +77,6 @@ def compare_gradients(
 ) -> None:
     gs = some([o.detach().array for o in outs], seed=1)
     mine = rg.autograd.grad(outs, xs, [rg.Tensor(g) for g in gs], materialize_grads=True)
-    hers = torch.autograd.grad(their_outs, ys, [torch.tensor(g) for g in gs], materialize_grads=True)
+    hers = torch.autograd.grad(their_outs, ys, [dense(torch, g) for g in gs], materialize_grads=True)
     for f, w in zip(mine, hers, strict=True):
         np.testing.assert_allclose(f.array, plain(w), **CLOSE)

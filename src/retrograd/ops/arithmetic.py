@@ -12,7 +12,7 @@ from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.choose import Where
-from retrograd.ops.common import deliver, plain, zero_like
+from retrograd.ops.common import deliver, plain, require_tensor, zero_like
 from retrograd.ops.convert import convert
 from retrograd.ops.math import Log
 from retrograd.ops.rounding import rounded_division
@@ -81,6 +81,22 @@ class SubScaled(Sub):
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -self.alpha
+
+
+class RsubTensor(ElementwiseBinary):
+    """y - alpha * x"""
+
+    node_name = "RsubBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.subtract(y, x if self.alpha == 1 else xp.multiply(x, self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return -self.alpha if i == 0 else 1
 
 
 class Rsub(ElementwiseUnary):
@@ -229,9 +245,29 @@ class PowOfNumber(ElementwiseUnary):
         return out * np.log(number).item()
 
 
+class RemainderOfNumber(ElementwiseUnary):
+    """x modulo a number, with the number's sign"""
+
+    node_name = "RemainderBackward0"
+    params = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        no_bools("remainder", x, self.number)
+        if x.dtype.kind == "c":
+            raise unsupported_dtype("remainder_cpu", x.dtype)
+        return xp.remainder(x, self.number)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1
+
+
 class Remainder(ElementwiseBinary):
     """x modulo y, with the sign of y"""
 
+    node_name = "RemainderBackward1"
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
@@ -296,7 +332,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     _no_bool_subtraction(other, input)
     if isinstance(other, (int, float, complex)) and alpha == 1 and isinstance(input, Tensor):
         return apply1(Rsub(other), _for_number(input, other))
-    return sub(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input, alpha=alpha)
+    return apply2(RsubTensor(alpha), input, other)
 
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
@@ -327,7 +363,7 @@ def neg(input: Any, *, out: Any = None) -> Any:
 
 def positive(input: Any) -> Any:
     """`input` itself."""
-    return input
+    return require_tensor("positive", "input", 1, input)
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
@@ -381,7 +417,14 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input` modulo `other`, with the sign of `other`."""
-    return deliver(apply2(Remainder(), input, other), out)
+    return deliver(modulo(input, other), out)
+
+
+def modulo(x: Any, y: Any) -> Any:
+    """`x % y`: by a number, or by a tensor."""
+    if isinstance(x, Tensor) and isinstance(y, (int, float)):
+        return apply1(RemainderOfNumber(y), _for_number(x, y))
+    return apply2(Remainder(), x, y)
 
 
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:

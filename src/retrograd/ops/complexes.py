@@ -23,6 +23,8 @@ class ViewAsReal(View):
     """complex numbers as pairs of real ones, in a new last dimension"""
 
     def forward(self, xp: Any, x: Array) -> Array:
+        if x.size == 0:
+            return xp.empty((*x.shape, 2), real_of(x.dtype))
         return x[..., None].view(real_of(x.dtype))
 
     def transpose(self, g: Any) -> Any:
@@ -33,6 +35,10 @@ class ViewAsComplex(View):
     """pairs of real numbers, in the last dimension, as complex ones"""
 
     def forward(self, xp: Any, x: Array) -> Array:
+        if x.size == 0:
+            return xp.empty(
+                x.shape[:-1], complex_of(x.dtype)
+            )  # NumPy's strides of empty arrays allow no view
         return x.view(complex_of(x.dtype)).reshape(x.shape[:-1])
 
     def transpose(self, g: Any) -> Any:
@@ -114,9 +120,9 @@ def view_as_complex(input: Any) -> Any:
         raise ShapeError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
         raise ShapeError(f"Tensor must have a last dimension of size 2, but its size is {a.shape[-1]}")
-    if a.strides[-1] != a.itemsize:
+    if a.size and a.strides[-1] != a.itemsize:
         raise ShapeError("Tensor must have a last dimension with stride 1. Call contiguous() first.")
-    if any(s % (2 * a.itemsize) for s in a.strides[:-1]):
+    if a.size and any(s % (2 * a.itemsize) for s in a.strides[:-1]):
         raise ShapeError(
             "Tensor must have a stride divisible by 2 for all but last dimension. Use contiguous() first."
         )

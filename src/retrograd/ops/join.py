@@ -13,7 +13,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import as_value, deliver, wrap_dim
+from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
 from retrograd.ops.shape import Expand, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
 
@@ -201,7 +201,8 @@ def _each(tensors: Sequence[Any], ndim: int) -> Any:
     return tuple(_atleast(t, ndim) for t in given)
 
 
-def _atleast(x: Tensor, ndim: int) -> Any:
+def _atleast(x: Any, ndim: int) -> Any:
+    x = require_tensor(f"atleast_{ndim}d", "tensors", 1, x)
     if x.array.ndim == 0:
         return reshaped(x, (1,) * ndim)
     if x.array.ndim == 1 and ndim > 1:

@@ -219,6 +219,12 @@ class Conj(Linear):
         return t.conj()
 
 
+class ConjPhysical(Conj):
+    """the complex conjugate, computed at once"""
+
+    node_name = "ConjPhysicalBackward0"
+
+
 class Angle(Unary):
     """the argument of a complex number; 0 or pi for a real one"""
 
@@ -327,6 +333,8 @@ def conj(input: Any) -> Any:
 
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """The complex conjugate of each element."""
+    if isinstance(input, Tensor) and input.array.dtype.kind == "c":
+        return deliver(apply1(ConjPhysical(), input), out)
     return deliver(conj(input), out)
 
 

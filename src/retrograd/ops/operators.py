@@ -22,6 +22,7 @@ from retrograd.ops.arithmetic import (
     Reciprocal,
     Remainder,
     Sub,
+    modulo,
     power,
     rsub,
     sub,
@@ -88,7 +89,7 @@ class TensorArithmetic(Operators):
         return apply2(FloorDivide(), y, x)
 
     def mod(self, x: Any, y: Any, /) -> Any:
-        return apply2(Remainder(), x, y)
+        return modulo(x, y)
 
     def rmod(self, x: Any, y: Any, /) -> Any:
         return apply2(Remainder(), y, x)

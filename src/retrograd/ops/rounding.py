@@ -54,6 +54,12 @@ class Round(Flat):
         return x.copy() if x.dtype.kind in "iu" else xp.round(x, self.decimals)
 
 
+class RoundDecimals(Round):
+    """the nearest number with so many decimals"""
+
+    node_name = "RoundBackward1"
+
+
 class Frac(ElementwiseUnary):
     """the fraction that trunc cuts off"""
 
@@ -67,7 +73,7 @@ class Frac(ElementwiseUnary):
 class DivRounded(ElementwiseBinary):
     """x / y rounded: towards zero ("trunc") or down ("floor")"""
 
-    node_name = "DivBackward1"
+    node_name = "DivBackward2"
     params = ("mode",)
     keeps0: ClassVar[int] = 0
 
@@ -130,7 +136,7 @@ def trunc(input: Any, *, out: Any = None) -> Any:
 def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
     """Each element rounded to `decimals` places; halves go to the even neighbour."""
     _no_complex("round", input)
-    return deliver(apply1(Round(decimals), input), out)
+    return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
 
 
 def frac(input: Any, *, out: Any = None) -> Any:
