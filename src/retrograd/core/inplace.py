@@ -71,13 +71,10 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
         return x
     if isinstance(node, (Unary, Binary)) and node.out is not None:
         node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
-    retained = x.retains_grad
     if x._base is not None:
         rebase_history(x, node)
     else:
-        x._node, x.output_nr, x._requires = node, result.output_nr, True
-    if retained:
-        x.retain_grad()
+        x.move_to(node, result.output_nr)
     return x
 
 

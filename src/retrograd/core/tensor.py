@@ -200,6 +200,15 @@ class Tensor(TensorOperators):
         ref = self._node.tensor_hooks.retains.get(self.output_nr)
         return ref is not None and ref() is self
 
+    def move_to(self, node: Node, output_nr: int) -> None:
+        """Gives this tensor another place in the graph, after an in-place write; a retained gradient moves along."""
+        retained = self.retains_grad
+        if retained and self._node is not None and self._node.tensor_hooks is not None:
+            del self._node.tensor_hooks.retains[self.output_nr]
+        self._node, self.output_nr, self._requires = node, output_nr, True
+        if retained:
+            self._hooks_of_node(node).retains[output_nr] = weakref.ref(self)
+
     def _hooks_of_node(self, node: Node) -> TensorHooks:
         if node.tensor_hooks is None:
             node.tensor_hooks = TensorHooks()

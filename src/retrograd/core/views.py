@@ -124,12 +124,18 @@ class CopySlices(Node):
             return [None, *results[1:]]
         inside: Any = results[0] if self.write.needs(0) else None
         if tensors:
-            mask = Placed(self.region).forward(np, np.ones(self.region.shape, self.region.dtype)) == 0
-            rest = g * Tensor(mask.astype(g.array.dtype))
+            rest = self._outside(g, part)
             return [rest if inside is None else rest + Placed(self.region).on(inside), *results[1:]]
         rest, hole = self.region.laid_out(g)
         hole[...] = 0 if inside is None else inside.real if hole.dtype.kind == "f" else inside
         return [rest, *results[1:]]
+
+    def _outside(self, g: Any, part: Any) -> Any:
+        """The gradient with the written region taken out, recorded."""
+        if self.region.dtype != self.region.base_dtype:
+            return g - Placed(self.region).on(part)  # the region is half of each element: a real part
+        mask = Placed(self.region).forward(np, np.ones(self.region.shape, self.region.dtype)) == 0
+        return g * Tensor(mask.astype(g.array.dtype))
 
     def release(self) -> None:
         self.write.release()
@@ -143,7 +149,7 @@ def rebase_history(view: Tensor, node: Node) -> None:
     base = view._base
     assert base is not None
     made = CopySlices(base, Region(view.array, base.array), node)
-    base._node, base.output_nr, base._requires = made, 0, True
+    base.move_to(made, 0)
     view._view_version = -1
     refresh_view(view)
 
@@ -161,7 +167,7 @@ def refresh_view(view: Tensor) -> None:
     op.set_next_edges([Edge(base._node or grad_accumulator(base), base.output_nr)])
     op.sequence_nr = current().next_sequence_nr()
     op.add_input(view.array)
-    view._node, view.output_nr, view._requires = op, 0, True
+    view.move_to(op, 0)
     view._view_version = version
 
 
