@@ -24,6 +24,7 @@ PACKAGE = ROOT / "src" / "retrograd"
 
 # Public names that are no op functions, by the module that has them.
 OTHERS = {
+    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.base": ["device"],
     "retrograd.backends.dtypes": [

@@ -6,6 +6,10 @@ The function imports below are written by `tools/generate.py` from the op librar
 import numpy as _np
 
 from retrograd import autograd, cuda, linalg, nn, utils
+from retrograd.autograd.anomaly_mode import (
+    is_anomaly_check_nan_enabled,
+    is_anomaly_enabled,
+)
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -627,6 +631,8 @@ __all__ = [
     "int32",
     "int64",
     "int8",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_complex",
     "is_conj",
     "is_floating_point",

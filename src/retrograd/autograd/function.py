@@ -19,8 +19,9 @@ import numpy as np
 
 from retrograd.backends.base import CPU
 from retrograd.backends.dtypes import is_differentiable
+from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import current
+from retrograd.core.modes import ANOMALY, current
 from retrograd.core.node import Edge, Grads, InputMetadata, Node
 from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
 from retrograd.core.tensor import Tensor
@@ -144,6 +145,9 @@ class BackwardCFunction(FunctionCtx):
         if self._saved:
             self._saved = ()
             self._freed = True
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
 
     def maybe_clear_saved_tensors(self) -> None:
         """Frees the saved tensors."""
@@ -269,6 +273,8 @@ def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record
             [gradient_edge(a) if a.requires_grad else Edge(None, 0) for a in args if isinstance(a, Tensor)]
         )
         ctx.sequence_nr = current().next_sequence_nr()
+        if current().special & ANOMALY:
+            remember_origin(ctx, current())
     several = isinstance(output, tuple)
     raw = output if several else (output,)
     outputs = tuple(

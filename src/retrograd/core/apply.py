@@ -21,7 +21,8 @@ from retrograd.backends.dtypes import (
     result_with_scalar,
 )
 from retrograd.core.accumulate import grad_accumulator
-from retrograd.core.modes import INFERENCE, SAVED_HOOKS, ThreadState, current
+from retrograd.core.anomaly import remember_origin
+from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.saved import inference_error
@@ -291,6 +292,8 @@ def _finish_special(op: Op, out: Tensor, state: ThreadState) -> None:
     """What becomes of a result and its node when something special is on."""
     if state.special & INFERENCE and out._base is None:
         out._counter = UNTRACKED
+    if state.special & ANOMALY and out._node is op and out.output_nr == 0:
+        remember_origin(op, state)
     if state.special & SAVED_HOOKS and out._node is op and out.output_nr == 0:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():

@@ -2,9 +2,9 @@
 
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
-`ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode and saved-tensor
-hooks now; forward levels, anomaly mode and recording as they arrive. `apply` tests it once per op, so features that are
-off cost a single integer test.
+`ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
+hooks and anomaly mode now; forward levels and recording as they arrive. `apply` tests it once per op, so features that
+are off cost a single integer test.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from retrograd.core.plain import ThreadLocal
 
 INFERENCE = 1
 SAVED_HOOKS = 2  # pack and unpack hooks for saved values
+ANOMALY = 4  # nodes remember where they were made
 
 
 class ThreadState:
@@ -24,6 +25,8 @@ class ThreadState:
     special: int = 0
     sequence_nr: int = 0
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
+    check_nan: bool = True  # whether anomaly mode raises on NaN
+    running_node: Any = None  # in anomaly mode: the node whose backward runs
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
 
     def next_sequence_nr(self) -> int:

@@ -362,6 +362,9 @@ class TensorOperators(TensorConversions):
     def __setitem__(self, index: Any, value: Any) -> None:
         SOCKET.operators.setitem(self, index, value)
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
     def __iter__(self) -> Any:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")

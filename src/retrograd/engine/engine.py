@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import current
+from retrograd.core.modes import ANOMALY, current
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.plain import ThreadLocal
 from retrograd.core.tensor import Tensor
@@ -77,7 +77,9 @@ class Engine:
         """The one engine loop: the calling thread serves the CPU queue until nothing is left."""
         modes = current()
         grad_enabled = modes.grad_enabled
+        running_node = modes.running_node
         modes.grad_enabled = task.create_graph
+        task.anomaly = modes.special & ANOMALY != 0
         token = hush(QUIET)
         queue = task.cpu_queue
         queue.push(start)
@@ -87,6 +89,7 @@ class Engine:
         finally:
             unhush(token)
             modes.grad_enabled = grad_enabled
+            modes.running_node = running_node
 
     def run_backward(
         self,

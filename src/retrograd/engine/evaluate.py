@@ -25,7 +25,9 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.cpu import as_array
+from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
+from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
@@ -48,15 +50,7 @@ def evaluate(item: NodeTask) -> None:
         _store_retained(node, buffer, task.tensors)
         _run_prehooks(node, buffer, task.tensors)
     given = buffer.values
-    try:
-        results = node.apply(given, task.tensors, buffer.owned)
-    except BaseException as error:
-        add_note(error, f"raised by {node.name()} during backward")
-        raise
-    if not task.keep_graph:
-        node.release()
-    if node.edge_count != len(results):
-        results = _checked_count(node, results)
+    results = call_node(task, node, given, buffer.owned)
     # Only then may a result be ours to write into; see Note [Ownership].
     fresh = node.fresh_results and not task.tensors
     if hooked and node.node_hooks is not None and node.node_hooks.post:
@@ -70,6 +64,24 @@ def evaluate(item: NodeTask) -> None:
         for i, (succ, nr) in enumerate(node.more_edges, 2):
             if succ is not None:
                 send(task, node, i, succ, nr, results[i], given, fresh)
+
+
+def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
+    """Runs the node's own formula; one result per next edge."""
+    if task.anomaly:
+        current().running_node = node
+    try:
+        results = node.apply(given, task.tensors, owned)
+        if task.anomaly and current().check_nan:
+            check_nan(node, results)
+    except BaseException as error:
+        add_note(error, f"raised by {node.name()} during backward")
+        if task.anomaly:
+            report(node, error)
+        raise
+    if not task.keep_graph:
+        node.release()
+    return results if node.edge_count == len(results) else _checked_count(node, results)
 
 
 def send(

@@ -45,6 +45,7 @@ class GraphTask:
         self.dependencies: dict[Node, int] = {}
         self.not_ready: dict[Node, InputBuffer] = {}
         self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs
+        self.anomaly = False  # see Note [Anomaly mode]
         self.capturing = False  # a capture's hooks run, not a node
         self.captured: list[Value | None] = []
         self.roots: set[Node] = set()
