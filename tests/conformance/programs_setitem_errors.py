@@ -92,7 +92,8 @@ def values_of_wrong_shape(torch: Any) -> Any:
 
 @program()
 def values_of_too_many_dimensions(torch: Any) -> Any:
-    return refused(torch, ("", 0, torch.ones(2, 3)), ("", (0, 0), torch.ones(2)))
+    phrase = r"the number of sizes provided \(.\) must be greater or equal to the number of dimensions in the tensor"
+    return refused(torch, (phrase, 0, torch.ones(2, 3)), (phrase, (0, 0), torch.ones(2)))
 
 
 @program()
@@ -131,7 +132,7 @@ def numbers_that_do_not_fit(torch: Any) -> Any:
     i = torch.zeros(2, dtype=torch.int8)
     return (
         attempt("value cannot be converted to type int8_t without overflow", i.__setitem__, 0, 1000),
-        attempt("", torch.zeros(2, dtype=torch.int64).__setitem__, 0, float("nan")),
+        attempt("int64_t without overflow", torch.zeros(2, dtype=torch.int64).__setitem__, 0, float("nan")),
         i,
         i._version,
     )
@@ -141,7 +142,7 @@ def numbers_that_do_not_fit(torch: Any) -> Any:
 def zero_dimensional_targets(torch: Any) -> Any:
     return refused(
         torch,
-        ("", 0, 1.0),
+        ("invalid index of a 0-dim tensor", 0, 1.0),
         ("slice\\(\\) cannot be applied to a 0-dim tensor", slice(None), 1.0),
         ("too many indices for tensor of dimension 0", (0, 0), 1.0),
         size=(),
@@ -227,4 +228,4 @@ def second_backward_through_assignment(torch: Any) -> Any:
 @program()
 def item_deletion(torch: Any) -> Any:
     x = torch.ones(3)
-    return attempt("", operator.delitem, x, 0), x
+    return attempt("does not support deleting items", operator.delitem, x, 0), x

@@ -416,7 +416,9 @@ class ElementwiseUnary(Unary):
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         s = self.slope(x, out)
-        return scaled(g, conjugate(s) if self.out_dtype.kind == "c" else s)
+        if self.out_dtype.kind == "c":
+            s = conjugate(s)
+        return scaled(g, s) if type(s) is int else g * s
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return scaled(t, self.slope(x, out))
@@ -431,7 +433,9 @@ class ElementwiseBinary(Binary):
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         s = self.slope(i, x, y, out)
-        return scaled(g, conjugate(s) if self.out_dtype.kind == "c" else s)
+        if self.out_dtype.kind == "c":
+            s = conjugate(s)
+        return scaled(g, s) if type(s) is int else g * s
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         a = None if tx is None else scaled(tx, self.slope(0, x, y, out))

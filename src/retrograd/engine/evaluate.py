@@ -103,19 +103,28 @@ def send(
         if buffer is None:
             buffer = InputBuffer(node.num_inputs())
     if value is not None:
-        value = fitting(source, i, node, nr, value, task.tensors)
+        # Nearly every gradient fits as it is and is the first to arrive; the rest takes the calls.
+        if (
+            type(value) is not ndarray
+            or nr
+            or value.dtype is not node.out_dtype
+            or value.shape != node.out_shape
+        ):
+            value = fitting(source, i, node, nr, value, task.tensors)
         owned = fresh and value.base is None and _not_in(value, given)
-        buffer.add(nr, value, owned, task.tensors)
+        if owned or buffer.values[nr] is not None:
+            buffer.add(nr, value, owned, task.tensors)
+        else:
+            buffer.values[nr] = value
     if not left:
         task.cpu_queue.push(NodeTask(task, node, buffer))
 
 
 def _not_in(value: Any, given: Grads) -> bool:
     """Whether a result is another array than those that went in."""
-    for g in given:  # noqa: SIM110 - a generator would cost more than all of `send`
-        if value is g:
-            return False
-    return True
+    if len(given) == 1:
+        return value is not given[0]
+    return all(value is not g for g in given)
 
 
 # -- making gradients fit ------------------------------------------------------------------------------------------
