@@ -47,7 +47,8 @@ class Grown:
         for k, place in enumerate(where):
             tensor = self.tracked[place % len(self.tracked)]
             factor = 2.0 + k
-            tensor.register_hook(lambda g, factor=factor: g * factor)
+            # An output of a node that got no gradient shows its hooks None.
+            tensor.register_hook(lambda g, factor=factor: None if g is None else g * factor)
             edge = reference.edge_of(tensor)
             self.factors[edge] = self.factors.get(edge, 1.0) * factor
 

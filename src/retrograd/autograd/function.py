@@ -81,8 +81,6 @@ class FunctionCtx(Node):
         """The tensors given to `save_for_backward`."""
         if self._freed:
             raise freed_graph(self)
-        if self.to_save is not None:
-            return self.to_save
         return tuple(None if s is None else s.unpack(self) for s in self._saved)
 
 
@@ -253,7 +251,8 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], separat
     """Keyword arguments and defaults in the order of `forward`'s signature."""
     lead = () if separate else (None,)
     bound = inspect.signature(cls.forward).bind(*lead, *args, **kwargs)
-    bound.apply_defaults()
+    if separate:
+        bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(f"{cls.__name__}.forward: keyword-only arguments are not supported by apply()")
     return bound.args[len(lead) :]
@@ -261,13 +260,10 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], separat
 
 def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
     """Links the node behind the outputs and saves what was asked for."""
-    for i, tensor in enumerate(ctx.to_save or ()):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
-                "other things as attributes of ctx."
-            )
+    several = isinstance(output, tuple)
+    raw = output if several else (output,)
     if recorded:
+        _check_marks(ctx, args, raw)
         ctx.tensor_inputs = tuple(isinstance(a, Tensor) for a in args)
         ctx.set_next_edges(
             [gradient_edge(a) if a.requires_grad else Edge(None, 0) for a in args if isinstance(a, Tensor)]
@@ -275,8 +271,6 @@ def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record
         ctx.sequence_nr = current().next_sequence_nr()
         if current().special & ANOMALY:
             remember_origin(ctx, current())
-    several = isinstance(output, tuple)
-    raw = output if several else (output,)
     outputs = tuple(
         _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
     )
@@ -284,14 +278,48 @@ def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, record
         # backward() gets one gradient per output, also of those that have none.
         kinds = [_metadata(out) for out in outputs]
         ctx.out_shape, ctx.out_dtype, ctx.more_inputs = kinds[0].shape, kinds[0].dtype, kinds[1:] or None
-    if recorded and ctx.to_save is not None:
         ours = [out for out in outputs if isinstance(out, Tensor) and out._node is ctx]
         ctx._saved = tuple(
-            None if t is None else SavedValue(t, any(t is out for out in ours), ctx) for t in ctx.to_save
+            None if t is None else SavedValue(t, any(t is out for out in ours), ctx)
+            for t in ctx.to_save or ()
         )
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs if several else outputs[0]
+
+
+def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """What `forward` has said on ctx must be about tensors, and what it wrote into must come back."""
+    for i, tensor in enumerate(ctx.to_save or ()):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
+                "other things as attributes of ctx."
+            )
+    for tensor in ctx.dirty_tensors:
+        if not isinstance(tensor, Tensor):
+            raise GradientError(f"mark_dirty can only accept variables, but got {type_name(tensor)}")
+        if not any(tensor is a for a in args):
+            warnings.warn(
+                "mark_dirty() received a tensor that was not an input: only inputs can have been written in place",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif not any(tensor is out for out in outputs):
+            raise GradientError(
+                "Some elements marked as dirty during the forward method were not returned as output. Return each "
+                "input that forward() has written into."
+            )
+        elif tensor._base is not None and len(outputs) > 1:
+            raise GradientError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. Write into a clone(), or return that one alone."
+            )
+    for tensor in ctx.non_differentiable:
+        if not isinstance(tensor, Tensor):
+            raise GradientError(
+                f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}"
+            )
 
 
 def _metadata(out: Any) -> InputMetadata:
@@ -305,6 +333,9 @@ def _linked(
     ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, number: int, recorded: bool
 ) -> Tensor:
     """Output `number` with its place in the graph."""
+    if out._node is ctx:
+        out.output_nr = number  # returned twice: the last place counts
+        return out
     dirty = any(out is d for d in ctx.dirty_tensors)
     if dirty:
         if recorded and out._requires and out._node is None:
@@ -312,7 +343,8 @@ def _linked(
         out.bump_version()
     elif any(out is a for a in args) or out._requires:
         # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
-        out = _alias(out)
+        apart = not recorded or any(out is n for n in ctx.non_differentiable)
+        out = out.detach() if apart else _alias(out)
     tracked = recorded and is_differentiable(out.array.dtype)
     if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
         return out

@@ -64,7 +64,7 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     if node is not None and x._base is not None and x._view_kind != NORMAL:
         raise view_error(x, "is being modified inplace")
     if isinstance(node, Op):
-        _keep_inputs(node, array)
+        _keep_inputs(node, array, x.counter())
     np.copyto(array, result.array, casting="unsafe")
     x.bump_version()
     if node is None:
@@ -78,13 +78,22 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     return x
 
 
-def _keep_inputs(node: Op, array: Array) -> None:
+def _unshared(saved: Array, array: Array) -> bool:
+    """Whether a saved value is a converted copy, which a write into the original does not touch."""
+    return not np.may_share_memory(saved, array)
+
+
+def _keep_inputs(node: Op, array: Array, counter: VersionCounter) -> None:
     """Saved inputs that are about to be overwritten become copies."""
     if isinstance(node, Variadic):
         for i, saved in enumerate(node.xs or ()):
             if saved is array:
                 node.xs[i], node.x_counters[i], node.x_versions[i] = array.copy(), VersionCounter(), 0  # type: ignore[index]
         return
+    if isinstance(node, (Unary, Binary)) and node.x_counter is counter and _unshared(node.x, array):
+        node.x_counter, node.x_version = VersionCounter(), 0
+    if isinstance(node, Binary) and node.y_counter is counter and _unshared(node.y, array):
+        node.y_counter, node.y_version = VersionCounter(), 0
     if isinstance(node, (Unary, Binary)) and node.x is array:
         node.x, node.x_counter, node.x_version = array.copy(), VersionCounter(), 0
     if isinstance(node, Binary) and node.y is array:

@@ -148,8 +148,8 @@ class SavedValue:
         self.is_output = is_output
         self.output_nr = tensor.output_nr
         # An output's place is the node that saves it: holding it here would be a cycle.
-        self.node: Node | None = None if is_output else tensor.grad_fn
-        self.leaf: Tensor | None = tensor if not is_output and tensor.is_leaf else None
+        self.node: Node | None = None if is_output else tensor._node
+        self.original: Tensor | None = None if is_output else tensor
         hooks = current().saved_hooks
         if hooks and current().special & SAVED_HOOKS:
             pack, unpack = hooks[-1]
@@ -158,14 +158,14 @@ class SavedValue:
     def pack(self, owner: Node, pack: Any, unpack: Any, keep_version: bool) -> None:
         """Puts the value through a pack hook."""
         self.array = packed(self.unpack(owner), pack, unpack, self.counter if keep_version else None)
-        self.counter, self.version, self.leaf = PACKED, 0, None
+        self.counter, self.version, self.original = PACKED, 0, None
 
     def unpack(self, owner: Node) -> Tensor:
         """The tensor again, unless it has been overwritten."""
         node = owner if self.is_output else self.node
         array = checked(self.array, self.counter, self.version, node, self.output_nr)
-        if self.leaf is not None:
-            return self.leaf
+        if self.original is not None:
+            return self.original
         found: Tensor = restored(node, self.output_nr, array, self.counter)
         return found
 

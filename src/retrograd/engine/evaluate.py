@@ -208,7 +208,7 @@ def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     if node.tensor_hooks is None:
         return
     for nr, table in list(node.tensor_hooks.tables.items()):
-        if not table or buffer.values[nr] is None:
+        if not table:
             continue
         grad = shown(buffer.values[nr], tensors)
         for index, hook in enumerate(list(table.values())):
