@@ -16,10 +16,14 @@ def leaf(torch: Any, data: Any = VECTOR) -> Any:
     return torch.tensor(data, dtype=torch.float64, requires_grad=True)
 
 
-def custom(torch: Any, forward: Any, backward: Any, name: str = "Custom", **others: Callable[..., Any] | None) -> Any:
+def custom(
+    torch: Any, forward: Any, backward: Any, name: str = "Custom", **others: Callable[..., Any] | None
+) -> Any:
     """A subclass of autograd.Function with these static methods."""
     methods = {"forward": forward, "backward": backward, **others}
-    return type(name, (torch.autograd.Function,), {k: staticmethod(f) for k, f in methods.items() if f is not None})
+    return type(
+        name, (torch.autograd.Function,), {k: staticmethod(f) for k, f in methods.items() if f is not None}
+    )
 
 
 def square(torch: Any) -> Any:
@@ -253,7 +257,9 @@ def saved_result_is_the_tensor_itself(torch: Any) -> Any:
 
     x = leaf(torch)
     y = x * 1
-    custom(torch, forward, lambda ctx, g: (seen.append(ctx.saved_tensors[0] is y), g * 2)[1]).apply(y).sum().backward()
+    custom(torch, forward, lambda ctx, g: (seen.append(ctx.saved_tensors[0] is y), g * 2)[1]).apply(
+        y
+    ).sum().backward()
     return seen
 
 
@@ -284,7 +290,14 @@ def saved_twice_keeps_the_last(torch: Any) -> Any:
 @program()
 def attributes_of_the_context(torch: Any) -> Any:
     def forward(ctx: Any, x: Any, factor: Any) -> Any:
-        ctx.factor, ctx.shape, ctx.dtype, ctx.x, ctx.out, ctx.name_of = factor, x.shape, x.dtype, x, 7, "custom"
+        ctx.factor, ctx.shape, ctx.dtype, ctx.x, ctx.out, ctx.name_of = (
+            factor,
+            x.shape,
+            x.dtype,
+            x,
+            7,
+            "custom",
+        )
         return x * factor
 
     seen: list[Any] = []

@@ -73,7 +73,9 @@ def gradient_that_broadcasts_is_not_enough(torch: Any) -> Any:
     return (
         backward_with(torch, lambda ctx, g: g.sum(), r"got \[\] but expected shape compatible with \[3\]"),
         backward_with(torch, lambda ctx, g: g[:1], r"got \[1\] but expected shape compatible with \[3\]"),
-        backward_with(torch, lambda ctx, g: g.view(3, 1), r"got \[3, 1\] but expected shape compatible with \[3\]"),
+        backward_with(
+            torch, lambda ctx, g: g.view(3, 1), r"got \[3, 1\] but expected shape compatible with \[3\]"
+        ),
     )
 
 
@@ -126,7 +128,9 @@ def gradient_that_is_no_tensor(torch: Any) -> Any:
 @program()
 def gradient_for_an_argument_that_is_no_tensor(torch: Any) -> Any:
     f = custom(torch, lambda ctx, x, n: x * n, lambda ctx, g: (g, g))
-    phrase = "returned a gradient different than None at position 2, but the corresponding forward input was not a Variable"
+    phrase = (
+        "returned a gradient different than None at position 2, but the corresponding forward input was not"
+    )
     return attempt(phrase, f.apply(leaf(torch), 2).sum().backward)
 
 
@@ -178,7 +182,9 @@ def number_saved_where_nothing_is_recorded(torch: Any) -> Any:
         ctx.save_for_backward(3)
         return x * 1
 
-    return attempt("save_for_backward can only save variables", custom(torch, forward, None).apply, torch.ones(2))
+    return attempt(
+        "save_for_backward can only save variables", custom(torch, forward, None).apply, torch.ones(2)
+    )
 
 
 @program(phrase="save_for_forward expects all arguments to be tensors")
@@ -189,7 +195,8 @@ def number_saved_for_forward(torch: Any) -> Any:
 @program()
 def outputs_that_are_no_tensors_pass(torch: Any) -> Any:
     return [
-        custom(torch, lambda ctx, x, out=out: out, None).apply(leaf(torch)) for out in (3, "text", None, [1.0])
+        custom(torch, lambda ctx, x, out=out: out, None).apply(leaf(torch))
+        for out in (3, "text", None, [1.0])
     ]
 
 
@@ -203,7 +210,9 @@ def tensors_inside_a_list_of_outputs_are_not_linked(torch: Any) -> Any:
 def wrong_number_of_arguments(torch: Any) -> Any:
     return (
         attempt("missing 1 required positional argument: 'x'", square(torch).apply),
-        attempt("takes 2 positional arguments but 3 were given", square(torch).apply, leaf(torch), leaf(torch)),
+        attempt(
+            "takes 2 positional arguments but 3 were given", square(torch).apply, leaf(torch), leaf(torch)
+        ),
     )
 
 
@@ -249,7 +258,12 @@ def exceptions_keep_their_class(torch: Any) -> Any:
 
         return backward_with(torch, backward, "")
 
-    return raising(KeyError("k")), raising(ZeroDivisionError("z")), raising(StopIteration("s")), raising(IndexError())
+    return (
+        raising(KeyError("k")),
+        raising(ZeroDivisionError("z")),
+        raising(StopIteration("s")),
+        raising(IndexError()),
+    )
 
 
 @program(phrase="trying to differentiate twice a function that was marked with @once_differentiable")
@@ -325,7 +339,10 @@ def marks_that_are_no_tensors(torch: Any) -> Any:
         ctx.mark_non_differentiable(3)
         return x * 1
 
-    cases = (dirty, "mark_dirty can only accept variables"), (plain, "mark_non_differentiable only accepts variable")
+    cases = (
+        (dirty, "mark_dirty can only accept variables"),
+        (plain, "mark_non_differentiable only accepts variable"),
+    )
     return [attempt(phrase, custom(torch, f, lambda ctx, g: g).apply, leaf(torch)) for f, phrase in cases]
 
 

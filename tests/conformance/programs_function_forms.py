@@ -221,7 +221,7 @@ def gradient_of_the_outputs_dtype(torch: Any) -> Any:
 
 @program()
 def gradient_of_a_number(torch: Any) -> Any:
-    f = custom(torch, lambda ctx, x: x.sum(), lambda ctx, g: (g.expand(3)))
+    f = custom(torch, lambda ctx, x: x.sum(), lambda ctx, g: g.expand(3))
     x = leaf(torch)
     y = f.apply(x)
     y.backward()
@@ -243,7 +243,9 @@ def real_from_complex(torch: Any) -> Any:
 @program()
 def complex_from_real(torch: Any) -> Any:
     seen: list[Any] = []
-    f = custom(torch, lambda ctx, x: torch.complex(x, 2 * x), lambda ctx, g: (seen.append(g), g.real + 2 * g.imag)[1])
+    f = custom(
+        torch, lambda ctx, x: torch.complex(x, 2 * x), lambda ctx, g: (seen.append(g), g.real + 2 * g.imag)[1]
+    )
     x = leaf(torch)
     f.apply(x).abs().pow(2).sum().backward()
     return seen, x.grad
@@ -298,7 +300,9 @@ def once_differentiable_with_several_results(torch: Any) -> Any:
 def once_differentiable_with_a_constant_seed(torch: Any) -> Any:
     backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
     x = leaf(torch)
-    (g,) = torch.autograd.grad(custom(torch, lambda ctx, x: x * 2, backward).apply(x).sum(), x, create_graph=True)
+    (g,) = torch.autograd.grad(
+        custom(torch, lambda ctx, x: x * 2, backward).apply(x).sum(), x, create_graph=True
+    )
     return g, g.requires_grad
 
 

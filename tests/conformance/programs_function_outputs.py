@@ -84,7 +84,7 @@ def set_materialize_grads_in_setup_context(torch: Any) -> Any:
 
 @program()
 def outputs_of_which_some_are_no_tensors(torch: Any) -> Any:
-    f = custom(torch, lambda ctx, x: (x * 2, 7, "text", None), lambda ctx, g, *rest: (g * 2 * len(rest)))
+    f = custom(torch, lambda ctx, x: (x * 2, 7, "text", None), lambda ctx, g, *rest: g * 2 * len(rest))
     x = leaf(torch)
     y, *others = f.apply(x)
     y.sum().backward()

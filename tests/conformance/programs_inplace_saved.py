@@ -126,8 +126,20 @@ def message_counts_versions(torch: Any) -> Any:
     z.sum().backward()
 
 
-@program(phrase=r"\[torch.FloatTensor \[2, 3\]\], which is output 0 of Mul|\[(torch.)?FloatTensor \[2, 3\]\]")
+@program(
+    phrase=r"\[(torch.)?FloatTensor \[2, 3\]\], which is output 0 of .*, is at version 1; expected version 0"
+)
 def message_names_the_tensor(torch: Any) -> Any:
+    y = torch.ones(2, 3, requires_grad=True) * 1
+    z = y.log()
+    y.add_(1)
+    z.sum().backward()
+
+
+@program(
+    phrase=r"inplace operation: \[torch.FloatTensor \[2, 3\]\], which is output 0 of Add, is at version 1; expected"
+)
+def message_spells_the_tensor_as_torch_does(torch: Any) -> Any:
     y = torch.ones(2, 3, requires_grad=True) * 1
     z = y.log()
     y.add_(1)

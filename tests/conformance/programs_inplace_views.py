@@ -93,7 +93,9 @@ def lerp_by_a_tensor(torch: Any) -> Any:
 @program()
 def masked_fill(torch: Any) -> Any:
     mask = torch.tensor([True, False, True])
-    return through(torch, lambda v: v.masked_fill_(mask, 2.0)), through(torch, lambda v, c: v.masked_fill_(mask, c), 2.0)
+    return through(torch, lambda v: v.masked_fill_(mask, 2.0)), through(
+        torch, lambda v, c: v.masked_fill_(mask, c), 2.0
+    )
 
 
 @program()

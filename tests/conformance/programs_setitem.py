@@ -54,13 +54,17 @@ def elements_of_a_matrix(torch: Any) -> Any:
 
 @program()
 def slices(torch: Any) -> Any:
-    return assigned(torch, VECTOR, [5.0, 6.0], slice(0, 2), slice(2, None), slice(None, None, 2), slice(-3, -1))
+    return assigned(
+        torch, VECTOR, [5.0, 6.0], slice(0, 2), slice(2, None), slice(None, None, 2), slice(-3, -1)
+    )
 
 
 @program()
 def slices_of_several_dims(torch: Any) -> Any:
     whole = slice(None)
-    return assigned(torch, MATRIX, [5.0, 6.0], (0, slice(1, None)), (whole, 1), (1, slice(None, None, 2)), (whole, -1))
+    return assigned(
+        torch, MATRIX, [5.0, 6.0], (0, slice(1, None)), (whole, 1), (1, slice(None, None, 2)), (whole, -1)
+    )
 
 
 @program()
@@ -75,7 +79,9 @@ def everything(torch: Any) -> Any:
 
 @program()
 def index_tensors(torch: Any) -> Any:
-    return assigned(torch, VECTOR, [5.0, 6.0], torch.tensor([0, 2]), [3, 1], torch.tensor([-1, -2]), np.array([1, 2]))
+    return assigned(
+        torch, VECTOR, [5.0, 6.0], torch.tensor([0, 2]), [3, 1], torch.tensor([-1, -2]), np.array([1, 2])
+    )
 
 
 @program()
@@ -137,7 +143,9 @@ def masks_of_a_matrix(torch: Any) -> Any:
 @program()
 def masks_with_integers_and_slices(torch: Any) -> Any:
     columns = torch.tensor([True, False, True])
-    return assigned(torch, MATRIX, [5.0, 6.0], (0, columns), (slice(None), columns[:3]), (slice(1, None), columns))
+    return assigned(
+        torch, MATRIX, [5.0, 6.0], (0, columns), (slice(None), columns[:3]), (slice(1, None), columns)
+    )
 
 
 @program()
@@ -221,7 +229,9 @@ def constant_value(torch: Any) -> Any:
 
 @program()
 def graphs_of_basic_indices(torch: Any) -> Any:
-    return graphs(torch, MATRIX, 5.0, 0, (0, 1), slice(1, None), (slice(None), 1), ..., slice(None), (None, 0))
+    return graphs(
+        torch, MATRIX, 5.0, 0, (0, 1), slice(1, None), (slice(None), 1), ..., slice(None), (None, 0)
+    )
 
 
 @program()
@@ -238,12 +248,16 @@ def graphs_of_mixed_indices(torch: Any) -> Any:
 @program()
 def graphs_of_values_that_broadcast(torch: Any) -> Any:
     whole = slice(None)
-    return graphs(torch, MATRIX, [5.0], 0, whole, (whole, 1)) + graphs(torch, MATRIX, [[5.0, 6.0, 7.0]], whole)
+    return graphs(torch, MATRIX, [5.0], 0, whole, (whole, 1)) + graphs(
+        torch, MATRIX, [[5.0, 6.0, 7.0]], whole
+    )
 
 
 @program()
 def graphs_of_values_with_a_leading_one(torch: Any) -> Any:
-    return graphs(torch, MATRIX, [[5.0, 6.0, 7.0]], 0, [1]) + graphs(torch, MATRIX, [[[5.0, 6.0, 7.0]]], [0, 1])
+    return graphs(torch, MATRIX, [[5.0, 6.0, 7.0]], 0, [1]) + graphs(
+        torch, MATRIX, [[[5.0, 6.0, 7.0]]], [0, 1]
+    )
 
 
 @program()

@@ -56,7 +56,9 @@ def index_tensors_of_wrong_dtype(torch: Any) -> Any:
 
 @program()
 def index_tensors_that_do_not_broadcast(torch: Any) -> Any:
-    return refused(torch, ("shape mismatch: indexing tensors could not be broadcast", ([0, 1], [0, 1, 2]), 0.0))
+    return refused(
+        torch, ("shape mismatch: indexing tensors could not be broadcast", ([0, 1], [0, 1, 2]), 0.0)
+    )
 
 
 @program()
@@ -100,7 +102,33 @@ def values_of_too_many_dimensions(torch: Any) -> Any:
 def values_of_wrong_shape_at_index_tensors(torch: Any) -> Any:
     phrase = "shape mismatch: value tensor of shape .* cannot be broadcast to indexing result of shape"
     mask = torch.tensor([[True, True, True], [False, False, False]])
-    return refused(torch, (phrase, [0], torch.ones(4)), (phrase, mask, torch.ones(2)), (phrase, (0, [1]), torch.ones(2)))
+    return refused(
+        torch, (phrase, [0], torch.ones(4)), (phrase, mask, torch.ones(2)), (phrase, (0, [1]), torch.ones(2))
+    )
+
+
+@program()
+def matrices_at_masks(torch: Any) -> Any:
+    phrase = "shape mismatch: value tensor of shape .* cannot be broadcast to indexing result of shape"
+    mask = torch.tensor([[True, True, True], [False, False, True]])
+    return refused(torch, (phrase, mask, torch.ones(2, 3)), (phrase, mask, torch.ones(2, 2)))
+
+
+@program()
+def tensors_at_index_tensors_out_of_bounds(torch: Any) -> Any:
+    phrase = "index 5 is out of bounds for dimension 0 with size 2"
+    found = refused(
+        torch, (phrase, [5], torch.ones(3)), (phrase, [5], torch.ones(1, 3)), (phrase, [5], torch.tensor(1.0))
+    )
+    return [(errors, version) for errors, _, version in found]
+
+
+@program()
+def index_tensors_out_of_bounds_and_a_value_that_requires_grad(torch: Any) -> Any:
+    w = torch.ones(1, 3, requires_grad=True)
+    y = torch.zeros(2, 3)
+    error = attempt("index 5 is out of bounds for dimension 0 with size 2", y.__setitem__, [5], w)
+    return error, y, y._version, y.requires_grad
 
 
 @program()

@@ -64,7 +64,10 @@ def views_know_their_base(torch: Any) -> Any:
 @program()
 def views_that_are_the_tensor_itself(torch: Any) -> Any:
     x = matrix(torch)
-    return [f(x) is x for f in (lambda x: x.real, lambda x: x.contiguous(), lambda x: x.float(), lambda x: x.cpu())]
+    return [
+        f(x) is x
+        for f in (lambda x: x.real, lambda x: x.contiguous(), lambda x: x.float(), lambda x: x.cpu())
+    ]
 
 
 @program()
@@ -152,7 +155,8 @@ def base_that_starts_to_require_grad_after_the_view(torch: Any) -> Any:
     v = x[0]
     x.requires_grad_()
     y = v * 2
-    return v.requires_grad, v.is_leaf, v.grad_fn, y.requires_grad
+    y.sum().backward()
+    return v.requires_grad, v.is_leaf, v.grad_fn, v.grad, x.grad
 
 
 @program()
@@ -268,6 +272,16 @@ def view_under_no_grad(torch: Any) -> Any:
 
 
 @program()
+def view_under_no_grad_used_with_grad(torch: Any) -> Any:
+    x = matrix(torch, True)
+    y = x * 1
+    with torch.no_grad():
+        v = y[0]
+    (v * v).sum().backward()
+    return v.is_leaf, v.grad, x.grad
+
+
+@program()
 def view_under_no_grad_written_under_no_grad(torch: Any) -> Any:
     x = matrix(torch, True)
     y = x * 1
@@ -286,7 +300,9 @@ def view_under_no_grad_written_with_grad(torch: Any) -> Any:
     v.mul_(5)
 
 
-@program(phrase="A view was created in no_grad mode and its base or another view of its base has been modified inplace")
+@program(
+    phrase="A view was created in no_grad mode and its base or another view of its base has been modified inplace"
+)
 def view_under_no_grad_asked_after_its_base_changed(torch: Any) -> Any:
     y = matrix(torch, True) * 1
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Writes through views that are refused, or that only look as if they should be; nothing is written by a refused one."""
+"""Writes through views that are refused, or only look as if they were; a refused one writes nothing."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def write_to_a_view_of_a_leaf(torch: Any) -> Any:
 @program(phrase="a view of a leaf Variable that requires grad is being used in an in-place operation")
 def write_to_a_view_of_a_view_of_a_leaf(torch: Any) -> Any:
     matrix(torch, True).t()[0].zero_()
+
+
+@program(phrase="a view of a leaf Variable that requires grad is being used in an in-place operation")
+def write_to_a_view_that_is_a_leaf_itself(torch: Any) -> Any:
+    matrix(torch)[0].requires_grad_().add_(1)
 
 
 @program()
@@ -46,7 +51,8 @@ def multi_output_views_cannot_be_written(torch: Any) -> Any:
     return [
         refused(f)
         for f in (
-            lambda y: y.unbind(), lambda y: y.split(1), lambda y: y.chunk(2), lambda y: tuple(y), lambda y: y.split([1, 1]),
+            lambda y: y.unbind(), lambda y: y.split(1), lambda y: y.chunk(2), lambda y: tuple(y),
+            lambda y: y.split([1, 1]),
         )
     ]  # fmt: skip
 
@@ -55,7 +61,9 @@ def multi_output_views_cannot_be_written(torch: Any) -> Any:
 def multi_output_views_name_their_function(torch: Any) -> Any:
     y = matrix(torch, True) * 1
     return (
-        attempt("Output 1 of Unbind(Backward0)? is a view and is being modified inplace", y.unbind()[1].mul_, 2),
+        attempt(
+            "Output 1 of Unbind(Backward0)? is a view and is being modified inplace", y.unbind()[1].mul_, 2
+        ),
         attempt("Output 0 of Split(Backward0)? is a view", y.split(1)[0].mul_, 2),
     )
 
@@ -77,6 +85,26 @@ def multi_output_view_asked_after_its_base_changed(torch: Any) -> Any:
     a, _ = y.unbind()
     y.mul_(2)
     return a.grad_fn
+
+
+@program()
+def multi_output_view_used_after_its_base_changed(torch: Any) -> Any:
+    x = matrix(torch, True)
+    y = x * 1
+    a, b = y.unbind()
+    used = a * 2
+    y.mul_(2)
+    phrase = "is a view and its base or another view of its base has been modified inplace"
+    errors = attempt(phrase, lambda: a + 1), attempt(phrase, lambda: b.sum()), attempt(phrase, lambda: a[0])
+    return errors, a.detach(), torch.autograd.grad(used.sum(), x)
+
+
+@program(phrase="is a view and its base or another view of its base has been modified inplace")
+def multi_output_view_retains_its_gradient_after_its_base_changed(torch: Any) -> Any:
+    y = matrix(torch, True) * 1
+    a, _ = y.unbind()
+    y.mul_(2)
+    a.retain_grad()
 
 
 @program(phrase="is a view and is being modified inplace")
@@ -110,7 +138,7 @@ def write_to_an_expanded_tensor(torch: Any) -> Any:
     e = x.expand(2, 3)
     phrase = "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
     return [
-        attempt(phrase, e.add_, 1), attempt(phrase, e.mul_, e), attempt(phrase, e.__setitem__, (0, slice(None)), torch.ones(3)),
+        attempt(phrase, e.add_, 1), attempt(phrase, e.mul_, e), attempt(phrase, e.__setitem__, 0, torch.ones(3)),
         attempt(phrase, e.copy_, torch.ones(2, 3)), attempt(phrase, e.exp_), x, x._version,
     ]  # fmt: skip
 

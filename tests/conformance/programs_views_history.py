@@ -181,7 +181,12 @@ def view_of_a_view_follows_a_write_to_its_base(torch: Any) -> Any:
     v = y.t()[1:]
     w = v.reshape(2, 2)[0]
     y.mul_(5)
-    return tree(v), tree(w), torch.autograd.grad(v.sum(), x, retain_graph=True), torch.autograd.grad(w.sum(), x)
+    return (
+        tree(v),
+        tree(w),
+        torch.autograd.grad(v.sum(), x, retain_graph=True),
+        torch.autograd.grad(w.sum(), x),
+    )
 
 
 @program()
