@@ -235,14 +235,6 @@ def dirty_view(torch: Any) -> Any:
     return z is v, y, tree(y), x.grad
 
 
-@program()
-def dirty_input_under_no_grad(torch: Any) -> Any:
-    x = leaf(torch)
-    with torch.no_grad():
-        y = doubled_in_place(torch).apply(x)
-    return y is x, x, x._version, x.is_leaf
-
-
 @program(phrase="a leaf Variable that requires grad (has been|is being) used in an in-place operation")
 def dirty_leaf(torch: Any) -> Any:
     doubled_in_place(torch).apply(leaf(torch))

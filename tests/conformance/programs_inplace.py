@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .derivatives import derivatives
-from .harness import attempt, program
+from .harness import program
 
 VECTOR = [0.25, 0.5, 0.75]
 OTHER = [2.0, -3.0, 0.5]
@@ -91,18 +91,6 @@ def arithmetic_with_itself(torch: Any) -> Any:
     return [derivatives(torch, lambda x, name=name: squared(x, name), VECTOR) for name in ("add_", "sub_")]
 
 
-@program(phrase="modified by an inplace operation")
-def product_with_itself_overwrites_what_it_saved(torch: Any) -> Any:
-    y = leaf(torch, VECTOR).clone()
-    y.mul_(y).sum().backward()
-
-
-@program(phrase="modified by an inplace operation")
-def quotient_by_itself_overwrites_what_it_saved(torch: Any) -> Any:
-    y = leaf(torch, VECTOR).clone()
-    y.div_(y).sum().backward()
-
-
 @program()
 def alpha_of_add_and_sub(torch: Any) -> Any:
     return (
@@ -129,11 +117,6 @@ def powers(torch: Any) -> Any:
 
 
 @program()
-def float_power_in_place(torch: Any) -> Any:
-    return form(torch, "float_power_", 2)
-
-
-@program()
 def clamp_forms(torch: Any) -> Any:
     data = [-2.0, 0.5, 3.0]
     return [
@@ -150,11 +133,6 @@ def division_with_rounding(torch: Any) -> Any:
         form(torch, "div_", 0.4, rounding_mode="trunc"),
         form(torch, "remainder_", 0.4),
     )
-
-
-@program()
-def fmod_in_place(torch: Any) -> Any:
-    return form(torch, "fmod_", 0.4)
 
 
 @program(phrase="derivative for .*floor_divide.* is not implemented")
@@ -299,13 +277,6 @@ def fill_diagonal_that_wraps(torch: Any) -> Any:
 
 
 @program()
-def fill_diagonal_that_wraps_is_recorded_twice(torch: Any) -> Any:
-    return form(
-        torch, "fill_diagonal_", 9.0, wrap=True, data=[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]
-    )
-
-
-@program()
 def triangles_and_cumulative_sums(torch: Any) -> Any:
     return [
         form(torch, "tril_", data=MATRIX), form(torch, "triu_", 1, data=MATRIX),
@@ -390,11 +361,6 @@ def comparison_in_place_cuts_the_gradient(torch: Any) -> Any:
 
 
 @program()
-def comparison_in_place_names_its_node(torch: Any) -> Any:
-    return forms(torch, "eq_ lt_ ge_ ne_", 0.5)
-
-
-@program()
 def random_fills_cut_the_gradient(torch: Any) -> Any:
     def gradient(name: str) -> Any:
         x = leaf(torch, VECTOR)
@@ -411,20 +377,6 @@ def methods_chain(torch: Any) -> Any:
     y = x.clone().mul_(2).add_(1).tanh_()
     y.sum().backward()
     return y, y._version, x.grad
-
-
-@program()
-def functions_with_a_trailing_underscore(torch: Any) -> Any:
-    x = leaf(torch, VECTOR)
-    y = x.clone()
-    same = (
-        torch.relu_(y) is y,
-        torch.sigmoid_(y) is y,
-        torch.exp_(y) is y,
-        torch.neg_(y) is y,
-        torch.zero_(y) is y,
-    )
-    return same, y, y._version
 
 
 @program()

@@ -61,16 +61,6 @@ def arithmetic_that_saves_its_operands(torch: Any) -> Any:
 
 
 @program()
-def power_of_a_number_saves_its_exponent(torch: Any) -> Any:
-    return overwritten(torch, lambda y: 2**y, add_one)
-
-
-@program()
-def gather_saves_its_input(torch: Any) -> Any:
-    return overwritten(torch, lambda y: y.gather(0, torch.tensor([1])), add_one)
-
-
-@program()
 def reductions_and_what_they_save(torch: Any) -> Any:
     functions = (
         lambda y: y.sum(), lambda y: y.mean(), lambda y: y.prod(), lambda y: y.max(), lambda y: y.max(0)[0],
@@ -130,16 +120,6 @@ def message_counts_versions(torch: Any) -> Any:
     phrase=r"\[(torch.)?FloatTensor \[2, 3\]\], which is output 0 of .*, is at version 1; expected version 0"
 )
 def message_names_the_tensor(torch: Any) -> Any:
-    y = torch.ones(2, 3, requires_grad=True) * 1
-    z = y.log()
-    y.add_(1)
-    z.sum().backward()
-
-
-@program(
-    phrase=r"inplace operation: \[torch.FloatTensor \[2, 3\]\], which is output 0 of Add, is at version 1; expected"
-)
-def message_spells_the_tensor_as_torch_does(torch: Any) -> Any:
     y = torch.ones(2, 3, requires_grad=True) * 1
     z = y.log()
     y.add_(1)
@@ -268,7 +248,7 @@ def failed_writes_do_not_count(torch: Any) -> Any:
         attempt("doesn't match the broadcast shape", y.mul_, torch.ones(2, 3, dtype=torch.float64)),
         attempt("can't be cast", y.add_, 1j),
         attempt("out of bounds", y.__setitem__, 7, 1.0),
-        attempt("", y.add_, "1"),
+        attempt("not str", y.add_, "1"),
     )
     z.sum().backward()
     return errors, y, y._version, y.grad_fn, x.grad
@@ -358,13 +338,6 @@ def result_and_operand_are_one_tensor(torch: Any) -> Any:
     y.sub_(y * 0.25)
     y.sum().backward()
     return y, x.grad
-
-
-@program()
-def operand_that_overlaps_the_target(torch: Any) -> Any:
-    y = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    phrase = "some elements of the input tensor and the written-to tensor refer to a single memory location"
-    return attempt(phrase, y.add_, y[1]), attempt(phrase, y[1:].mul_, y[:-1]), y, y._version
 
 
 @program()

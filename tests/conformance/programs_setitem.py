@@ -254,13 +254,6 @@ def graphs_of_values_that_broadcast(torch: Any) -> Any:
 
 
 @program()
-def graphs_of_values_with_a_leading_one(torch: Any) -> Any:
-    return graphs(torch, MATRIX, [[5.0, 6.0, 7.0]], 0, [1]) + graphs(
-        torch, MATRIX, [[[5.0, 6.0, 7.0]]], [0, 1]
-    )
-
-
-@program()
 def graph_of_a_number(torch: Any) -> Any:
     found = []
     for index in (0, slice(1, None), [0], torch.tensor([[True, False, True], [False, False, True]]), ...):

@@ -108,30 +108,6 @@ def values_of_wrong_shape_at_index_tensors(torch: Any) -> Any:
 
 
 @program()
-def matrices_at_masks(torch: Any) -> Any:
-    phrase = "shape mismatch: value tensor of shape .* cannot be broadcast to indexing result of shape"
-    mask = torch.tensor([[True, True, True], [False, False, True]])
-    return refused(torch, (phrase, mask, torch.ones(2, 3)), (phrase, mask, torch.ones(2, 2)))
-
-
-@program()
-def tensors_at_index_tensors_out_of_bounds(torch: Any) -> Any:
-    phrase = "index 5 is out of bounds for dimension 0 with size 2"
-    found = refused(
-        torch, (phrase, [5], torch.ones(3)), (phrase, [5], torch.ones(1, 3)), (phrase, [5], torch.tensor(1.0))
-    )
-    return [(errors, version) for errors, _, version in found]
-
-
-@program()
-def index_tensors_out_of_bounds_and_a_value_that_requires_grad(torch: Any) -> Any:
-    w = torch.ones(1, 3, requires_grad=True)
-    y = torch.zeros(2, 3)
-    error = attempt("index 5 is out of bounds for dimension 0 with size 2", y.__setitem__, [5], w)
-    return error, y, y._version, y.requires_grad
-
-
-@program()
 def values_that_are_not_numbers(torch: Any) -> Any:
     return refused(
         torch,
@@ -163,17 +139,6 @@ def numbers_that_do_not_fit(torch: Any) -> Any:
         attempt("int64_t without overflow", torch.zeros(2, dtype=torch.int64).__setitem__, 0, float("nan")),
         i,
         i._version,
-    )
-
-
-@program()
-def zero_dimensional_targets(torch: Any) -> Any:
-    return refused(
-        torch,
-        ("invalid index of a 0-dim tensor", 0, 1.0),
-        ("slice\\(\\) cannot be applied to a 0-dim tensor", slice(None), 1.0),
-        ("too many indices for tensor of dimension 0", (0, 0), 1.0),
-        size=(),
     )
 
 

@@ -103,22 +103,6 @@ def writes_to_a_view_reach_the_base(torch: Any) -> Any:
 
 
 @program()
-def windows_are_views(torch: Any) -> Any:
-    x = matrix(torch)
-    windows = x.unfold(1, 2, 1)
-    windows[:, 0].mul_(10)
-    return windows._base is x, windows, x, x._version
-
-
-@program()
-def as_strided_is_a_view(torch: Any) -> Any:
-    x = matrix(torch)
-    v = x.as_strided((2, 2), (1, 2), 1)
-    v.mul_(10)
-    return v._base is x, v, x, x._version
-
-
-@program()
 def view_of_a_view_has_the_first_base(torch: Any) -> Any:
     x = matrix(torch)
     v = x[0]
@@ -147,16 +131,6 @@ def views_of_a_leaf_that_requires_no_grad(torch: Any) -> Any:
     x = matrix(torch)
     v = x[0]
     return v._base is x, v.is_leaf, v.requires_grad, v.grad_fn
-
-
-@program()
-def base_that_starts_to_require_grad_after_the_view(torch: Any) -> Any:
-    x = matrix(torch)
-    v = x[0]
-    x.requires_grad_()
-    y = v * 2
-    y.sum().backward()
-    return v.requires_grad, v.is_leaf, v.grad_fn, v.grad, x.grad
 
 
 @program()
@@ -272,16 +246,6 @@ def view_under_no_grad(torch: Any) -> Any:
 
 
 @program()
-def view_under_no_grad_used_with_grad(torch: Any) -> Any:
-    x = matrix(torch, True)
-    y = x * 1
-    with torch.no_grad():
-        v = y[0]
-    (v * v).sum().backward()
-    return v.is_leaf, v.grad, x.grad
-
-
-@program()
 def view_under_no_grad_written_under_no_grad(torch: Any) -> Any:
     x = matrix(torch, True)
     y = x * 1
@@ -375,17 +339,6 @@ def view_of_an_inference_tensor_written_outside(torch: Any) -> Any:
     with torch.inference_mode():
         x = matrix(torch)
     x[0].add_(1)
-
-
-@program()
-def views_of_inference_tensors(torch: Any) -> Any:
-    with torch.inference_mode():
-        x = matrix(torch)
-        v = x[0]
-        v.mul_(10)
-        inside = v._is_view(), v.is_inference()
-    w = x[1]
-    return inside, x, w.is_inference(), w._is_view(), w.requires_grad
 
 
 @program()

@@ -21,11 +21,6 @@ def write_to_a_view_of_a_view_of_a_leaf(torch: Any) -> Any:
     matrix(torch, True).t()[0].zero_()
 
 
-@program(phrase="a view of a leaf Variable that requires grad is being used in an in-place operation")
-def write_to_a_view_that_is_a_leaf_itself(torch: Any) -> Any:
-    matrix(torch)[0].requires_grad_().add_(1)
-
-
 @program()
 def refused_writes_change_nothing(torch: Any) -> Any:
     x = matrix(torch, True)
@@ -99,14 +94,6 @@ def multi_output_view_used_after_its_base_changed(torch: Any) -> Any:
     return errors, a.detach(), torch.autograd.grad(used.sum(), x)
 
 
-@program(phrase="is a view and its base or another view of its base has been modified inplace")
-def multi_output_view_retains_its_gradient_after_its_base_changed(torch: Any) -> Any:
-    y = matrix(torch, True) * 1
-    a, _ = y.unbind()
-    y.mul_(2)
-    a.retain_grad()
-
-
 @program(phrase="is a view and is being modified inplace")
 def view_of_a_multi_output_view_written(torch: Any) -> Any:
     y = matrix(torch, True) * 1
@@ -141,26 +128,3 @@ def write_to_an_expanded_tensor(torch: Any) -> Any:
         attempt(phrase, e.add_, 1), attempt(phrase, e.mul_, e), attempt(phrase, e.__setitem__, 0, torch.ones(3)),
         attempt(phrase, e.copy_, torch.ones(2, 3)), attempt(phrase, e.exp_), x, x._version,
     ]  # fmt: skip
-
-
-@program()
-def fill_and_zero_of_an_expanded_tensor(torch: Any) -> Any:
-    x = torch.tensor([[1.0], [2.0]])
-    phrase = "unsupported operation: more than one element of the written-to tensor refers to a single memory location"
-    return attempt(phrase, x.expand(2, 3).fill_, 5), attempt(phrase, x.expand(2, 3).zero_), x, x._version
-
-
-@program()
-def expand_that_repeats_nothing_may_be_written(torch: Any) -> Any:
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = x * 1
-    y.expand(1, 2).mul_(3)
-    y.sum().backward()
-    return y, x.grad
-
-
-@program()
-def part_of_an_expanded_tensor_may_be_written(torch: Any) -> Any:
-    x = torch.tensor([[1.0], [2.0]])
-    x.expand(2, 3)[:, 1].mul_(10)
-    return x, x._version

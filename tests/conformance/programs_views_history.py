@@ -407,15 +407,6 @@ def in_place_unsqueeze_of_a_view(torch: Any) -> Any:
 
 
 @program()
-def in_place_transpose_of_a_view(torch: Any) -> Any:
-    x = matrix(torch)
-    y = x * 2
-    v = y[:, :2]
-    v.t_()
-    return v, tree(v), tree(y), torch.autograd.grad((v * v).sum(), x)
-
-
-@program()
 def detach_in_place_of_a_base_with_views(torch: Any) -> Any:
     x = matrix(torch)
     y = x * 2
