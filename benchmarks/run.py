@@ -152,9 +152,8 @@ def main() -> None:
     import retrograd
 
     torch.set_num_threads(1)
-    print(
-        f"retrograd {retrograd.__version__} against torch {torch.__version__}, Python {platform.python_version()}, 1 thread"
-    )
+    versions = f"retrograd {retrograd.__version__} against torch {torch.__version__}"
+    print(f"{versions}, Python {platform.python_version()}, 1 thread")
     print(f"{'':56}{'retrograd':>12}{'torch':>12}{'ratio':>8}")
     for row in ROWS:
         if args.only not in row.name:
