@@ -51,7 +51,7 @@ class FunctionCtx(Node):
         """Keeps tensors for `jvp`."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
-                raise TypeError(
+                raise AssertionError(
                     "save_for_forward expects all arguments to be tensors; you should save non-tensors as "
                     "attributes on ctx."
                 )
@@ -182,6 +182,12 @@ class Function:
             f"{type(self)} should not be instantiated. Its methods are static: call {type(self).__name__}.apply(...).",
             DeprecationWarning,
             stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Write forward and backward as "
+            f"static methods and call {type(self).__name__}.apply(...)."
         )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -29,10 +29,11 @@ def version_error(
     array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
 ) -> InplaceError:
     """The error of a saved value that was overwritten since."""
-    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.name()},"
+    made_by = "" if node is None else type(node).__name__.rstrip("0123456789").removesuffix("Backward")
+    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {made_by},"
     return InplaceError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
+        f"[torch.{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
         f"expected version {expected} instead. Hint: compute out of place (y = y + 1, not y += 1), or clone() the "
         "tensor before it is written."
     )

@@ -189,8 +189,9 @@ class Tensor(TensorOperators):
         """Keeps the gradient of this non-leaf tensor in `.grad`; does nothing for a leaf."""
         if not self.requires_grad:
             raise GradientError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._node is not None and not self.retains_grad:
-            self._hooks_of_node(self._node).retains[self.output_nr] = weakref.ref(self)
+        node = self.grad_fn
+        if node is not None and not self.retains_grad:
+            self._hooks_of_node(node).retains[self.output_nr] = weakref.ref(self)
 
     @property
     def retains_grad(self) -> bool:
@@ -225,8 +226,9 @@ class Tensor(TensorOperators):
         """
         if not self.requires_grad:
             raise GradientError("cannot register a hook on a tensor that doesn't require gradient")
-        if self._node is not None:
-            return add_hook(self._hooks_of_node(self._node).table(self.output_nr), hook)
+        node = self.grad_fn
+        if node is not None:
+            return add_hook(self._hooks_of_node(node).table(self.output_nr), hook)
         if self._leaf_hooks is None:
             self._leaf_hooks = TensorHooks()
             self._update_accumulator()

@@ -403,7 +403,7 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         array[key] = value
     except IndexError as error:
         raise index_error(error, key) from None
-    except ValueError:
+    except (ValueError, TypeError):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "
             f"shape {sizes(array[key].shape)}"
@@ -439,7 +439,10 @@ def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
     if key:
-        return trimmed(source, part[key].ndim) if shape[:1] == (1,) else source
+        try:
+            return trimmed(source, part[key].ndim) if shape[:1] == (1,) else source
+        except IndexError as error:
+            raise index_error(error, key) from None
     if not shape or shape == part.shape:
         return source
     while shape and shape[0] == 1:
