@@ -1,17 +1,14 @@
-"""A tensor turned into something else: Python numbers, lists, NumPy arrays, text, copies and pickles."""
+"""A tensor turned into Python numbers, lists and NumPy arrays."""
 
 from __future__ import annotations
 
-import copy
 import warnings
 from typing import Any
 
 import numpy as np
 
-from retrograd.backends.dtypes import get_default_dtype
 from retrograd.core.facts import TensorFacts
 from retrograd.core.modes import current
-from retrograd.core.printing import format_tensor
 from retrograd.errors import GradientError
 from retrograd.values import Array
 
@@ -96,89 +93,3 @@ class TensorConversions(TensorFacts):
         if self.array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return int(self.array.shape[0])
-
-    def __format__(self, spec: str) -> str:
-        if self.array.ndim == 0 and type(self).keeps_class:
-            return format(self.array.item(), spec)
-        return object.__format__(self, spec)
-
-    keeps_class: bool = True
-
-    def __repr__(self) -> str:
-        return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=self._suffixes())
-
-    def _suffixes(self) -> list[str]:
-        """What follows the numbers in the printed form."""
-        node = getattr(self, "grad_fn", None)
-        if node is not None:
-            return [f"grad_fn=<{type(node).__name__}>"]
-        return ["requires_grad=True"] if self._requires else []
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        found = memo.get(id(self))
-        if found is not None:
-            return found
-        if getattr(self, "_node", None) is not None:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment. Copy its value with t.detach().clone(), or keep the graph with t.clone()."
-            )
-        made = rebuild_leaf(type(self), self.array.copy(order="K"), self._requires, None, None)
-        memo[id(self)] = made
-        made._grad = copy.deepcopy(getattr(self, "_grad", None), memo)
-        made.set_user_state(copy.deepcopy(self.user_state(), memo))
-        return made
-
-    def __copy__(self) -> Any:
-        return rebuild_leaf(type(self), self.array, self._requires, None, self.user_state())
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return rebuild_leaf, (
-            type(self),
-            self.array,
-            self._requires,
-            getattr(self, "_grad_dtype", ""),
-            self.user_state(),
-        )
-
-    def user_state(self) -> dict[str, Any]:
-        """The attributes a user has hung on this tensor."""
-        return {k: v for k, v in self.__dict__.items() if k not in TENSOR_FIELDS}
-
-    def set_user_state(self, state: dict[str, Any]) -> None:
-        """Hangs a user's attributes on this tensor."""
-        self.__dict__.update(state)
-
-
-# Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.
-TENSOR_FIELDS = frozenset(
-    (
-        "array",
-        "output_nr",
-        "_requires",
-        "_node",
-        "_grad",
-        "_counter",
-        "_base",
-        "_view_version",
-        "_view_kind",
-        "_accumulator",
-        "_leaf_hooks",
-        "_post_accumulate",
-        "_grad_dtype",
-    )
-)
-
-
-def rebuild_leaf(
-    cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any] | None
-) -> Any:
-    """A leaf tensor of class `cls` over `array`: what unpickling and copying call."""
-    made = cls.__new__(cls)
-    made.array = array
-    made._requires = requires_grad
-    if grad_dtype is not None:
-        made._grad_dtype = grad_dtype
-    if state:
-        made.set_user_state(state)
-    return made

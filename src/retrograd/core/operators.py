@@ -6,7 +6,7 @@ overrides. It is the one upward call, without an upward import.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from retrograd.core.conversions import TensorConversions
 from retrograd.errors import OperandError
@@ -76,6 +76,8 @@ SOCKET = Socket()
 
 class TensorOperators(TensorConversions):
     """The operator half of a Tensor. An operand of a foreign type gives Python's turn to that type."""
+
+    __array_priority__: ClassVar[int] = 1000  # `array + tensor` is the tensor's affair, not NumPy's
 
     def __add__(self, other: Any) -> Any:
         try:

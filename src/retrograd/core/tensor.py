@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 import weakref
 from collections import OrderedDict
@@ -14,6 +15,7 @@ from retrograd.backends.dtypes import get_default_dtype, is_differentiable
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.operators import TensorOperators
+from retrograd.core.printing import format_tensor
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.values import Array
@@ -352,6 +354,61 @@ class Tensor(TensorOperators):
         made._base, made._counter = self._base, None if self._base is not None else self.counter()
         made._view_version, made._view_kind = self._view_version, self._view_kind
         return made
+
+    # -- text, copies, pickles -----------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        node = self.grad_fn
+        if node is not None:
+            suffixes = [f"grad_fn=<{type(node).__name__}>"]
+        else:
+            suffixes = ["requires_grad=True"] if self.requires_grad else []
+        prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
+        return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+
+    def __format__(self, spec: str) -> str:
+        if self.array.ndim == 0 and type(self) is Tensor:
+            return format(self.array.item(), spec)
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        found = memo.get(id(self))
+        if found is not None:
+            return found
+        if self._node is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment. Copy its value with t.detach().clone(), or keep the graph with t.clone()."
+            )
+        made = rebuild_leaf(type(self), self.array.copy(order="K"), self._requires, self._grad_dtype, {})
+        memo[id(self)] = made
+        made._grad = copy.deepcopy(self._grad, memo)
+        made.__dict__.update(copy.deepcopy(self._user_state(), memo))
+        return made
+
+    def __copy__(self) -> Any:
+        return rebuild_leaf(type(self), self.array, self._requires, self._grad_dtype, self._user_state())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return rebuild_leaf, (type(self), self.array, self._requires, self._grad_dtype, self._user_state())
+
+    def _user_state(self) -> dict[str, Any]:
+        """The attributes a user has hung on this tensor."""
+        return {name: value for name, value in self.__dict__.items() if name not in TENSOR_FIELDS}
+
+
+# Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.
+TENSOR_FIELDS = frozenset(Tensor.__annotations__) | {"array"}
+
+
+def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any]) -> Any:
+    """A leaf tensor of class `cls` over `array`: what unpickling and copying call."""
+    made = cls.__new__(cls)
+    made.array = array
+    made._requires = requires_grad
+    made._grad_dtype = grad_dtype
+    made.__dict__.update(state)
+    return made
 
 
 def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
