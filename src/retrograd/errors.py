@@ -128,9 +128,10 @@ def dimension_error(dim: int, ndim: int) -> DimensionError:
     )
 
 
-def unsupported_dtype(kernel: str, dtype: Any) -> NotImplementedError:
+def unsupported_dtype(kernel: str, dtype: Any, cure: str = "") -> NotImplementedError:
     """The error for a dtype that a function does not take: `"lt_cpu" not implemented for 'ComplexFloat'`."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{DTYPE_NAMES.get(str(dtype), dtype)}'")
+    name = DTYPE_NAMES.get(str(dtype), dtype)
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{name}'{': ' if cure else ''}{cure}")
 
 
 def add_note(error: BaseException, note: Any) -> None:

@@ -265,9 +265,6 @@ def test_there_is_one_engine():
 
 
 def my_function() -> Any:
-    if not hasattr(torch.autograd, "Function"):
-        pytest.skip("retrograd.autograd has no Function yet")
-
     class MyFunction(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any, y: Any) -> Any:

@@ -137,7 +137,17 @@ class _GradMode(ModeContext):
         current().grad_enabled = self.previous.pop()
 
 
-class no_grad(_GradMode):  # noqa: N801 - torch's name
+class _BareDecorator(_GradMode):
+    """A mode that also decorates without parentheses: `@no_grad` is `@no_grad()`."""
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
+
+    def __init__(self, orig_func: Any = None) -> None:
+        super().__init__()
+
+
+class no_grad(_BareDecorator):  # noqa: N801 - torch's name
     """Nothing inside is recorded. Use as `with no_grad():` or as a decorator, with or without parentheses.
 
     >>> import retrograd as rg
@@ -150,31 +160,11 @@ class no_grad(_GradMode):  # noqa: N801 - torch's name
 
     mode = False
 
-    def __new__(cls, orig_func: Any = None) -> Any:
-        return object.__new__(cls) if orig_func is None else object.__new__(cls)._decorate(orig_func)
 
-    def __init__(self, orig_func: Any = None) -> None:
-        super().__init__()
-
-    def _decorate(self, func: Any) -> Any:
-        self.__init__()  # type: ignore[misc]
-        return self(func)
-
-
-class enable_grad(_GradMode):  # noqa: N801 - torch's name
+class enable_grad(_BareDecorator):  # noqa: N801 - torch's name
     """Records again inside `no_grad`. Use as `with enable_grad():` or as a decorator."""
 
     mode = True
-
-    def __new__(cls, orig_func: Any = None) -> Any:
-        return object.__new__(cls) if orig_func is None else object.__new__(cls)._decorate(orig_func)
-
-    def __init__(self, orig_func: Any = None) -> None:
-        super().__init__()
-
-    def _decorate(self, func: Any) -> Any:
-        self.__init__()  # type: ignore[misc]
-        return self(func)
 
 
 class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name

@@ -494,14 +494,3 @@ class Symmetric(Unary):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return self.product(t, x, out)
-
-
-def name_nodes() -> None:
-    """Gives each op class the name PyTorch's node has, so that `type(y.grad_fn).__name__` reads as people expect."""
-    waiting: list[Any] = [Op]
-    while waiting:
-        cls = waiting.pop()
-        waiting.extend(cls.__subclasses__())
-        if cls.__module__.startswith(("retrograd.ops.", "retrograd.core.views")):
-            own = cls.__dict__.get("node_name", "")
-            cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"

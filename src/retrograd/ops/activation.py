@@ -11,7 +11,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError
+from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.arithmetic import Mul
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
@@ -30,10 +30,9 @@ SELU_SCALE = 1.0507009873554805
 
 
 def unsupported(kernel: str, x: Any) -> NotImplementedError:
-    """The error for a dtype that a function does not take."""
-    return NotImplementedError(
-        f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x.dtype]}': it takes real floating point tensors. "
-        "Convert with .float() first."
+    """The error for a dtype that an activation or a loss does not take."""
+    return unsupported_dtype(
+        kernel, x.dtype, "it takes real floating point tensors. Convert with .float() first."
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name
+from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.data import as_tensor, asarray, check_options, from_numpy, narrowed, new_leaf, tensor
 from retrograd.values import Array, DType, Shape
@@ -214,7 +214,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
     if any(isinstance(v, complex) for v in (start, end, step)):
         raise RuntimeError("arange: value cannot be converted to type double without overflow: it is complex")
     if dtype.kind in "bc":
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
+        raise unsupported_dtype("arange_cpu", dtype)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if dtype.kind in "iu":
@@ -261,7 +261,7 @@ def _spacing(
     default = default_complex() if any(isinstance(v, complex) for v in ends) else get_default_dtype()
     wanted = dtype_for(dtype, out, default)
     if wanted.kind == "b":
-        raise NotImplementedError(f"\"{function}_cpu\" not implemented for 'Bool'")
+        raise unsupported_dtype(f"{function}_cpu", wanted)
     return ends, count, wanted
 
 

@@ -12,7 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, type_name
+from retrograd.errors import DtypeError, ShapeError, type_name, unsupported_dtype
 from retrograd.ops.convert import convert
 from retrograd.ops.products import product
 from retrograd.ops.shape import Expand
@@ -129,8 +129,8 @@ def _pair(xp: Any, ta: Term, a: Array, tb: Term, b: Array, keep: set[int]) -> tu
     x = a.transpose([ta.index(label) for label in (*batch, *rows, *gone)]).reshape((n, r, k))
     y = b.transpose([tb.index(label) for label in (*batch, *gone, *columns)]).reshape((n, k, c))
     if gone and a.dtype.kind == "b":
-        raise NotImplementedError(
-            "einsum: \"bmm\" not implemented for 'Bool'. Convert the operands first: t.float()."
+        raise unsupported_dtype(
+            "bmm", a.dtype, "einsum computes in numbers; convert the operands first, t.float()"
         )
     out = product(xp, x, y) if gone else xp.multiply(x, y)
     term = (*batch, *rows, *columns)

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.op import ElementwiseUnary, X
+from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.ops.math import Exp
 from retrograd.values import Array
@@ -78,9 +78,7 @@ def erfc_array(x: Array) -> Array:
 
 def _check_real(function: str, x: Array) -> None:
     if x.dtype.kind == "c":
-        raise NotImplementedError(
-            f"\"{function}\" not implemented for '{SCALAR_NAMES[x.dtype]}': it takes real tensors. Apply it to x.real."
-        )
+        raise unsupported_dtype(function, x.dtype, "it takes real tensors. Apply it to x.real.")
 
 
 class Erf(ElementwiseUnary):

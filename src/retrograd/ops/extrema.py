@@ -7,13 +7,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import checked
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
-from retrograd.errors import DimensionError, DtypeError, type_name
+from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
 from retrograd.ops.choose import maximum, minimum
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.pick import Picked, Placed, index_at
@@ -337,10 +336,8 @@ def _check_all(function: str, kernel: str, x: Tensor, keepdim: bool) -> None:
 
 def _check_order(kernel: str, x: Tensor) -> None:
     if x.array.dtype.kind == "c":
-        raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{SCALAR_NAMES[x.array.dtype]}': complex numbers have no order. "
-            "Compare their abs() or real parts."
-        )
+        cure = "complex numbers have no order. Compare their abs() or real parts."
+        raise unsupported_dtype(kernel, x.array.dtype, cure)
 
 
 def _check_not_empty(function: str, x: Tensor) -> None:

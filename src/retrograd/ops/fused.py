@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import SCALAR_NAMES, result_of_arrays
+from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, broadcast_error
+from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.convert import convert
 from retrograd.ops.create import number_from
@@ -181,9 +181,7 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     """
     x, y = require_tensor("lerp", "input", 1, input), require_tensor("lerp", "end", 2, end)
     if x.array.dtype.kind not in "fc":
-        raise NotImplementedError(
-            f"\"lerp_kernel_scalar\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
-        )
+        raise unsupported_dtype("lerp_kernel_scalar", x.array.dtype)
     if x.array.dtype != y.array.dtype:
         raise DtypeError(
             f"expected dtype {x.array.dtype} for `end` but got dtype {y.array.dtype}. Convert one with .to(dtype)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.core.op import name_nodes
+from retrograd.core.op import Op
 from retrograd.core.plain import TensorMethods
 from retrograd.ops import (
     activation,
@@ -98,3 +98,14 @@ def install_methods() -> None:
     for name, function in method_table().items():
         setattr(TensorMethods, name, function)
     name_nodes()
+
+
+def name_nodes() -> None:
+    """Gives each op class the name PyTorch's node has, so that `type(y.grad_fn).__name__` reads as people expect."""
+    waiting: list[Any] = [Op]
+    while waiting:
+        cls = waiting.pop()
+        waiting.extend(cls.__subclasses__())
+        if cls.__module__.startswith(("retrograd.ops.", "retrograd.core.views")):
+            own = cls.__dict__.get("node_name", "")
+            cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
