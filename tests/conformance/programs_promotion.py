@@ -210,3 +210,16 @@ def integer_division_and_remainder(torch: Any) -> Any:
 def integer_powers(torch: Any) -> Any:
     x = torch.tensor([2, 3])
     return x**2, x**0.5, 2**x, attempt("Integers to negative integer powers are not allowed", lambda: x**-1)
+
+
+@program()
+def numbers_scaled_by_alpha_stay_weak(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    half = torch.tensor([1.0], dtype=torch.float16)
+    return (
+        torch.add(x, 1, alpha=2),
+        torch.sub(x, 1, alpha=0.5),
+        torch.rsub(x, 1, alpha=2),
+        torch.add(half, 1.5, alpha=2).dtype,
+        torch.add(torch.tensor([1]), torch.tensor([2]), alpha=3),
+    )

@@ -48,7 +48,7 @@ class AddScaled(Add):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.add(x, xp.multiply(y, self.alpha))
+        return xp.add(x, y * self.alpha)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else self.alpha
@@ -77,7 +77,7 @@ class SubScaled(Sub):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.subtract(x, xp.multiply(y, self.alpha))
+        return xp.subtract(x, y * self.alpha)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -self.alpha
@@ -93,26 +93,28 @@ class RsubTensor(ElementwiseBinary):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.subtract(y, x if self.alpha == 1 else xp.multiply(x, self.alpha))
+        return xp.subtract(y, x if self.alpha == 1 else x * self.alpha)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return -self.alpha if i == 0 else 1
 
 
 class Rsub(ElementwiseUnary):
-    """number - x"""
+    """number - alpha * x"""
 
     node_name = "RsubBackward1"
-    params = ("number",)
+    params = ("number", "alpha")
+    shown = {"alpha": "alpha"}
 
-    def __init__(self, number: Any) -> None:
+    def __init__(self, number: Any, alpha: Any = 1) -> None:
         self.number = number
+        self.alpha = alpha
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return xp.subtract(self.number, x)
+        return xp.subtract(self.number, x if self.alpha == 1 else x * self.alpha)
 
     def slope(self, x: Any, out: Any) -> Any:
-        return -1
+        return -self.alpha
 
 
 class Mul(ElementwiseBinary):
@@ -330,8 +332,8 @@ def _no_bool_subtraction(x: Any, y: Any) -> None:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
     _no_bool_subtraction(other, input)
-    if isinstance(other, (int, float, complex)) and alpha == 1 and isinstance(input, Tensor):
-        return apply1(Rsub(other), _for_number(input, other))
+    if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):
+        return apply1(Rsub(other, alpha), _for_number(input, other))
     return apply2(RsubTensor(alpha), input, other)
 
 
