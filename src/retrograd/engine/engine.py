@@ -59,7 +59,7 @@ class Engine:
         task.roots.add(start.node)
         task.compute_dependencies(start.node, min_nr)
         if outputs:
-            task.init_to_execute(start.node, outputs, accumulate_grad, min_nr)
+            task.init_to_execute(start.node, outputs, accumulate_grad)
             assert task.exec_info is not None
             task.exec_info.setdefault(start.node, ExecInfo())
         was_valid = state.checkpoint_valid

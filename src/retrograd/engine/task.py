@@ -7,11 +7,14 @@ each other's counts or buffers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from retrograd.core.node import Edge, Node
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.ready import ReadyQueue
 from retrograd.values import Value
+
+topological_nr = attrgetter("topological_nr")
 
 
 class Capture:
@@ -76,47 +79,28 @@ class GraphTask:
             return info is not None and info.should_execute()
         return node in self.dependencies or node in self.roots
 
-    def init_to_execute(
-        self, root: Node, outputs: Sequence[Edge], accumulate_grad: bool, min_topological_nr: int
-    ) -> None:
+    def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate_grad: bool) -> None:
         """Marks the nodes on a path from `root` to one of `outputs`; only they will run.
+
+        Dependencies have been counted: what was found then is all that can be on such a path.
 
         With `accumulate_grad` the outputs themselves run (their gradient lands in `.grad`), otherwise their gradient
         is captured where it arrives.
         """
         info: dict[Node, ExecInfo] = {}
-        for index, (node, nr) in enumerate(outputs):
-            assert node is not None
-            entry = info.setdefault(node, ExecInfo())
+        for index, (output, nr) in enumerate(outputs):
+            assert output is not None
+            wanted = info.setdefault(output, ExecInfo())
             if accumulate_grad:
-                entry.needed = True
+                wanted.needed = True
             else:
-                entry.captures.append(Capture(nr, index))
+                wanted.captures.append(Capture(nr, index))
         self.exec_info = info
         self.captured = [] if accumulate_grad else [None] * len(outputs)
-        _mark_needed(info, root, min_topological_nr)
-
-
-def _mark_needed(info: dict[Node, ExecInfo], root: Node, min_topological_nr: int) -> None:
-    """A node is needed when some successor must execute: one post-order walk, on a stack of our own."""
-    seen = {root}
-    stack: list[tuple[Node, int]] = [(root, 0)]
-    while stack:
-        node, i = stack.pop()
-        descended = False
-        while i < node.edge_count and not descended:
-            succ = node.edge(i).function
-            i += 1
-            if succ is not None and succ not in seen:
-                seen.add(succ)
-                if succ.topological_nr >= min_topological_nr:
-                    stack.append((node, i))
-                    stack.append((succ, 0))
-                    descended = True
-        if descended:
-            continue
-        for succ in node.successors():
-            entry = info.get(succ)
-            if entry is not None and entry.should_execute():
-                info.setdefault(node, ExecInfo()).needed = True
-                break
+        # A node is needed when some successor must execute; successors come first in topological order.
+        for node in sorted((*self.dependencies, root), key=topological_nr):
+            for succ in (node.next0, node.next1) if node.more_edges is None else node.successors():
+                entry = None if succ is None else info.get(succ)
+                if entry is not None and entry.should_execute():
+                    info.setdefault(node, ExecInfo()).needed = True
+                    break
