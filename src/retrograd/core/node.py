@@ -44,6 +44,7 @@ class Node(PlainNode):
     )
     sequence_nr: int = 0
     topological_nr: int = 0
+    where: device | None = None  # the device whose queue the node waits in; None is the CPU
     edge_count: int = 0  # number of next edges
     next0: Node | None = None
     nr0: int = 0

@@ -74,17 +74,16 @@ class Engine:
         return [_result(value, task.tensors) for value in task.captured]
 
     def _run(self, task: GraphTask, start: NodeTask) -> None:
-        """The one engine loop: the calling thread serves the CPU queue until nothing is left."""
+        """The one engine loop: the calling thread serves the queues until nothing is left."""
         modes = current()
         grad_enabled = modes.grad_enabled
         running_node = modes.running_node
         modes.grad_enabled = task.create_graph
         task.anomaly = modes.special & ANOMALY != 0
         token = hush(QUIET)
-        queue = task.cpu_queue
-        queue.push(start)
+        task.queue_of(start.node).push(start)
         try:
-            while (item := queue.pop()) is not None:
+            while (item := task.next_task()) is not None:
                 evaluate(item)
         finally:
             unhush(token)

@@ -117,7 +117,8 @@ def send(
         else:
             buffer.values[nr] = value
     if not left:
-        task.cpu_queue.push(NodeTask(task, node, buffer))
+        queue = task.cpu_queue if node.where is None else task.queue_of(node)
+        queue.push(NodeTask(task, node, buffer))
 
 
 def _not_in(value: Any, given: Grads) -> bool:

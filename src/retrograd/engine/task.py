@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
+from retrograd.backends.base import device
 from retrograd.core.node import Edge, Node
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.ready import ReadyQueue
+from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.values import Value
 
 topological_nr = attrgetter("topological_nr")
@@ -54,6 +55,7 @@ class GraphTask:
         self.roots: set[Node] = set()
         self.callbacks: list[Callable[[], None]] = []
         self.cpu_queue = ReadyQueue()
+        self.device_queues: dict[device, ReadyQueue] = {}
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
@@ -71,6 +73,25 @@ class GraphTask:
                 else:
                     dependencies[succ] = 1
                     stack.append(succ)
+
+    def queue_of(self, node: Node) -> ReadyQueue:
+        """The queue of the device that the node runs on."""
+        if node.where is None:
+            return self.cpu_queue
+        found = self.device_queues.get(node.where)
+        if found is None:
+            found = self.device_queues[node.where] = ReadyQueue()
+        return found
+
+    def next_task(self) -> NodeTask | None:
+        """What the calling thread runs next: the CPU's tasks, then those of devices, in the order they appeared."""
+        item = self.cpu_queue.pop()
+        if item is None and self.device_queues:
+            for queue in self.device_queues.values():
+                item = queue.pop()
+                if item is not None:
+                    return item
+        return item
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient arrives at `node` in this backward."""
