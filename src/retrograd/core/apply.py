@@ -93,7 +93,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
 def apply2(op: Binary, x: Any, y: Any) -> Any:
     """Applies a two-operand op to tensors and Python numbers."""
     cls = None
-    if not (type(x) is Tensor and (type(y) is Tensor or type(y) is float)):
+    if not (type(x) is Tensor and (type(y) is Tensor or type(y) is float or type(y) is int)):
         x, y = _operand(op, 0, x), _operand(op, 1, y)
         cls = _result_class(op, (x, y))
     x_is_tensor, y_is_tensor = isinstance(x, Tensor), isinstance(y, Tensor)
