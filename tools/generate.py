@@ -134,9 +134,9 @@ def package_text() -> str:
     return formatted("\n".join(lines) + "\n", "__init__.py")
 
 
-def table_text(title: str, table: str, extra: dict[str, list[str]], path: str) -> str:
+def table_text(title: str, table: str, path: str) -> str:
     """The text of a package that offers what modules list in a table of theirs (`FUNCTIONAL`, `LINALG`)."""
-    imports = {k: set(v) for k, v in extra.items()}
+    imports: dict[str, set[str]] = {}
     for module in op_modules():
         for name, function in getattr(module, table, {}).items():
             own = function.__name__
@@ -149,20 +149,13 @@ def table_text(title: str, table: str, extra: dict[str, list[str]], path: str) -
 
 def functional_text() -> str:
     """The text of `retrograd/nn/functional.py`."""
-    extra = {
-        "retrograd.ops.linalg": ["linear"],
-        "retrograd.ops.math": ["sigmoid"],
-        "retrograd.ops.trigonometry": ["tanh"],
-    }
-    extra["retrograd.ops.pad"] = ["pad"]
     title = "Functions of neural networks: activations, losses, linear maps."
-    return table_text(title, "FUNCTIONAL", extra, "nn/functional.py")
+    return table_text(title, "FUNCTIONAL", "nn/functional.py")
 
 
 def linalg_text() -> str:
     """The text of `retrograd/linalg/__init__.py`."""
-    extra = {"retrograd.ops.linalg": ["matmul"]}
-    return table_text("Linear algebra under PyTorch's names.", "LINALG", extra, "linalg/__init__.py")
+    return table_text("Linear algebra under PyTorch's names.", "LINALG", "linalg/__init__.py")
 
 
 def stub_text() -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.backends.base import namespace_of
 from retrograd.core.hooks import call_hook
-from retrograd.core.node import MAX_SEQUENCE_NR, Grads, Node
+from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
 from retrograd.values import Array
@@ -61,6 +61,11 @@ def _is_dense(array: Array) -> bool:
 
 def _dense_copy(array: Array) -> Array:
     return namespace_of(array).array(array, order="C", copy=True)
+
+
+def edge_of(tensor: Tensor) -> Edge:
+    """Where the gradient of a tensor that requires one arrives; a view must be up to date."""
+    return Edge(tensor._node or grad_accumulator(tensor), tensor.output_nr)
 
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:

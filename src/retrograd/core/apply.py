@@ -20,10 +20,10 @@ from retrograd.backends.dtypes import (
     result_of_arrays,
     result_with_scalar,
 )
-from retrograd.core.accumulate import grad_accumulator
+from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
-from retrograd.core.node import Edge, Node
+from retrograd.core.node import Edge
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.saved import inference_error
 from retrograd.core.tensor import Tensor
@@ -269,8 +269,7 @@ def gradient_edge(x: Tensor) -> Edge:
     """The edge at which a tensor's gradient arrives."""
     if x._base is not None:
         refresh_view(x)
-    node: Node | None = x._node
-    return Edge(grad_accumulator(x) if node is None else node, x.output_nr)
+    return edge_of(x)
 
 
 def _saved_version(counter: VersionCounter) -> int:

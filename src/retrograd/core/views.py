@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.core.accumulate import grad_accumulator
+from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
@@ -103,11 +103,7 @@ class CopySlices(Node):
     def __init__(self, base: Tensor, region: Region, write: Node) -> None:
         self.region = region
         self.write = write
-        base_edge = (
-            Edge(None, 0)
-            if not base._requires
-            else Edge(base._node or grad_accumulator(base), base.output_nr)
-        )
+        base_edge = edge_of(base) if base._requires else Edge(None, 0)
         self.set_next_edges([base_edge, *write.next_edges()[1:]])
         self.sequence_nr = current().next_sequence_nr()
         self.add_input(base.array)
@@ -164,7 +160,7 @@ def refresh_view(view: Tensor) -> None:
         return
     _check_regeneration(view)
     op = AsStrided(Region(view.array, base.array))
-    op.set_next_edges([Edge(base._node or grad_accumulator(base), base.output_nr)])
+    op.set_next_edges([edge_of(base)])
     op.sequence_nr = current().next_sequence_nr()
     op.add_input(view.array)
     view.move_to(op, 0)

@@ -434,11 +434,6 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(FloorDivide(), input, other), out)
 
 
-subtract = sub
-multiply = mul
-divide = true_divide = div
-negative = neg
-
 FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)
 ALIASES = {"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "negative": neg}
 NOT_METHODS = (rsub,)

@@ -274,9 +274,7 @@ def where_method(input: Any, condition: Any, other: Any) -> Any:
     return where(condition, input, other)
 
 
-clip = clamp
-
 FUNCTIONS = (maximum, minimum, clamp, clamp_min, clamp_max)
-ALIASES = {"clip": clip}
+ALIASES = {"clip": clamp}
 NOT_METHODS = (where,)
 METHODS = {"where": where_method}

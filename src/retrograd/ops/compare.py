@@ -175,8 +175,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input.array.shape == other.array.shape and bool((input.array == other.array).all())
 
 
-not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
-
 FUNCTIONS = (
     eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
     bitwise_not, bitwise_left_shift, bitwise_right_shift, isclose, allclose, equal,

@@ -352,9 +352,6 @@ def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
     return deliver(mul(x.reshape((x.array.shape[0], 1)), y), out)
 
 
-ger = outer
-
-
 def inner(input: Any, other: Any, *, out: Any = None) -> Any:
     """The sums of products over the last dimension of both."""
     x, y = _pair("inner", input, other, "other")
@@ -480,3 +477,5 @@ FUNCTIONS: tuple[Any, ...] = (
 )  # fmt: skip
 ALIASES: dict[str, Any] = {"ger": outer}
 NOT_METHODS = (linear, tensordot, chain_matmul)
+FUNCTIONAL: dict[str, Any] = {"linear": linear}
+LINALG: dict[str, Any] = {"matmul": matmul}

@@ -358,10 +358,9 @@ def isfinite(input: Tensor) -> Tensor:
     return Tensor(np.isfinite(input.array))
 
 
-absolute = abs
-
 FUNCTIONS = (
     exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, sigmoid, sgn, sign, angle, abs, conj,
     conj_physical, resolve_conj, isnan, isinf, isfinite,
 )  # fmt: skip
-ALIASES = {"absolute": absolute}
+ALIASES = {"absolute": abs}
+FUNCTIONAL = {"sigmoid": sigmoid}

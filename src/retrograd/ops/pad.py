@@ -206,4 +206,4 @@ def _check_width(mode: str, before: int, after: int, shape: Shape, d: int) -> No
 
 
 FUNCTIONS: tuple[Any, ...] = ()
-NN_FUNCTIONS: tuple[Any, ...] = (pad,)  # of nn.functional
+FUNCTIONAL: dict[str, Any] = {"pad": pad}

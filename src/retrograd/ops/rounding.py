@@ -144,7 +144,5 @@ def frac(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Frac(), input), out)
 
 
-fix = trunc
-
 FUNCTIONS = (floor, ceil, trunc, round, frac)
-ALIASES = {"fix": fix}
+ALIASES = {"fix": trunc}

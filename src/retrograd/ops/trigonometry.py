@@ -227,3 +227,4 @@ ALIASES = {
     "arccosh": acosh,
     "arctanh": atanh,
 }
+FUNCTIONAL = {"tanh": tanh}
