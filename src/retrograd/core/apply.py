@@ -22,9 +22,11 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
+from retrograd.core.lost import hand_on, hand_on1, note_of_constant
 from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
+from retrograd.core.places import mark
 from retrograd.core.saved import inference_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
@@ -56,6 +58,8 @@ def apply1(op: Unary, x: Any) -> Any:
         refresh_view(x)
     if x._requires and state.grad_enabled and op.differentiable:
         _link1(op, x, a, out, state)
+    elif x._requires or x._lost is not None:
+        hand_on1(out, x, op, state)
     if state.special:
         _finish_special(op, out, state)
     return out if cls is None else out.as_subclass(cls)
@@ -76,6 +80,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     state.sequence_nr += 1
     op.out_shape = out.array.shape
     op.out_dtype = out.array.dtype
+    mark(op)
     keeps = op.keeps
     if keeps & X:
         op.x = a
@@ -109,15 +114,18 @@ def apply2(op: Binary, x: Any, y: Any) -> Any:
         a, b = _floated(a), _floated(b)
     state = current()
     out = Tensor(_forward2(op, a, b))
-    if state.grad_enabled and op.differentiable:
+    recording = state.grad_enabled and op.differentiable
+    if recording:
         if x_is_tensor and x._base is not None:
             refresh_view(x)
         if y_is_tensor and y._base is not None:
             refresh_view(y)
-        wants_x = x_is_tensor and x._requires
-        wants_y = y_is_tensor and y._requires
-        if wants_x or wants_y:
-            _link2(op, x, y, a, b, out, state, wants_x, wants_y)
+    wants_x = x_is_tensor and x._requires
+    wants_y = y_is_tensor and y._requires
+    if recording and (wants_x or wants_y):
+        _link2(op, x, y, a, b, out, state, wants_x, wants_y)
+    else:
+        hand_on(out, (x, y), op, state)
     if state.special:
         _finish_special(op, out, state)
     return out if cls is None else out.as_subclass(cls)
@@ -182,6 +190,9 @@ def _link2(
     state.sequence_nr += 1
     op.out_shape = out.array.shape
     op.out_dtype = out.array.dtype
+    mark(op)
+    if not (wants_x and wants_y):
+        op.lost = note_of_constant((x, y))
     if keeps:
         _save2(op, keeps, x, y, a, b, out)
     out._node = op
@@ -230,8 +241,10 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
                 refresh_view(x)
     if state.grad_enabled and op.differentiable and any(x is not None and x._requires for x in xs):
         _link_n(op, xs, arrays, outs, state)
-    if state.special:
-        for out in outs:
+    for out in outs:
+        if out._node is None:
+            hand_on(out, xs, op, state)
+        if state.special:
             _finish_special(op, out, state)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
@@ -246,6 +259,8 @@ def _link_n(
         return
     op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
     op.sequence_nr = state.next_sequence_nr()
+    mark(op)
+    op.lost = note_of_constant(xs)
     for out in outs:
         if is_differentiable(out.array.dtype):
             out._node, out.output_nr, out._requires = (

@@ -57,6 +57,11 @@ class Node(PlainNode):
     tensor_hooks: TensorHooks | None = None
     node_hooks: NodeHooks | None = None
     user_metadata: dict[Any, Any] | None = None
+    made_code: Any = None  # the line that made the node: see Note [Places]
+    made_lasti: int = 0
+    freed: bool = False  # whether what the node had saved is gone
+    freed_by: Any = None  # the Place of the backward that freed it
+    lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
 
     # -- what subclasses give ------------------------------------------------------------------------------------
 
@@ -74,10 +79,6 @@ class Node(PlainNode):
     def raw_saved(self, name: str) -> Any:
         """What PyTorch shows as `_raw_saved_<name>`; raises KeyError where there is none."""
         raise KeyError(name)
-
-    def is_released(self) -> bool:
-        """Whether the saved values are gone."""
-        return False
 
     def name(self) -> str:
         """The name that PyTorch gives this node, such as `MulBackward0`."""

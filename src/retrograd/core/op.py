@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import namespace_of
+from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, restored
 from retrograd.core.tensor import Tensor
@@ -59,7 +60,6 @@ class Op(Node):
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
-    released: bool = False
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""
@@ -86,19 +86,24 @@ class Op(Node):
 
     def unpacked(self, name: str) -> Any:
         """The saved value of a slot as people see it: a Tensor, or None."""
-        if self.released:
+        if self.freed:
             raise freed_graph(self)
         value, counter, version, node, nr = self.slot(name)
         if value is None:
             return None
         if counter is None:
             return Tensor(namespace_of(value).asarray(value))  # a number, as PyTorch shows it
-        return restored(node, nr, checked(value, counter, version, node, nr), counter)
+        return restored(node, nr, checked(self, value, counter, version, node, nr), counter)
 
     def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
         """Puts the value of a slot through a pack hook. See Note [Packed values]."""
-        _, counter, _, _, _ = self.slot(name)
+        held, counter, version, _, _ = self.slot(name)
         if counter is not None:
+            written = current().overwriting
+            if written is not None and written[0] is held and written[1] == version:
+                self.set_slot(
+                    name, held.copy(), VersionCounter(), 0
+                )  # the hook may keep it, and it is about to change
             value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
             self.set_slot(name, value, PACKED, 0)
 
@@ -108,9 +113,6 @@ class Op(Node):
 
     def raw_saved(self, name: str) -> SavedTensor:
         return SavedTensor(self, self.saved_slot(name))
-
-    def is_released(self) -> bool:
-        return self.released
 
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
@@ -182,17 +184,17 @@ class Unary(Op):
         g = grads[0]
         if g is None:
             return (None,)
-        if self.released:
+        if self.freed:
             raise freed_graph(self)
         x, out = self.x, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
-                x = reloaded(x, self.x_counter, self.x_version, self.next0, self.nr0)
+                x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
-                out = reloaded(out, self.out_counter, self.out_version, self, 0)
+                out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (self.vjp(g, x, out),)
@@ -200,7 +202,7 @@ class Unary(Op):
     def release(self) -> None:
         if self.x is not None or self.out is not None:
             self.x = self.out = None
-            self.released = True
+            self.freed = True
 
     def slot_names(self) -> list[str]:
         return [name for name, value in (("x", self.x), ("out", self.out)) if value is not None]
@@ -260,22 +262,22 @@ class Binary(Op):
         g = grads[0]
         if g is None:
             return (None, None)
-        if self.released:
+        if self.freed:
             raise freed_graph(self)
         x, y, out = self.x, self.y, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
-                x = reloaded(x, self.x_counter, self.x_version, self.next0, self.nr0)
+                x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
                 x = restored(self.next0, self.nr0, x, self.x_counter)
         if y is not None:
             if self.y_counter is not None and self.y_counter.version != self.y_version:
-                y = reloaded(y, self.y_counter, self.y_version, self.next1, self.nr1)
+                y = reloaded(self, y, self.y_counter, self.y_version, self.next1, self.nr1)
             if tensors:
                 y = restored(self.next1, self.nr1, y, self.y_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
-                out = reloaded(out, self.out_counter, self.out_version, self, 0)
+                out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = restored(self, 0, out, self.out_counter)
         return (
@@ -286,7 +288,7 @@ class Binary(Op):
     def release(self) -> None:
         if self.x is not None or self.y is not None or self.out is not None:
             self.x = self.y = self.out = None
-            self.released = True
+            self.freed = True
 
     def slot_names(self) -> list[str]:
         return [name for name, v in (("x", self.x), ("y", self.y), ("out", self.out)) if v is not None]
@@ -349,7 +351,7 @@ class Variadic(Op):
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if all(g is None for g in grads):
             return [None] * self.edge_count
-        if self.released:
+        if self.freed:
             raise freed_graph(self)
         return self.vjp(grads, self._unpacked(tensors), self._unpacked_outs(tensors))
 
@@ -364,7 +366,7 @@ class Variadic(Op):
         value, counter, version, node, nr = self.slot(name)
         if value is None:
             return None
-        value = checked(value, counter, version, node, nr)
+        value = checked(self, value, counter, version, node, nr)
         return restored(node, nr, value, counter) if tensors else value
 
     def slot_names(self) -> list[str]:
@@ -401,7 +403,7 @@ class Variadic(Op):
     def release(self) -> None:
         if self.xs is not None or self.outs is not None:
             self.xs = self.outs = None
-            self.released = True
+            self.freed = True
 
 
 # -- families ------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.node import Node
+from retrograd.core.places import here, made_at
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import FREED_GRAPH, FreedGraphError, InferenceError, InplaceError, sizes, type_name
@@ -21,21 +22,41 @@ from retrograd.values import Array
 
 
 def freed_graph(node: Node) -> FreedGraphError:
-    """The error of a second backward, naming the node that noticed."""
-    return FreedGraphError(f"{FREED_GRAPH} (noticed at {node.name()})")
+    """The error of a second backward: which node noticed, which line made it and which backward freed it."""
+    made, freed = made_at(node), node.freed_by
+    text = f"{FREED_GRAPH} Noticed at {node.name()}"
+    if made is not None:
+        text += f"\n  recorded by  {made}"
+    if freed is not None:
+        text += f"\n  freed by     {freed}"
+    if freed is not None and freed == here():
+        text += (
+            "\nThat line runs now for the second time, so it stands in a loop. Record the first line anew in every "
+            "turn, or detach() what one turn hands to the next."
+        )
+    return FreedGraphError(text)
 
 
 def version_error(
-    array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
+    saver: Node, array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
 ) -> InplaceError:
-    """The error of a saved value that was overwritten since."""
+    """The error of a saved value that was overwritten since: which line saved it, which line wrote."""
     made_by = "" if node is None else type(node).__name__.rstrip("0123456789").removesuffix("Backward")
     source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {made_by},"
-    return InplaceError(
+    saved, written = made_at(saver), made_at(counter)
+    text = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
-        f"expected version {expected} instead. Hint: compute out of place (y = y + 1, not y += 1), or clone() the "
-        "tensor before it is written."
+        f"expected version {expected} instead."
+    )
+    if saved is not None:
+        text += f"\n  saved by       {saver.name()} of {saved}"
+    if written is not None:
+        times = counter.version - expected
+        text += f"\n  overwritten by {written}" + (f" (the last of {times} writes)" if times > 1 else "")
+    return InplaceError(
+        f"{text}\nHint: compute out of place (y = y + 1, not y += 1), or save a copy: give the first of the two lines "
+        "a clone() of the tensor."
     )
 
 
@@ -99,21 +120,25 @@ def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | No
     return Packed(value, unpack, original, before)
 
 
-def reloaded(array: Any, counter: VersionCounter, version: int, node: Node | None, nr: int) -> Any:
+def reloaded(
+    saver: Node, array: Any, counter: VersionCounter, version: int, node: Node | None, nr: int
+) -> Any:
     """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
     if not isinstance(array, Packed):
-        raise version_error(array, counter, version, node, nr)
+        raise version_error(saver, array, counter, version, node, nr)
     original = array.counter
     found = array.unpack()
     if original is not None and original.version != array.version:
-        raise version_error(found, original, array.version, node, nr)
+        raise version_error(saver, found, original, array.version, node, nr)
     return found
 
 
-def checked(array: Any, counter: VersionCounter | None, version: int, node: Node | None, nr: int) -> Any:
+def checked(
+    saver: Node, array: Any, counter: VersionCounter | None, version: int, node: Node | None, nr: int
+) -> Any:
     """The saved array, if it is as it was when it was saved."""
     if counter is not None and counter.version != version:
-        return reloaded(array, counter, version, node, nr)
+        return reloaded(saver, array, counter, version, node, nr)
     return array
 
 
@@ -164,7 +189,7 @@ class SavedValue:
     def unpack(self, owner: Node) -> Tensor:
         """The tensor again, unless it has been overwritten."""
         node = owner if self.is_output else self.node
-        array = checked(self.array, self.counter, self.version, node, self.output_nr)
+        array = checked(owner, self.array, self.counter, self.version, node, self.output_nr)
         if self.original is not None:
             return self.original
         found: Tensor = restored(node, self.output_nr, array, self.counter)
@@ -192,7 +217,7 @@ class SavedTensor:
 
     def _check(self) -> None:
         """Hooks are for a value that is there and has none yet."""
-        if self.node.is_released():
+        if self.node.freed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Register before backward, or keep "
                 "the graph with retain_graph=True."

@@ -13,6 +13,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.printing import format_tensor
@@ -51,6 +52,8 @@ class Tensor(TensorOperators):
     _accumulator: Any = None  # weak reference to a leaf's AccumulateGrad
     _leaf_hooks: TensorHooks | None = None
     _post_accumulate: HookTable | None = None
+    _lost: Lost | None = None  # why this tensor has no history: see Note [Lost tracking]
+    _reduced: bool = False  # a single number computed from many: likely a loss
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
     keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
@@ -76,7 +79,7 @@ class Tensor(TensorOperators):
             raise GradientError(
                 "you can only change requires_grad flags of leaf variables." + ("" if value else NO_GRAD_HINT)
             )
-        self.requires_grad_(value)
+        self._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` of a leaf and returns it."""
@@ -90,6 +93,11 @@ class Tensor(TensorOperators):
                     "you can only change requires_grad flags of leaf variables." + NO_GRAD_HINT
                 )
             return self
+        self._set_requires_grad(requires_grad)
+        return self
+
+    def _set_requires_grad(self, requires_grad: bool) -> None:
+        """Sets the flag of a leaf, if its dtype and mode can have it."""
         if requires_grad and not is_differentiable(self.array.dtype):
             raise GradientError(
                 "only Tensors of floating point dtype can require gradients "
@@ -99,8 +107,11 @@ class Tensor(TensorOperators):
             raise InferenceError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
             )
-        self._requires = bool(requires_grad)
-        return self
+        if self._requires and not requires_grad:
+            self._lost = cut(self, FROZEN, "requires_grad")
+        elif requires_grad and not self._requires and looks_like_loss(self):
+            _warn_about_lost_loss(self)
+        self._requires = requires_grad
 
     @property
     def grad_fn(self) -> Node | None:
@@ -314,6 +325,7 @@ class Tensor(TensorOperators):
         """The same memory, cut off from the graph; in-place writes to either are seen by both."""
         twin = Tensor(self.array)
         twin._counter = self.counter()
+        twin._lost = cut(self, DETACHED, "detach()") if self.requires_grad else self._lost
         return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
 
     def detach_(self) -> Tensor:
@@ -322,6 +334,8 @@ class Tensor(TensorOperators):
             raise GradientError(
                 "Can't detach views in-place. Use detach() instead: a view shares its history with its base."
             )
+        if self._requires:
+            self._lost = cut(self, DETACHED, "detach_()")
         self._node = None
         self.output_nr = 0
         self._requires = False
@@ -331,6 +345,7 @@ class Tensor(TensorOperators):
     def data(self) -> Tensor:
         """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
         twin = Tensor(self.array)
+        twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
 
     @data.setter
@@ -395,6 +410,17 @@ class Tensor(TensorOperators):
     def _user_state(self) -> dict[str, Any]:
         """The attributes a user has hung on this tensor."""
         return {name: value for name, value in self.__dict__.items() if name not in TENSOR_FIELDS}
+
+
+def _warn_about_lost_loss(loss: Tensor) -> None:
+    """`loss.requires_grad = True` silences backward()'s error, and nothing trains: say so."""
+    warnings.warn(
+        "requires_grad=True was set on the result of a computation that was not recorded. backward() will run, but "
+        "nothing it was computed from gets a gradient, so nothing will train. Leave the flag alone and mend the cause: "
+        f"{'' if loss._lost is None else loss._lost.text()}",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 # Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from retrograd.core.places import mark_caller
 from retrograd.errors import InferenceError
 
 
@@ -9,11 +12,14 @@ class VersionCounter:
     """Shared by a tensor, its views and its `detach()`ed twins; -1 means "not tracked" (inference tensors)."""
 
     version: int = 0
+    made_code: Any = None  # the line of the last write: see Note [Places]
+    made_lasti: int = 0
 
     def bump(self) -> None:
         """One more in-place write."""
         if self.version >= 0:
             self.version += 1
+            mark_caller(self)
 
 
 UNTRACKED = VersionCounter()

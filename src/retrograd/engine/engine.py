@@ -18,6 +18,8 @@ from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.errors import GradientError
 
+_UNKNOWN = "No tensor with requires_grad=True took part in computing it."
+
 
 class EngineState:
     """What the engine remembers per thread: the backward that is running, if any."""
@@ -175,8 +177,8 @@ def root_edge(output: Any, i: int) -> Edge:
         return Edge(output.node, output.output_nr)
     if not output.requires_grad:
         raise GradientError(
-            f"element {i} of tensors does not require grad and does not have a grad_fn. No tensor with "
-            "requires_grad=True took part in computing it, or it was cut off by detach() or under no_grad()."
+            f"element {i} of tensors does not require grad and does not have a grad_fn. "
+            + (_UNKNOWN if output._lost is None else output._lost.text())
         )
     return gradient_edge(output)
 

@@ -81,6 +81,7 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
         raise
     if not task.keep_graph:
         node.release()
+        node.freed_by = task.place
     return results if node.edge_count == len(results) else _checked_count(node, results)
 
 

@@ -11,6 +11,7 @@ from operator import attrgetter
 
 from retrograd.backends.base import device
 from retrograd.core.node import Edge, Node
+from retrograd.core.places import here
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.values import Value
@@ -46,6 +47,7 @@ class GraphTask:
         self.create_graph = create_graph
         self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
         self.depth = depth
+        self.place = here()  # the line that asked for this backward
         self.dependencies: dict[Node, int] = {}
         self.not_ready: dict[Node, InputBuffer] = {}
         self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import check_device, device
 from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
+from retrograd.core.lost import NO_DERIVATIVE, cut
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.values import Array, DType
@@ -58,9 +59,12 @@ def convert(x: Tensor, dtype: Any) -> Tensor:
         return x
     if x.array.dtype.kind == "c" and target.kind not in "cb":
         warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
-    if target.kind not in "fc":
-        x = x.detach()  # integers have no gradient
-    result: Tensor = apply1(ToCopy(target), x)
+    if target.kind in "fc":
+        result: Tensor = apply1(ToCopy(target), x)
+        return result
+    result = apply1(ToCopy(target), x.detach())  # integers have no gradient
+    if x.requires_grad:
+        result._lost = cut(x, NO_DERIVATIVE, f"the conversion to {target}")
     return result
 
 

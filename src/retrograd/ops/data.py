@@ -20,6 +20,7 @@ from retrograd.backends.dtypes import (
     promote_types,
     scalar_dtype,
 )
+from retrograd.core.lost import DETACHED, born, cut
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
@@ -43,6 +44,8 @@ def new_leaf(array: Array, requires_grad: bool = False) -> Tensor:
         made._counter = UNTRACKED
     if requires_grad:
         made._requires = True
+    elif array.dtype.kind in "fc":
+        born(made)
     return made
 
 
@@ -222,8 +225,18 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        data = data.array
-    return new_leaf(from_data(data, dtype), requires_grad)
+    made = new_leaf(from_data(data.array if isinstance(data, Tensor) else data, dtype), requires_grad)
+    tracked = _tracked(data)
+    if tracked is not None:
+        made._lost = cut(tracked, DETACHED, "tensor()")
+    return made
+
+
+def _tracked(data: Any) -> Tensor | None:
+    """The tensor that `tensor(data)` copies without its history: `data`, or the first of a list of them."""
+    if type(data) in _LISTS and data and isinstance(data[0], Tensor):
+        data = data[0]
+    return data if isinstance(data, Tensor) and data.requires_grad else None
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -98,7 +98,7 @@ class ExtremumAlong(Variadic):
 
     def index(self) -> Array:
         """The places with their dimension of size 1."""
-        checked(self.places, self.counter, self.version, self, 1)
+        checked(self, self.places, self.counter, self.version, self, 1)
         return restored_axes(self.places, self.axis, self.keepdims, len(self.in_shape))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
@@ -115,7 +115,7 @@ class ExtremumAlong(Variadic):
 
     def release(self) -> None:
         self.places = None
-        self.released = True
+        self.freed = True
 
     def saved_value(self, name: str) -> Any:
         return Tensor(self.places) if name == "indices" else super().saved_value(name)
@@ -262,6 +262,9 @@ class Arg(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.asarray(getattr(xp, self.function)(x, axis=self.axis, keepdims=self.keepdims), np.int64)
+
+    def function_name(self) -> str:
+        return self.function
 
 
 # -- functions -----------------------------------------------------------------------------------------------------

@@ -280,6 +280,9 @@ class CountNonzero(Unary):
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.asarray(xp.count_nonzero(x, axis=self.axis), np.int64)
 
+    def function_name(self) -> str:
+        return "count_nonzero"
+
 
 # -- functions -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,141 @@
+"""Why a tensor has no gradient: a note left where tracking ended, and handed on to everything computed from it.
+
+Note [Lost tracking]
+~~~~~~~~~~~~~~~~~~~~
+Where a graph ends (an op under no_grad, `detach()`, a function without a derivative) the result gets a `Lost` that says
+why and on which line; a tensor made from numbers gets one that says that nothing came before. An op whose result is not
+recorded hands the notes of its operands on, so they arrive at the loss whose backward fails. A node with a constant
+operand keeps that operand's note, so `why_no_grad` finds cuts inside a graph too. What stood before a cut is referred
+to weakly: a note keeps no graph alive.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from retrograd.core.modes import INFERENCE, ThreadState
+from retrograd.core.places import Place, here
+
+# Why. Whatever is not MADE is a cut: something before it required a gradient.
+MADE, NO_GRAD, INFERENCE_MODE, DETACHED, NO_DERIVATIVE, FROZEN = 0, 1, 2, 3, 4, 5
+MOST_SOURCES = 4  # how many notes of operands are kept together
+
+
+class Lost:
+    """Why and where tracking ended."""
+
+    def __init__(self, why: int, what: str, place: Place | None, before: Any = None) -> None:
+        self.why = why
+        self.what = what  # the function that ended it
+        self.place = place
+        self.more: tuple[Lost, ...] = ()  # notes of the same kind, of other operands
+        self.source = None if before is None else weakref.ref(before)  # the node or leaf before the cut
+
+    def all(self) -> list[Lost]:
+        """This note and those of the other operands."""
+        return [self, *self.more]
+
+    def text(self) -> str:
+        """Sentences for a message."""
+        if self.why == MADE:
+            return _made(self.all())
+        return "\n".join(dict.fromkeys(lost.sentence() for lost in self.all()))
+
+    def sentence(self) -> str:
+        """What happened at this cut."""
+        at = "an unknown line" if self.place is None else str(self.place)
+        if self.why == NO_GRAD:
+            return f"Tracking was lost under no_grad() (or with grad mode off), where {self.what} ran: {at}"
+        if self.why == INFERENCE_MODE:
+            return f"Tracking was lost under inference_mode(), where {self.what} ran: {at}"
+        if self.why == DETACHED:
+            return f"Tracking was lost by {self.what}, which gives the values without the graph: {at}"
+        if self.why == FROZEN:
+            return f"requires_grad was switched off: {at}"
+        return f"Tracking was lost by {self.what}, which has no derivative: {at}"
+
+
+def _made(sources: list[Lost]) -> str:
+    """The sentence about a tensor that was computed from constants alone."""
+    lines = "".join(dict.fromkeys(f"\n    {s.place}" for s in sources if s.place is not None))
+    return (
+        "No tensor with requires_grad=True took part in computing it. It came from numbers (whatever they were before "
+        f"an .item(), .tolist() or .numpy() cannot be followed) made here:{lines}"
+    )
+
+
+def born(tensor: Any) -> None:
+    """Notes that a tensor was made from numbers."""
+    tensor._lost = Lost(MADE, "", here())
+
+
+def cut(tensor: Any, why: int, what: str) -> Lost:
+    """The note for a result that `what` computed from a tensor that requires grad, without being recorded."""
+    before = tensor._node
+    return Lost(why, what, here(), tensor if before is None else before)
+
+
+def hand_on1(out: Any, x: Any, op: Any, state: ThreadState) -> None:
+    """Leaves a note on a result that is not recorded: a new one if the operand is tracked, else the operand's."""
+    out._lost = cut(x, _why(state), f"{op.function_name()}()") if x._requires else x._lost
+    if out.array.ndim == 0 and x.array.size > 1 and not op.is_view:
+        out._reduced = True
+
+
+def hand_on(out: Any, operands: Sequence[Any], op: Any, state: ThreadState) -> None:
+    """`hand_on1` for several operands, of which some may be numbers or None."""
+    lost: Lost | None = None
+    for x in operands:
+        if isinstance(x, (int, float, complex)) or x is None:
+            continue
+        if x._requires:
+            out._lost = cut(x, _why(state), f"{op.function_name()}()")
+            return
+        if lost is None:
+            lost = x._lost
+        elif x._lost is not None and x._lost is not lost:
+            lost = _joined(lost, x._lost)
+        if out.array.ndim == 0 and x.array.size > 1 and not op.is_view:
+            out._reduced = True
+    out._lost = lost
+
+
+def note_of_constant(operands: Sequence[Any]) -> Lost | None:
+    """The note that a recorded node keeps: that of operands which were cut off from a graph of their own."""
+    found: Lost | None = None
+    for x in operands:
+        if isinstance(x, (int, float, complex)) or x is None or x._requires:
+            continue
+        lost: Lost | None = x._lost
+        if lost is not None and lost.why != MADE:
+            found = lost if found is None else _joined(found, lost)
+    return found
+
+
+def looks_like_loss(tensor: Any) -> bool:
+    """Whether a tensor without history is a single number that was computed: nobody makes parameters that way."""
+    lost = tensor._lost
+    if lost is None or tensor.array.ndim:
+        return False
+    return tensor._reduced or lost.why in (NO_GRAD, NO_DERIVATIVE)
+
+
+def _why(state: ThreadState) -> int:
+    """Why a result of tracked operands is not."""
+    if state.special & INFERENCE:
+        return INFERENCE_MODE
+    return NO_DERIVATIVE if state.grad_enabled else NO_GRAD
+
+
+def _joined(a: Lost, b: Lost) -> Lost:
+    """The note of a result of two constants: a cut says more than a birth; notes of one kind are collected."""
+    if (a.why == MADE) != (b.why == MADE):
+        return b if a.why == MADE else a
+    if len(a.more) + 1 >= MOST_SOURCES or b in a.more:
+        return a
+    made = Lost(a.why, a.what, a.place)
+    made.source = a.source
+    made.more = (*a.more, b)
+    return made
