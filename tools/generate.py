@@ -25,6 +25,7 @@ PACKAGE = ROOT / "src" / "retrograd"
 # Public names that are no op functions, by the module that has them.
 OTHERS = {
     "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
+    "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.base": ["device"],
     "retrograd.backends.dtypes": [
@@ -51,6 +52,7 @@ OTHERS = {
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
+    "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
 }
 SUBPACKAGES = ["autograd", "cuda", "linalg", "nn", "utils"]
@@ -105,6 +107,14 @@ def public_functions() -> dict[str, set[str]]:
     return clauses
 
 
+def methods_as_functions() -> list[str]:
+    """The in-place methods that are functions too: `exp_(t)` is `t.exp_()`."""
+    op_modules()
+    known = {*importlib.import_module("retrograd.ops.methods").method_table(), "detach_"}
+    wanted = importlib.import_module("retrograd.ops.inplace_functions").METHODS_AS_FUNCTIONS
+    return [name for name in wanted if name in known]
+
+
 def offered(clauses: dict[str, set[str]]) -> set[str]:
     """The names that import clauses bind."""
     return {clause.rpartition(" ")[2] for found in clauses.values() for clause in found}
@@ -128,7 +138,9 @@ def package_text() -> str:
     ]
     constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
     lines += [f"{c} = _np.{c}" for c in constants]
-    public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants)
+    methods = methods_as_functions()
+    lines += [f"{name} = Tensor.{name}" for name in methods]
+    public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants) | set(methods)
     public |= {"__version__", "strided", "contiguous_format", "preserve_format"}
     lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(public))},]"]
     return formatted("\n".join(lines) + "\n", "__init__.py")
@@ -171,6 +183,7 @@ def stub_text() -> str:
         "from retrograd.core.tensor import Tensor",
         "from retrograd.values import Array, Axis, DType, Number, Shape",
         "class Plain: ...",
+        "class FunctionMeta(type): ...",
         "class PlainNode(Plain): ...",
         "class Size(tuple[int, ...]):",
         "    def numel(self) -> int: ...",

@@ -5,7 +5,8 @@ for PyTorch keep working; our own names only add precision.
 
     RuntimeError
     ├── GradientError          a gradient that cannot be asked for, or does not fit
-    │   └── FreedGraphError    a second backward through a graph whose saved values are gone
+    │   ├── FreedGraphError    a second backward through a graph whose saved values are gone
+    │   └── NonFiniteError     a gradient with NaN or Inf in it, under detect_nonfinite
     ├── InplaceError           a write that autograd cannot allow, or that destroyed a saved value
     ├── InferenceError         an inference tensor where autograd needs a normal one
     ├── ShapeError             shapes that do not fit each other
@@ -28,6 +29,15 @@ class GradientError(RuntimeError):
 
 class FreedGraphError(GradientError):
     """The graph's saved values were freed by an earlier backward."""
+
+
+class NonFiniteError(GradientError):
+    """A gradient is NaN or infinite; says which operation was the first to make it so."""
+
+    kind: str = ""  # "forward", "backward", "input", "gradient", "hook", "sum" or "unknown"
+    node_name: str = ""  # the operation, such as `LogBackward0`
+    place: Any = None  # its line, a `core.places.Place`
+    trap: str = ""  # what hid the culprit's result, such as "where", if it was a trap of that kind
 
 
 class InplaceError(RuntimeError):

@@ -346,3 +346,62 @@ def test_a_function_may_run_a_backward_of_its_own(x):
         return g * slope
 
     assert grad(made(lambda ctx, a: a * 1, backward).apply(x).sum(), x)[0].tolist() == [6.0, 6.0]
+
+
+# -- how long it lives -----------------------------------------------------------------------------------------
+
+
+def test_attributes_of_the_context_die_with_the_node(x):
+    class Thing:
+        pass
+
+    refs = []
+
+    def forward(ctx, a):
+        ctx.thing = Thing()
+        refs.append(weakref.ref(ctx.thing))
+        return a * 2
+
+    gc.collect()
+    gc.disable()
+    try:
+        y = made(forward, lambda ctx, g: g * 2).apply(x)
+        z = y.exp()
+        del y
+        assert refs[0]() is not None
+        z.sum().backward()
+        del z
+        assert refs[0]() is None
+        with rg.no_grad():
+            made(forward, lambda ctx, g: g).apply(x)
+        assert refs[1]() is None
+    finally:
+        gc.enable()
+
+
+def test_saved_tensors_are_given_away_once(x):
+    class Once(Product):
+        clear_saved_tensors_on_access = True
+
+    y = Once.apply(x, x)
+    assert len(y.grad_fn.saved_tensors) == 2
+    with pytest.raises(RuntimeError, match="only be accessed once .* as on Once"):
+        y.sum().backward()
+
+
+def test_gradients_may_come_in_a_box(x):
+    class Boxed(Scale):
+        boxed_grads_call = True
+
+        @staticmethod
+        def backward(ctx, grads):
+            return grads.pop() * ctx.k, None
+
+    assert grad(Boxed.apply(x, 3).sum(), x)[0].tolist() == [3.0, 3.0]
+
+
+def test_a_leaf_saved_through_hooks_keeps_its_place(x):
+    with rg.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), rg.tensor):
+        y = Product.apply(x, x)
+    (first,) = grad(y.sum(), x, create_graph=True)
+    assert grad(first.sum(), x)[0].tolist() == [2.0, 2.0]

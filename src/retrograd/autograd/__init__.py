@@ -1,19 +1,29 @@
-"""What people import: backward, grad, the modes and the graph's public face."""
+"""What people import: backward, grad, the modes, custom operations and the graph's public face."""
 
 from retrograd.autograd import graph
+from retrograd.autograd import modes as grad_mode
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.backward import backward, grad
-from retrograd.autograd.function import Function
+from retrograd.autograd.custom_gradient import custom_gradient
+from retrograd.autograd.function import Function, NestedIOFunction
 from retrograd.autograd.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from retrograd.autograd.mutation import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
+from retrograd.autograd.nonfinite import detect_nonfinite
 from retrograd.autograd.variable import Variable
+from retrograd.core.saved import SavedTensor
 
 __all__ = [
     "Function",
+    "NestedIOFunction",
+    "SavedTensor",
     "Variable",
     "backward",
+    "custom_gradient",
     "detect_anomaly",
+    "detect_nonfinite",
     "enable_grad",
     "grad",
+    "grad_mode",
     "graph",
     "inference_mode",
     "no_grad",

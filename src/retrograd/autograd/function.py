@@ -1,4 +1,4 @@
-"""Custom operations: `autograd.Function`, its context, and `once_differentiable`.
+"""Custom operations: `autograd.Function`, its context, and its two older relatives.
 
 Note [The context is the node]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -9,7 +9,6 @@ their version, so that saving an output makes no cycle; attributes are the user'
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -17,18 +16,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import CPU
-from retrograd.backends.dtypes import is_differentiable
-from retrograd.core.anomaly import remember_origin
-from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, current
-from retrograd.core.node import Edge, Grads, InputMetadata, Node
+from retrograd.autograd.linking import finished
+from retrograd.autograd.nesting import flattened_like, form_of, iter_tensors, unflatten
+from retrograd.autograd.once import once_differentiable
+from retrograd.core.modes import current
+from retrograd.core.node import Grads, Node
+from retrograd.core.plain import FunctionMeta
 from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
 from retrograd.core.tensor import Tensor
-from retrograd.core.views import IN_CUSTOM_FUNCTION, rebase_history
-from retrograd.errors import GradientError, InplaceError, type_name
+from retrograd.errors import GradientError, type_name
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "NestedIOFunction",
+    "once_differentiable",
+]
 
 
 class FunctionCtx(Node):
@@ -40,8 +46,9 @@ class FunctionCtx(Node):
     saved_for_forward: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] = ()
     dirty_tensors: tuple[Any, ...] = ()
+    _forward_cls: ClassVar[Any] = None  # the Function this is the context of
     _saved: tuple[SavedValue | None, ...] = ()
-    _freed: bool = False
+    _taken: bool = False  # whether the saved tensors were given out for good
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors for `backward`, where they are `ctx.saved_tensors`. Call it once, in `forward`."""
@@ -65,6 +72,14 @@ class FunctionCtx(Node):
         """Says which outputs have no gradient."""
         self.non_differentiable = args
 
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: shared memory is always tracked. Kept for old code."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
+            FutureWarning,
+            stacklevel=2,
+        )
+
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a missing gradient arrives in `backward` as zeros (the default) or as None."""
         self.materialize_grads = value
@@ -73,26 +88,39 @@ class FunctionCtx(Node):
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         return tuple(SavedTensor(self, "", s) for s in self._saved)
 
-    def is_released(self) -> bool:
-        return self._freed
-
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
         """The tensors given to `save_for_backward`."""
-        if self._freed:
+        if self._taken:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                f"autograd.Function, as on {self._forward_cls.__name__}. Keep what the first access gave in a variable."
+            )
+        if self.freed:
             raise freed_graph(self)
-        return tuple(None if s is None else s.unpack(self) for s in self._saved)
+        found = tuple(None if s is None else s.unpack(self) for s in self._saved)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._saved, self._taken = (), True
+        return found
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
+        return self.saved_tensors
 
 
 class BackwardCFunction(FunctionCtx):
     """The node of a custom Function; a subclass of it is made for each Function."""
 
-    _forward_cls: ClassVar[Any] = None
     tensor_inputs: tuple[bool, ...] = ()
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         wrapped = [self._given(i, g, tensors) for i, g in enumerate(grads)]
-        results = self._user_backward()(self, *wrapped)
+        backward = self._user_backward()
+        results = backward(self, wrapped) if self._forward_cls.boxed_grads_call else backward(self, *wrapped)
         made = self._checked(results if isinstance(results, tuple) else (results,))
         return made if tensors else [None if g is None else g.array for g in made]
 
@@ -142,7 +170,7 @@ class BackwardCFunction(FunctionCtx):
     def release(self) -> None:
         if self._saved:
             self._saved = ()
-            self._freed = True
+            self.freed = True
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
@@ -152,7 +180,7 @@ class BackwardCFunction(FunctionCtx):
         self.release()
 
 
-class Function:
+class Function(metaclass=FunctionMeta):
     """Base class of custom differentiable operations.
 
     Write `forward` and `backward` as static methods and call `apply`:
@@ -175,7 +203,14 @@ class Function:
     """
 
     generate_vmap_rule: ClassVar[bool] = False
+    clear_saved_tensors_on_access: ClassVar[bool] = (
+        False  # whether ctx.saved_tensors gives the tensors away, once
+    )
+    boxed_grads_call: ClassVar[bool] = (
+        False  # whether backward gets its gradients in one list, which it may empty
+    )
     _backward_cls: ClassVar[Any] = None
+    _node_cls: ClassVar[Any] = BackwardCFunction  # what the class of the node derives from
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -192,7 +227,7 @@ class Function:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._backward_cls = type(f"{cls.__name__}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        cls._backward_cls = type(f"{cls.__name__}Backward", (cls._node_cls,), {"_forward_cls": cls})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -234,7 +269,7 @@ class Function:
         """Runs the operation on tensors and other arguments."""
         if cls._backward_cls is None:
             cls.forward()
-        separate = cls.setup_context is not Function.setup_context
+        separate = _is_setup_context_defined(cls.setup_context)
         if kwargs or separate:
             args = _positional(cls, args, kwargs, separate)
         ctx: BackwardCFunction = cls._backward_cls()
@@ -250,7 +285,16 @@ class Function:
                 output = cls.forward(ctx, *args)
         finally:
             state.grad_enabled = was_enabled
-        return _finished(ctx, args, output, was_enabled and any(ctx.needs_input_grad))
+        return finished(ctx, args, output, was_enabled and any(ctx.needs_input_grad))
+
+
+_SingleLevelFunction = Function  # PyTorch's names for what is one class here
+_ContextMethodMixin = FunctionCtx
+
+
+def _is_setup_context_defined(setup_context: Callable[..., Any]) -> bool:
+    """Whether a Function has a `setup_context` of its own, given `cls.setup_context`."""
+    return setup_context is not Function.setup_context
 
 
 def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], separate: bool) -> tuple[Any, ...]:
@@ -264,158 +308,91 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], separat
     return bound.args[len(lead) :]
 
 
-def _finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
-    """Links the node behind the outputs and saves what was asked for."""
-    several = isinstance(output, tuple)
-    raw = output if several else (output,)
-    if recorded:
-        _check_marks(ctx, args, raw)
-        ctx.tensor_inputs = tuple(isinstance(a, Tensor) for a in args)
-        ctx.set_next_edges(
-            [gradient_edge(a) if a.requires_grad else Edge(None, 0) for a in args if isinstance(a, Tensor)]
-        )
-        ctx.sequence_nr = current().next_sequence_nr()
-        if current().special & ANOMALY:
-            remember_origin(ctx, current())
-    outputs = tuple(
-        _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
-    )
-    if recorded:
-        # backward() gets one gradient per output, also of those that have none.
-        kinds = [_metadata(out) for out in outputs]
-        ctx.out_shape, ctx.out_dtype, ctx.more_inputs = kinds[0].shape, kinds[0].dtype, kinds[1:] or None
-        ours = [out for out in outputs if isinstance(out, Tensor) and out._node is ctx]
-        ctx._saved = tuple(
-            None if t is None else SavedValue(t, any(t is out for out in ours), ctx)
-            for t in ctx.to_save or ()
-        )
-    ctx.to_save = None
-    ctx.dirty_tensors = ctx.non_differentiable = ()
-    return outputs if several else outputs[0]
-
-
-def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """What `forward` has said on ctx must be about tensors, and what it wrote into must come back."""
-    for i, tensor in enumerate(ctx.to_save or ()):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
-                "other things as attributes of ctx."
-            )
-    for tensor in ctx.dirty_tensors:
-        if not isinstance(tensor, Tensor):
-            raise GradientError(f"mark_dirty can only accept variables, but got {type_name(tensor)}")
-        if not any(tensor is a for a in args):
-            warnings.warn(
-                "mark_dirty() received a tensor that was not an input: only inputs can have been written in place",
-                UserWarning,
-                stacklevel=4,
-            )
-        elif not any(tensor is out for out in outputs):
-            raise GradientError(
-                "Some elements marked as dirty during the forward method were not returned as output. Return each "
-                "input that forward() has written into."
-            )
-        elif tensor._base is not None and len(outputs) > 1:
-            raise GradientError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. Write into a clone(), or return that one alone."
-            )
-    for tensor in ctx.non_differentiable:
-        if not isinstance(tensor, Tensor):
-            raise GradientError(
-                f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}"
-            )
-
-
-def _metadata(out: Any) -> InputMetadata:
-    """What the gradient of an output looks like; of something that is no tensor, there is none."""
-    if not isinstance(out, Tensor):
-        return InputMetadata((), None, CPU)
-    return InputMetadata(out.array.shape, out.array.dtype, out.device)
-
-
-def _linked(
-    ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, number: int, recorded: bool
-) -> Tensor:
-    """Output `number` with its place in the graph."""
-    if out._node is ctx:
-        out.output_nr = number  # returned twice: the last place counts
-        return out
-    dirty = any(out is d for d in ctx.dirty_tensors)
-    if dirty:
-        if recorded and out._requires and out._node is None:
-            raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
-        out.bump_version()
-    elif any(out is a for a in args) or out._requires:
-        # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
-        apart = not recorded or any(out is n for n in ctx.non_differentiable)
-        out = out.detach() if apart else _alias(out)
-    tracked = recorded and is_differentiable(out.array.dtype)
-    if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
-        return out
-    if dirty and out._base is not None:
-        rebase_history(out, ctx)
-        return out
-    out._node, out.output_nr, out._requires = ctx, number, True
-    if out._base is not None:
-        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out.counter().version
-    return out
-
-
-def _alias(x: Tensor) -> Tensor:
-    """The same memory as a view that belongs to no graph yet."""
-    made = Tensor(x.array)
-    made._base = x if x._base is None else x._base
-    made._view_version = made.counter().version
-    return made
-
-
 class InplaceFunction(Function):
     """A Function that may work in place; kept for code that derives from it."""
 
     def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
         self.inplace = inplace
 
 
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a `backward` that cannot be differentiated itself: trying to says so instead of giving wrong numbers."""
+class NestedIOFunction(Function):
+    """The older form of a Function whose arguments and results are nested lists and tuples of tensors.
 
-    @functools.wraps(fn)
-    def wrapper(ctx: Any, *grads: Any) -> Any:
-        state = current()
-        was_enabled = state.grad_enabled
-        state.grad_enabled = False
+    `forward_extended` and `backward_extended` are methods of an instance, which is also their context:
+
+    >>> import retrograd as rg, warnings
+    >>> class Swap(rg.autograd.NestedIOFunction):
+    ...     def forward_extended(self, pair):
+    ...         return [pair[1] * 2, pair[0] * 3]
+    ...     def backward_extended(self, g, h):
+    ...         return [h * 3, g * 2]
+    >>> a = rg.tensor(1.0, requires_grad=True); b = rg.tensor(1.0, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     c, d = Swap()([a, b])
+    >>> rg.autograd.grad(c + d, (a, b))
+    (tensor(3.), tensor(2.))
+    """
+
+    _ctx: Any = None  # the node, while one of the methods runs
+    _result: Any = None  # the form of the last result
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        flat = super().apply(self, args, *iter_tensors(args), **kwargs)
+        return unflatten(flat, self._result)
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Makes an instance and calls it."""
+        return cls()(*args, **kwargs)
+
+    @staticmethod
+    def forward(ctx: Any, owner: Any, nested: Any, *_flat: Tensor) -> tuple[Tensor, ...]:
+        """Calls `forward_extended`."""
+        ctx.owner, ctx.input_form = owner, form_of(nested)
+        owner._ctx = ctx
         try:
-            results = fn(ctx, *grads)
+            result = owner.forward_extended(*nested)
         finally:
-            state.grad_enabled = was_enabled
-        tracked = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
-        if not was_enabled or not tracked:
-            return results
-        several = isinstance(results, tuple)
-        made = tuple(_undifferentiable(r, tracked) for r in (results if several else (results,)))
-        return made if several else made[0]
+            owner._ctx = None
+        ctx.output_form = owner._result = form_of(result)
+        return tuple(iter_tensors(result))
 
-    return wrapper
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        """Calls `backward_extended`."""
+        nested = unflatten(grads, ctx.output_form)
+        owner = ctx.owner
+        owner._ctx = ctx
+        try:
+            results = owner.backward_extended(*(nested if isinstance(nested, (list, tuple)) else (nested,)))
+        finally:
+            owner._ctx = None
+        given = results if isinstance(results, tuple) else (results,)
+        return (None, None, *flattened_like(given, ctx.input_form))
 
+    def save_for_backward(self, *nested: Any) -> None:
+        """Keeps nested tensors for `backward_extended`, where they are `self.saved_tensors`."""
+        self._ctx.saved_form = form_of(nested)
+        self._ctx.save_for_backward(*iter_tensors(nested))
 
-class DelayedError(Node):
-    """Raises when a gradient reaches it: stands behind results that have no second derivative."""
+    @property
+    def saved_tensors(self) -> Any:
+        """What was given to `save_for_backward`; inside `backward_extended` only."""
+        return unflatten(self._ctx.saved_tensors, self._ctx.saved_form)
 
-    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
+    def mark_dirty(self, *nested: Any) -> None:
+        """Says which inputs `forward_extended` has written into."""
+        self._ctx.mark_dirty(*iter_tensors(nested))
 
+    def mark_non_differentiable(self, *nested: Any) -> None:
+        """Says which results have no gradient."""
+        self._ctx.mark_non_differentiable(*iter_tensors(nested))
 
-def _undifferentiable(result: Any, sources: Sequence[Tensor]) -> Any:
-    if not isinstance(result, Tensor) or not is_differentiable(result.array.dtype):
-        return result
-    made = Tensor(result.array)
-    node = DelayedError()
-    node.set_next_edges([gradient_edge(t) for t in sources])
-    node.sequence_nr = current().next_sequence_nr()
-    node.add_input(made.array)
-    made._node, made._requires = node, True
-    return made
+    def forward_extended(self, *args: Any) -> Any:
+        """Computes the result from nested arguments."""
+        raise NotImplementedError(f"{type(self).__name__} must implement forward_extended")
+
+    def backward_extended(self, *grads: Any) -> Any:
+        """The gradients of the arguments, nested as they were."""
+        raise NotImplementedError(f"{type(self).__name__} must implement backward_extended")

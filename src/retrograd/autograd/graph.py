@@ -8,7 +8,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from retrograd.autograd.mutation import allow_mutation_on_saved_tensors
 from retrograd.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from retrograd.autograd.seal import seal_saved_tensors
 from retrograd.core.apply import gradient_edge
 from retrograd.core.hooks import RemovableHandle
 from retrograd.core.node import Node
@@ -19,12 +21,14 @@ from retrograd.errors import GradientError
 __all__ = [
     "GradientEdge",
     "Node",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "seal_saved_tensors",
 ]
 
 log = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd.backends.base import namespace_of
 from retrograd.core.hooks import call_hook
+from retrograd.core.modes import before_write
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
@@ -36,6 +37,7 @@ class AccumulateGrad(Node):
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
             variable._grad = Tensor(new if owned & 1 and _is_dense(new) else _dense_copy(new))
         elif old.array.dtype == new.dtype and old.array.flags.writeable:
+            before_write(old.array)
             namespace_of(new).add(old.array, new, out=old.array)
             old.bump_version()
         else:

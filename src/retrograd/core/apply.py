@@ -22,15 +22,16 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
-from retrograd.core.lost import hand_on, hand_on1, note_of_constant
-from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
+from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
+from retrograd.core.modes import ANOMALY, INFERENCE, NONFINITE, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
-from retrograd.core.places import mark
+from retrograd.core.places import CALLER, USERS, getframe, mark, user_frame
 from retrograd.core.saved import inference_error
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
-from retrograd.core.views import MULTI_OUTPUT, NO_GRAD_MODE, NORMAL, refresh_view
+from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recorded, refresh_view
+from retrograd.core.witness import remember_constants
 from retrograd.errors import DtypeError, OperandError, broadcast_error, operand_error
 from retrograd.values import Array
 
@@ -53,11 +54,13 @@ def apply1(op: Unary, x: Any) -> Any:
         out_array = as_array(out_array)
     out = Tensor(out_array)
     if op.is_view:
-        _mark_view(out, x, state, NORMAL)
+        mark_view(out, x, state, NORMAL)
     if x._base is not None and state.grad_enabled:
-        refresh_view(x)
+        x = recorded(x)
     if x._requires and state.grad_enabled and op.differentiable:
         _link1(op, x, a, out, state)
+        if x._node is NOWHERE:
+            _cut_off(op)
     elif x._requires or x._lost is not None:
         hand_on1(out, x, op, state)
     if state.special:
@@ -80,7 +83,14 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     state.sequence_nr += 1
     op.out_shape = out.array.shape
     op.out_dtype = out.array.dtype
-    mark(op)
+    try:
+        frame = getframe(CALLER)
+    except ValueError:  # called straight from C, with no Python below
+        frame = getframe()
+    if frame.f_code.co_filename not in USERS:
+        frame = user_frame(frame)
+    op.made_code = frame.f_code
+    op.made_lasti = frame.f_lasti
     keeps = op.keeps
     if keeps & X:
         op.x = a
@@ -95,8 +105,15 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     out._requires = True
 
 
-def apply2(op: Binary, x: Any, y: Any) -> Any:
-    """Applies a two-operand op to tensors and Python numbers."""
+def _cut_off(op: Unary) -> None:
+    """Ends the graph at a view made without recording: what was saved does not matter, whoever overwrites it."""
+    op.next0 = None
+    op.x_counter, op.x_version = VersionCounter(), 0
+    op.out_counter, op.out_version = VersionCounter(), 0
+
+
+def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
+    """Applies a two-operand op to tensors and Python numbers; `caller` is how many frames away the caller is."""
     cls = None
     if not (type(x) is Tensor and (type(y) is Tensor or type(y) is float or type(y) is int)):
         x, y = _operand(op, 0, x), _operand(op, 1, y)
@@ -117,17 +134,19 @@ def apply2(op: Binary, x: Any, y: Any) -> Any:
     recording = state.grad_enabled and op.differentiable
     if recording:
         if x_is_tensor and x._base is not None:
-            refresh_view(x)
+            x = recorded(x)
         if y_is_tensor and y._base is not None:
-            refresh_view(y)
+            y = recorded(y)
     wants_x = x_is_tensor and x._requires
     wants_y = y_is_tensor and y._requires
     if recording and (wants_x or wants_y):
-        _link2(op, x, y, a, b, out, state, wants_x, wants_y)
+        wants_x = wants_x and x._node is not NOWHERE
+        wants_y = wants_y and y._node is not NOWHERE
+        _link2(op, x, y, a, b, out, state, wants_x, wants_y, caller)
     else:
         hand_on(out, (x, y), op, state)
     if state.special:
-        _finish_special(op, out, state)
+        _finish_special(op, out, state, (x, y))
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -162,6 +181,7 @@ def _link2(
     state: ThreadState,
     wants_x: bool,
     wants_y: bool,
+    caller: int,
 ) -> None:
     """Makes `op` the node of `out`."""
     if state.special & INFERENCE:
@@ -177,6 +197,8 @@ def _link2(
         op.nr0 = x.output_nr
         depth = node.topological_nr
         keeps = op.keeps0
+    elif type(x) is Tensor:
+        op.lost = cut_note(x)
     if wants_y:
         node = y._node
         if node is None:
@@ -185,14 +207,21 @@ def _link2(
         op.nr1 = y.output_nr
         depth = max(depth, node.topological_nr)
         keeps |= op.keeps1
+    elif type(y) is Tensor:
+        op.lost = cut_note(y)
     op.topological_nr = depth + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
     op.out_shape = out.array.shape
     op.out_dtype = out.array.dtype
-    mark(op)
-    if not (wants_x and wants_y):
-        op.lost = note_of_constant((x, y))
+    try:
+        frame = getframe(caller)
+    except ValueError:  # called straight from C, with no Python below
+        frame = getframe()
+    if frame.f_code.co_filename not in USERS:
+        frame = user_frame(frame)
+    op.made_code = frame.f_code
+    op.made_lasti = frame.f_lasti
     if keeps:
         _save2(op, keeps, x, y, a, b, out)
     out._node = op
@@ -234,18 +263,18 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     outs = [Tensor(as_array(r)) for r in (result if several else (result,))]
     if op.is_view:
         for out in outs:
-            _mark_view(out, xs[0], state, MULTI_OUTPUT)
+            mark_view(out, xs[0], state, MULTI_OUTPUT)
     if state.grad_enabled:
         for x in xs:
             if x is not None and x._base is not None:
                 refresh_view(x)
-    if state.grad_enabled and op.differentiable and any(x is not None and x._requires for x in xs):
+    if state.grad_enabled and op.differentiable and any(x is not None and x.requires_grad for x in xs):
         _link_n(op, xs, arrays, outs, state)
     for out in outs:
         if out._node is None:
             hand_on(out, xs, op, state)
         if state.special:
-            _finish_special(op, out, state)
+            _finish_special(op, out, state, xs)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
@@ -294,16 +323,12 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
-    """Makes `out` a view of what `x` is a view of. See Note [Views and in-place]."""
-    base = x if x._base is None else x._base
-    out._base = base
-    out._view_version = base.counter().version
-    out._view_kind = kind or x._view_kind if state.grad_enabled else NO_GRAD_MODE
-
-
-def _finish_special(op: Op, out: Tensor, state: ThreadState) -> None:
+def _finish_special(op: Op, out: Tensor, state: ThreadState, operands: Sequence[Any] = ()) -> None:
     """What becomes of a result and its node when something special is on."""
+    if state.special & NONFINITE and operands and (op.next0 is None or op.next1 is None) and out._node is op:
+        remember_constants(op, operands)
+    if state.special == NONFINITE:
+        return
     if state.special & INFERENCE and out._base is None:
         out._counter = UNTRACKED
     if state.special & ANOMALY and out._node is op and out.output_nr == 0:

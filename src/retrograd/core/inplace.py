@@ -9,43 +9,76 @@ memory, so that a later write to `y` is noticed. Every check comes before the fi
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
-from retrograd.core.modes import INFERENCE, current
+from retrograd.core.modes import INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import UNTRACKED, VersionCounter
-from retrograd.core.views import NORMAL, check_view_write, rebase_history, view_error
+from retrograd.core.version import PACKED, UNTRACKED, VersionCounter
+from retrograd.core.views import (
+    NORMAL,
+    WRITTEN,
+    check_view_write,
+    is_stretched,
+    overlap_error,
+    rebase_history,
+    view_error,
+)
 from retrograd.errors import DtypeError, InferenceError, InplaceError, ShapeError, sizes
 from retrograd.values import Array
 
 
-def check_writable(x: Tensor) -> None:
-    """Refuses in-place writes that autograd or the memory cannot take."""
+def check_writable(x: Tensor, stretched: bool = False) -> None:
+    """Refuses writes that autograd or the memory cannot take; `stretched` says that expanded memory will do."""
     state = current()
-    if state.grad_enabled and x._requires and x._node is None:
-        raise InplaceError(
-            "a leaf Variable that requires grad is being used in an in-place operation. Update it under no_grad() "
-            "(as an optimiser does), or compute a new tensor instead."
-        )
-    base = x._base
-    if state.grad_enabled and base is not None and base._requires and base._node is None:
-        raise InplaceError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation. Write under "
-            "no_grad(), or into a clone() of the leaf."
-        )
-    if state.grad_enabled and base is not None:
-        check_view_write(x)
+    if state.grad_enabled:
+        check_recordable(x)
     if x.counter() is UNTRACKED and not state.special & INFERENCE:
         raise InferenceError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
         )
+    if not x.array.flags.c_contiguous and not stretched and is_stretched(x.array):
+        raise overlap_error()
     if not x.array.flags.writeable:
+        _unlock(x)
+    if state.special & SAVED_HOOKS:
+        state.overwriting, state.overwriting_version = weakref.ref(x.array), x.counter().version
+    if state.write_guard is not None:
+        state.write_guard.before_write(x.array)
+
+
+def check_recordable(x: Tensor) -> None:
+    """Refuses writes that autograd could not follow."""
+    base = x._base
+    if base is not None:
+        check_view_write(x)
+        if base._node is None and x.requires_grad:
+            raise InplaceError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation. Write under "
+                "no_grad(), or into a clone() of the leaf."
+            )
+    if x._requires and x._node is None:
         raise InplaceError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location "
-            "(it was expanded), or its memory is read-only. clone() the tensor first."
+            "a leaf Variable that requires grad is being used in an in-place operation. Update it under no_grad() "
+            "(as an optimiser does), or compute a new tensor instead."
         )
+
+
+def _unlock(x: Tensor) -> None:
+    """Lets an expanded tensor be written. NumPy's flag guards its copies against writes that nobody has checked."""
+    owner = x.array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not owner.flags.writeable:
+        raise InplaceError(
+            "the memory of the written-to tensor is read-only: it belongs to a NumPy array whose flags say so. clone() "
+            "the tensor first."
+        )
+    x.array = x.array.view()
+    x.array.flags.writeable = True
 
 
 def write_back(x: Tensor, result: Tensor) -> Tensor:
@@ -62,20 +95,31 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
         )
     node = result._node
     if node is not None and x._base is not None and x._view_kind != NORMAL:
-        raise view_error(x, "is being modified inplace")
+        raise view_error(x, WRITTEN)
     if isinstance(node, Op):
         _keep_inputs(node, array, x.counter())
-    np.copyto(array, result.array, casting="unsafe")
+    before_write(array)  # once more after check_writable: the op itself may have saved what lies there
+    put_values(array, result.array)
     x.bump_version()
     if node is None:
         return x
-    if isinstance(node, (Unary, Binary)) and node.out is not None:
+    if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:
         node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
     if x._base is not None:
         rebase_history(x, node)
     else:
         x.move_to(node, result.output_nr)
     return x
+
+
+def put_values(array: Array, values: Array) -> None:
+    """Writes values into memory. Of elements that share memory, one that changes is what stays."""
+    if array.flags.c_contiguous or not is_stretched(array):
+        np.copyto(array, values, casting="unsafe")
+        return
+    values = values.astype(array.dtype)
+    changed = values != array
+    array[changed] = values[changed]
 
 
 def _unshared(saved: Array, array: Array) -> bool:

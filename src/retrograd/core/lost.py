@@ -26,7 +26,7 @@ MOST_SOURCES = 4  # how many notes of operands are kept together
 class Lost:
     """Why and where tracking ended."""
 
-    def __init__(self, why: int, what: str, place: Place | None, before: Any = None) -> None:
+    def __init__(self, why: int, what: str, place: Place, before: Any = None) -> None:
         self.why = why
         self.what = what  # the function that ended it
         self.place = place
@@ -45,7 +45,7 @@ class Lost:
 
     def sentence(self) -> str:
         """What happened at this cut."""
-        at = "an unknown line" if self.place is None else str(self.place)
+        at = str(self.place)
         if self.why == NO_GRAD:
             return f"Tracking was lost under no_grad() (or with grad mode off), where {self.what} ran: {at}"
         if self.why == INFERENCE_MODE:
@@ -59,7 +59,7 @@ class Lost:
 
 def _made(sources: list[Lost]) -> str:
     """The sentence about a tensor that was computed from constants alone."""
-    lines = "".join(dict.fromkeys(f"\n    {s.place}" for s in sources if s.place is not None))
+    lines = "".join(dict.fromkeys(f"\n    {s.place}" for s in sources))
     return (
         "No tensor with requires_grad=True took part in computing it. It came from numbers (whatever they were before "
         f"an .item(), .tolist() or .numpy() cannot be followed) made here:{lines}"
@@ -102,14 +102,18 @@ def hand_on(out: Any, operands: Sequence[Any], op: Any, state: ThreadState) -> N
     out._lost = lost
 
 
+def cut_note(x: Any) -> Lost | None:
+    """The note of a constant operand, if it was cut off from a graph of its own."""
+    lost: Lost | None = x._lost
+    return None if lost is None or lost.why == MADE else lost
+
+
 def note_of_constant(operands: Sequence[Any]) -> Lost | None:
-    """The note that a recorded node keeps: that of operands which were cut off from a graph of their own."""
+    """The note that a recorded node of several operands keeps: those of all that were cut off."""
     found: Lost | None = None
     for x in operands:
-        if isinstance(x, (int, float, complex)) or x is None or x._requires:
-            continue
-        lost: Lost | None = x._lost
-        if lost is not None and lost.why != MADE:
+        lost = None if x is None or x._requires else cut_note(x)
+        if lost is not None:
             found = lost if found is None else _joined(found, lost)
     return found
 

@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks and anomaly mode now; forward levels and recording as they arrive. `apply` tests it once per op, so features that
-are off cost a single integer test.
+hooks, anomaly mode and detect_nonfinite now; forward levels and recording as they arrive. `apply` tests it once per op,
+so features that are off cost a single integer test.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from retrograd.core.plain import ThreadLocal
 INFERENCE = 1
 SAVED_HOOKS = 2  # pack and unpack hooks for saved values
 ANOMALY = 4  # nodes remember where they were made
+NONFINITE = 8  # nodes remember their constants, and every backward looks at its gradients
 
 
 class ThreadState:
@@ -27,7 +28,16 @@ class ThreadState:
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     check_nan: bool = True  # whether anomaly mode raises on NaN
     running_node: Any = None  # in anomaly mode: the node whose backward runs
+    nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf
+    replaying: bool = False  # whether a backward runs again in search of a NaN: `.grad` stays as it is
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
+    overwriting: Any = (
+        None  # with hooks on: weak reference to the array that an in-place op works on, and its version
+    )
+    overwriting_version: int = 0
+    write_guard: Any = (
+        None  # told of every write: see Note [Mutation of saved values] in autograd/mutation.py
+    )
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""
@@ -43,6 +53,13 @@ def current() -> ThreadState:
     """This thread's state."""
     state: ThreadState = LOCAL.state
     return state
+
+
+def before_write(array: Any) -> None:
+    """Tells this thread's guard, if there is one, that this memory is about to be overwritten."""
+    guard = current().write_guard
+    if guard is not None:
+        guard.before_write(array)
 
 
 def is_grad_enabled() -> bool:

@@ -99,11 +99,11 @@ class Op(Node):
         """Puts the value of a slot through a pack hook. See Note [Packed values]."""
         held, counter, version, _, _ = self.slot(name)
         if counter is not None:
-            written = current().overwriting
-            if written is not None and written[0] is held and written[1] == version:
-                self.set_slot(
-                    name, held.copy(), VersionCounter(), 0
-                )  # the hook may keep it, and it is about to change
+            state = current()
+            written = state.overwriting
+            if written is not None and written() is held and state.overwriting_version == version:
+                # About to be overwritten, and the hook may keep what it is given.
+                self.set_slot(name, held.copy(), VersionCounter(), 0)
             value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
             self.set_slot(name, value, PACKED, 0)
 

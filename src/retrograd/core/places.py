@@ -4,8 +4,8 @@ Note [Places]
 ~~~~~~~~~~~~~
 A place is a code object and an instruction offset: two words taken from the innermost frame that is not ours, and
 turned into a line of text only when an error needs it. They are always taken, so an error can name the culprit of a run
-that nobody expected to fail. A frame object is made for each frame that is looked at, so `mark` jumps over the frames
-that every operation has between itself and its caller; a compiled build has no such frames.
+that nobody expected to fail. A frame object is made for each frame that is looked at, so `apply` jumps over those
+that every operation has between itself and its caller, and takes the rest inline; a compiled build has no such frames.
 """
 
 from __future__ import annotations
@@ -13,18 +13,16 @@ from __future__ import annotations
 import linecache
 import sys
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from retrograd.core.node import Node
+from typing import Any
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
 _COMPILED = not __file__.endswith(".py")
-# mark() ← _link() ← apply() ← the operation's function ← its caller, who may still be one of ours: an operator.
-_DEPTH = 0 if _COMPILED else 4
+# From _link1 or _link2: ← apply ← the operation's function ← its caller, who may still be one of ours.
+CALLER = 0 if _COMPILED else 3
+OPERATOR = 0 if _COMPILED else 4  # one more: `x * y` ← Tensor.__mul__
 
 # File names seen so far, so that whose frame one is costs a look into a set.
-_users: set[str] = set()
+USERS: set[str] = set()
 _ours: set[str] = set()
 
 getframe = sys._getframe
@@ -51,55 +49,38 @@ class Place:
         return hash(str(self))
 
 
-def mark(node: Node) -> None:
-    """Notes on a new node which line made it. See Note [Places]."""
-    try:
-        frame = getframe(_DEPTH)
-    except ValueError:  # called straight from C, with no Python below
-        return
-    code = frame.f_code
-    if code.co_filename not in _users:
-        found = _user_frame(frame)
-        if found is None:
-            return
-        frame = found
-        code = frame.f_code
-    node.made_code = code
-    node.made_lasti = frame.f_lasti
+def mark(thing: Any) -> None:
+    """Notes on a node or a version counter which line made it, or wrote. See Note [Places]."""
+    frame = user_frame(getframe())
+    thing.made_code = frame.f_code
+    thing.made_lasti = frame.f_lasti
 
 
-def mark_caller(thing: Any) -> None:
-    """`mark` for what is made at any depth: a custom Function's node, a version counter that has seen a write."""
-    frame = _user_frame(getframe(0 if _COMPILED else 2))
-    if frame is not None:
-        thing.made_code = frame.f_code
-        thing.made_lasti = frame.f_lasti
-
-
-def here() -> Place | None:
-    """The line of the user's program that is running; None where there is none."""
-    frame = _user_frame(getframe())
-    return None if frame is None else Place(frame.f_code, frame.f_lasti)
+def here() -> Place:
+    """The line of the user's program that is running."""
+    frame = user_frame(getframe())
+    return Place(frame.f_code, frame.f_lasti)
 
 
 def made_at(thing: Any) -> Place | None:
-    """The line that `mark` or `mark_caller` noted, if any."""
+    """The line that `mark` noted, if any."""
     return None if thing.made_code is None else Place(thing.made_code, thing.made_lasti)
 
 
-def _user_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is not ours, from `frame` outwards."""
-    while frame is not None:
+def user_frame(frame: FrameType) -> FrameType:
+    """The innermost frame that is not ours, from `frame` outwards; the outermost if all are."""
+    while frame.f_code.co_filename not in USERS:
         name = frame.f_code.co_filename
-        if name in _users:
-            return frame
         if name not in _ours:
             if not name.startswith(_PACKAGE):
-                _users.add(name)
-                return frame
+                USERS.add(name)
+                break
             _ours.add(name)
-        frame = frame.f_back
-    return None
+        outer = frame.f_back
+        if outer is None:
+            break
+        frame = outer
+    return frame
 
 
 def _line(code: CodeType, lasti: int) -> int:

@@ -62,3 +62,7 @@ class ThreadLocal(threading.local):
 
     def __init__(self, make: Any) -> None:
         self.state = make()
+
+
+class FunctionMeta(type):
+    """The class of every `autograd.Function` class: `isinstance(f, FunctionMeta)` tells one from other classes."""

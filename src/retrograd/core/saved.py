@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.node import Node
 from retrograd.core.places import here, made_at
@@ -183,7 +184,10 @@ class SavedValue:
 
     def pack(self, owner: Node, pack: Any, unpack: Any, keep_version: bool) -> None:
         """Puts the value through a pack hook."""
-        self.array = packed(self.unpack(owner), pack, unpack, self.counter if keep_version else None)
+        tensor = self.unpack(owner)
+        if self.node is None and not self.is_output and tensor.requires_grad:
+            self.node = grad_accumulator(tensor)  # a leaf's place, once the leaf itself is let go
+        self.array = packed(tensor, pack, unpack, self.counter if keep_version else None)
         self.counter, self.version, self.original = PACKED, 0, None
 
     def unpack(self, owner: Node) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.core.places import mark_caller
+from retrograd.core.places import mark
 from retrograd.errors import InferenceError
 
 
@@ -19,7 +19,7 @@ class VersionCounter:
         """One more in-place write."""
         if self.version >= 0:
             self.version += 1
-            mark_caller(self)
+            mark(self)
 
 
 UNTRACKED = VersionCounter()

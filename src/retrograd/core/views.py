@@ -7,6 +7,12 @@ All views of one memory share their base's version counter. A recorded write thr
 and the rest, which passes. The views themselves are not touched: each remembers the version at which its `grad_fn` was
 made, and when it is next asked for at another version, it becomes "that region of the base as it is now"
 (AsStridedBackward0). So a write costs the same however many views there are.
+
+Note [Views made without recording]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+A view that was made under no_grad, of a base that has a history, has none itself. Still it requires a gradient, because
+its base does: what is computed from it is recorded, with an edge that leads nowhere. It cannot be written where writes
+are recorded, nor be brought up to date after its base was written.
 """
 
 from __future__ import annotations
@@ -17,59 +23,153 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.core.accumulate import edge_of
-from retrograd.core.modes import current
+from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
 from retrograd.values import Array, Shape
 
 # How a view came about, which decides whether it may be written in place: see `check_view_write`.
-NORMAL, NO_GRAD_MODE, MULTI_OUTPUT, IN_CUSTOM_FUNCTION = 0, 1, 2, 3
+NORMAL, NO_GRAD_MODE, MULTI_OUTPUT, IN_CUSTOM_FUNCTION, INFERENCE_MODE = 0, 1, 2, 3, 4
+
+WRITTEN = "is being modified inplace"
+BASE_WRITTEN = "its base or another view of its base has been modified inplace"
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+def is_stretched(array: Array) -> bool:
+    """Whether a dimension repeats the same memory, as `expand` makes it."""
+    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+
+
+def may_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:
+    """Whether two elements may share memory: certain only where the answer is no."""
+    reach = itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (n - 1)
+    return False
+
+
+def overlap_error() -> InplaceError:
+    """The error for a write to memory that several elements share."""
+    return InplaceError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location: it "
+        "was expanded, so a write to one element is a write to its copies. clone() the tensor first, or write to what "
+        "it was expanded from."
+    )
+
+
+class Layout:
+    """Where the elements of an array lie: in bytes, from the first byte of some memory."""
+
+    def __init__(self, array: Array, start: int) -> None:
+        self.shape: Shape = array.shape
+        self.dtype = array.dtype
+        self.strides: Shape = array.strides
+        self.offset = array.__array_interface__["data"][0] - start
+        self.overlaps = may_overlap(array.shape, array.strides, array.itemsize)
+
+    def on(self, memory: Array) -> Array:
+        """The array that lies there."""
+        return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+
+    def places(self) -> Array:
+        """The number of each element, counted in elements from the start of the memory."""
+        found: Any = np.asarray(self.offset)
+        for axis, (n, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
+            line = (1,) * axis + (n,) + (1,) * (len(self.shape) - axis - 1)
+            found = found + (np.arange(n) * stride).reshape(line)
+        return found // self.dtype.itemsize
 
 
 class Region:
-    """Where a view lies in its base: shapes and byte strides, relative to the base's first byte."""
+    """Where a view lies in its base, and how to lay values out as the two are."""
 
     def __init__(self, view: Array, base: Array) -> None:
-        low, high = np.lib.array_utils.byte_bounds(base)
-        self.base_shape: Shape = base.shape
-        self.base_dtype = base.dtype
-        self.base_strides: Shape = base.strides
-        self.base_offset = base.__array_interface__["data"][0] - low
+        low, high = _bounds(base)
+        if view.size:
+            start, end = _bounds(view)
+            low, high = min(low, start), max(high, end)
         self.nbytes = high - low
-        self.shape: Shape = view.shape
-        self.dtype = view.dtype
-        self.strides: Shape = view.strides
-        self.offset = view.__array_interface__["data"][0] - low
-        self.overlaps = any(s == 0 and n > 1 for s, n in zip(view.strides, view.shape, strict=True))
+        self.base = Layout(base, low)
+        self.view = Layout(view, low)
+        self.stretched = is_stretched(view)
+        self.empty = base.size == 0 or view.size == 0
 
     def laid_out(self, array: Array | None) -> tuple[Array, Array]:
         """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it."""
-        if 0 in self.base_shape:
-            return np.zeros(self.base_shape, self.base_dtype), np.zeros(self.shape, self.dtype)
+        if self.empty:
+            base = np.zeros(self.base.shape, self.base.dtype)
+            if array is not None:
+                base[...] = array
+            return base, np.zeros(self.view.shape, self.view.dtype)
         memory = np.zeros(self.nbytes, np.uint8)
-        base = np.ndarray(self.base_shape, self.base_dtype, memory, self.base_offset, self.base_strides)
+        base = self.base.on(memory)
         if array is not None:
             base[...] = array
-        return base, np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        return base, self.view.on(memory)
+
+    def summed(self, source: Layout, target: Layout, x: Array) -> Array:
+        """`x`, laid out as `source`, as what lies at `target`: elements that share memory are summed.
+
+        Where the base's own elements share memory, each gets an equal part of the sum.
+        """
+        count = self.nbytes // source.dtype.itemsize
+        flat = np.zeros(count, source.dtype)
+        np.add.at(flat, source.places().reshape(-1), np.broadcast_to(x, source.shape).reshape(-1))
+        if self.base.overlaps and self.base.dtype == source.dtype:
+            times = np.bincount(self.base.places().reshape(-1), minlength=count)
+            flat /= np.maximum(times, 1).astype(flat.real.dtype)
+        return np.array(target.on(flat))
+
+
+def _bounds(array: Array) -> tuple[int, int]:
+    """The first byte of an array, and the one behind its last."""
+    if array.size:
+        low, high = np.lib.array_utils.byte_bounds(array)
+        return int(low), int(high)
+    start = int(array.__array_interface__["data"][0])
+    return start, start
 
 
 class AsStrided(View):
     """the region of the base that a view shows"""
 
     node_name = "AsStridedBackward0"
-    params = ("region",)
+    params: ClassVar[tuple[str, ...]] = ("region",)
     is_view: ClassVar[bool] = False  # made to take a view's place, not to make a new one
 
     def __init__(self, region: Region) -> None:
         self.region = region
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.region.laid_out(x)[1].copy()
+        region = self.region
+        if region.base.overlaps and not region.empty:
+            return region.summed(region.base, region.view, x)
+        return region.laid_out(x)[1].copy()
 
     def transpose(self, g: Any) -> Any:
         return Placed(self.region).on(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return AsStrided(self.region).on(t)
+
+
+class AsReal(AsStrided):
+    """complex numbers as pairs of real ones, of a base that was written since"""
+
+    node_name = "ViewAsRealBackward0"
+
+
+class AsComplex(AsStrided):
+    """pairs of real numbers as complex ones, of a base that was written since"""
+
+    node_name = "ViewAsComplexBackward0"
 
 
 class Placed(Linear):
@@ -82,17 +182,18 @@ class Placed(Linear):
         self.region = region
 
     def forward(self, xp: Any, x: Array) -> Array:
-        base, part = self.region.laid_out(None)
-        if not self.region.overlaps:
-            part[...] = x
-            return base
-        first, seen = self.region.laid_out(np.arange(base.size).reshape(base.shape))
-        flat = np.zeros(base.size, base.dtype)
-        np.add.at(flat, seen.astype(np.int64).reshape(-1), np.broadcast_to(x, seen.shape).reshape(-1))
-        return flat.reshape(first.shape)
+        region = self.region
+        if (region.view.overlaps or region.base.overlaps) and not region.empty:
+            return region.summed(region.view, region.base, x)
+        base, part = region.laid_out(None)
+        part[...] = x
+        return base
 
     def transpose(self, g: Any) -> Any:
         return AsStrided(self.region).on(g)
+
+
+# -- writes --------------------------------------------------------------------------------------------------------
 
 
 class CopySlices(Node):
@@ -118,6 +219,8 @@ class CopySlices(Node):
         results = write.apply([part], tensors, 0)
         if self.next0 is None:
             return [None, *results[1:]]
+        if self.region.stretched:
+            raise overlap_error()  # which of the copies' gradients would be the one of their common memory?
         inside: Any = results[0] if self.write.needs(0) else None
         if tensors:
             rest = self._outside(g, part)
@@ -128,9 +231,10 @@ class CopySlices(Node):
 
     def _outside(self, g: Any, part: Any) -> Any:
         """The gradient with the written region taken out, recorded."""
-        if self.region.dtype != self.region.base_dtype:
+        view, base = self.region.view, self.region.base
+        if view.dtype != base.dtype:
             return g - Placed(self.region).on(part)  # the region is half of each element: a real part
-        mask = Placed(self.region).forward(np, np.ones(self.region.shape, self.region.dtype)) == 0
+        mask = Placed(self.region).forward(np, np.ones(view.shape, view.dtype)) == 0
         return g * Tensor(mask.astype(g.array.dtype))
 
     def release(self) -> None:
@@ -150,6 +254,32 @@ def rebase_history(view: Tensor, node: Node) -> None:
     refresh_view(view)
 
 
+def check_view_write(view: Tensor) -> None:
+    """Refuses to record a write through a view that cannot take it."""
+    if view._view_kind != NORMAL and view._base is not None and (view._requires or view._base._requires):
+        raise view_error(view, WRITTEN)
+
+
+# -- a view's place in the graph -----------------------------------------------------------------------------------
+
+
+def mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
+    """Makes `out` a view of what `x` is a view of. See Note [Views and in-place]."""
+    base = x if x._base is None else x._base
+    counter = base.counter()
+    if counter is UNTRACKED:
+        out._counter = (
+            UNTRACKED  # an inference tensor has no versions, and so no views that could be out of date
+        )
+        return
+    out._base = base
+    out._view_version = counter.version
+    if state.grad_enabled:
+        out._view_kind = x._view_kind if kind == NORMAL or x._view_kind == INFERENCE_MODE else kind
+    else:
+        out._view_kind = INFERENCE_MODE if state.special & INFERENCE else NO_GRAD_MODE
+
+
 def refresh_view(view: Tensor) -> None:
     """Brings a view's place in the graph up to date with its base. See Note [Views and in-place]."""
     base = view._base
@@ -158,45 +288,94 @@ def refresh_view(view: Tensor) -> None:
     version = base.counter().version
     if version == view._view_version or version < 0:
         return
-    _check_regeneration(view)
-    op = AsStrided(Region(view.array, base.array))
-    op.set_next_edges([edge_of(base)])
-    op.sequence_nr = current().next_sequence_nr()
-    op.add_input(view.array)
-    view.move_to(op, 0)
+    if view._view_kind != NORMAL:
+        raise view_error(view, BASE_WRITTEN)
+    edge, source = edge_of(base), base.array
+    for cls, array in _stations(view, base.array):
+        op = cls(Region(array, source))
+        op.set_next_edges([edge])
+        op.sequence_nr = current().next_sequence_nr()
+        op.add_input(array)
+        edge, source = Edge(op, 0), array
+    assert edge.function is not None
+    view.move_to(edge.function, 0)
     view._view_version = version
 
 
-def _check_regeneration(view: Tensor) -> None:
-    if view._view_kind != NORMAL:
-        raise view_error(view, "its base or another view of its base has been modified inplace")
+def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
+    """The arrays on the way from a base to its view, each with the op that leads there: one, unless dtypes differ."""
+    array = view.array
+    if array.dtype.kind == base.dtype.kind or not array.size:
+        return [(AsStrided, array)]
+    conversion: type[AsStrided] = AsReal if base.dtype.kind == "c" else AsComplex
+    last = type(view._node).__name__  # what the view was before, or nothing
+    made_of = _converted(array, base.dtype) if view._node is None or last == conversion.__name__ else None
+    if made_of is None:
+        whole = _converted(base, array.dtype)
+        return [(AsStrided, array)] if whole is None else [(conversion, whole), (AsStrided, array)]
+    if made_of.shape == base.shape and made_of.strides == base.strides:
+        return [(conversion, array)]
+    return [(AsStrided, made_of), (conversion, array)]
 
 
-def check_view_write(view: Tensor) -> None:
-    """Refuses to record a write through a view that cannot take it."""
-    if view._view_kind != NORMAL and view._base is not None and (view._requires or view._base._requires):
-        raise view_error(view, "is being modified inplace")
+def _converted(array: Array, dtype: Any) -> Any:
+    """Complex numbers as pairs, or pairs as complex numbers, of the same memory; None where it is not made of pairs."""
+    if dtype.kind != "c":
+        return array[..., None].view(dtype)
+    if array.ndim == 0 or array.shape[-1] != 2 or array.strides[-1] != array.itemsize:
+        return None
+    return array.view(dtype)[..., 0]
+
+
+class Nowhere(Node):
+    """Stands where the graph of a view made without recording would begin."""
+
+    topological_nr: int = -1
+
+
+NOWHERE = Nowhere()
+
+
+def recorded(x: Tensor) -> Tensor:
+    """`x` brought up to date; or, for a view made without recording, what stands for it in the graph.
+
+    See Note [Views made without recording].
+    """
+    refresh_view(x)
+    if x._requires or x._base is None or not x._base._requires:
+        return x
+    found = Tensor(x.array)
+    found._counter = x.counter()
+    found._node, found._requires = NOWHERE, True
+    return found
+
+
+# -- errors --------------------------------------------------------------------------------------------------------
 
 
 def view_error(view: Tensor, what: str) -> InplaceError:
     """The error for a view of a special kind."""
-    if view._view_kind == NO_GRAD_MODE:
-        return InplaceError(
-            f"A view was created in no_grad mode and {what} with grad mode enabled. Whether the write should be "
-            "recorded cannot be told. Make the view and write to it both inside no_grad, where nothing is recorded, or "
-            "both outside."
+    kind, node = view._view_kind, view._node
+    made_by = "" if node is None else type(node).__name__.rstrip("0123456789").removesuffix("Backward")
+    source = f"Output {view.output_nr} of {made_by} is a view"
+    if node is None or kind in (NO_GRAD_MODE, INFERENCE_MODE):
+        text = "A view was created in " if node is None else f"{source} of a view which was created in "
+        text += (
+            f"inference mode and {what} in normal mode."
+            if kind == INFERENCE_MODE
+            else f"no_grad mode and {what} with grad mode enabled."
         )
-    name = (
-        "a node"
-        if view._node is None
-        else type(view._node).__name__.rstrip("0123456789").removesuffix("Backward")
-    )
-    source = (
-        "created inside a custom Function (or because an input was returned as-is)"
-        if view._view_kind == IN_CUSTOM_FUNCTION
-        else "the output of a function that returns multiple views"
-    )
-    return InplaceError(
-        f"Output {view.output_nr} of {name} is a view and {what}. This view is {source}, which cannot be modified "
-        "inplace. Use an out-of-place operation, or clone() the view first."
-    )
+    else:
+        text = f"{source} and {what}."
+    return InplaceError(f"{text} {_REASONS[kind]}")
+
+
+_REASONS = {
+    NO_GRAD_MODE: "Whether the write should be recorded cannot be told. Make the view and write to it both inside "
+    "no_grad, where nothing is recorded, or both outside.",
+    INFERENCE_MODE: "What was made in inference mode is not tracked. Make the view outside of it, or clone() it first.",
+    MULTI_OUTPUT: "This view is the output of a function that returns multiple views, which cannot be modified "
+    "inplace. Use an out-of-place operation, or clone() the view first.",
+    IN_CUSTOM_FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is), "
+    "which cannot be modified inplace. Use an out-of-place operation, or clone() the view first.",
+}

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, current
+from retrograd.core.modes import ANOMALY, NONFINITE, current
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.plain import ThreadLocal
 from retrograd.core.tensor import Tensor
@@ -16,6 +16,7 @@ from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import evaluate, fit, shown, taken
 from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import ExecInfo, GraphTask
+from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
 
 _UNKNOWN = "No tensor with requires_grad=True took part in computing it."
@@ -64,12 +65,15 @@ class Engine:
             task.init_to_execute(start.node, outputs, accumulate_grad)
             assert task.exec_info is not None
             task.exec_info.setdefault(start.node, ExecInfo())
+        watch = Watch(task, start, min_nr) if current().special & NONFINITE else None
         was_valid = state.checkpoint_valid
         state.checkpoint_valid = self.is_checkpoint_valid()
         state.task = task
         try:
             self._run(task, start)
             _run_callbacks(task)
+            if watch is not None:
+                watch.finish()
         finally:
             state.task = outer
             state.checkpoint_valid = was_valid

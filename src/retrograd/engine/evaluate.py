@@ -82,6 +82,8 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
     if not task.keep_graph:
         node.release()
         node.freed_by = task.place
+        if node.witness is not None:
+            node.witness = None
     return results if node.edge_count == len(results) else _checked_count(node, results)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
+from retrograd.core.inplace import check_writable
+from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error
 from retrograd.values import Axis
@@ -17,7 +19,7 @@ def deliver(result: Any, out: Any) -> Any:
     """The result, written into `out` if one was given."""
     if out is None:
         return result
-    if result.requires_grad or out.requires_grad:
+    if current().grad_enabled and (result.requires_grad or out.requires_grad):
         raise GradientError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Drop out=, or compute under no_grad()."
@@ -27,6 +29,7 @@ def deliver(result: Any, out: Any) -> Any:
             f"result type {SCALAR_NAMES[result.array.dtype]} can't be cast to the desired output type "
             f"{SCALAR_NAMES[out.array.dtype]}"
         )
+    check_writable(out)
     if out.array.shape == result.array.shape:
         np.copyto(out.array, result.array, casting="unsafe")
     else:

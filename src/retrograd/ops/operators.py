@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.operators import SOCKET, Operators
+from retrograd.core.places import OPERATOR
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError
 from retrograd.ops import compare
@@ -63,19 +64,19 @@ class TensorArithmetic(Operators):
     """What each operator does."""
 
     def add(self, x: Any, y: Any, /) -> Any:
-        return apply2(Add(), x, y)
+        return apply2(Add(), x, y, OPERATOR)
 
     def sub(self, x: Any, y: Any, /) -> Any:
-        return apply2(Sub(), x, y) if x._requires else sub(x, y)
+        return apply2(Sub(), x, y, OPERATOR) if x._requires else sub(x, y)
 
     def rsub(self, x: Any, y: Any, /) -> Any:
         return rsub(x, y if isinstance(y, (int, float, complex)) else _operand(y))
 
     def mul(self, x: Any, y: Any, /) -> Any:
-        return apply2(Mul(), x, y)
+        return apply2(Mul(), x, y, OPERATOR)
 
     def div(self, x: Any, y: Any, /) -> Any:
-        return apply2(Div(), x, y)
+        return apply2(Div(), x, y, OPERATOR)
 
     def rdiv(self, x: Any, y: Any, /) -> Any:
         if isinstance(y, np.ndarray):

@@ -1,5 +1,5 @@
 """Helpers under PyTorch's names."""
 
-from retrograd.utils import hooks
+from retrograd.utils import checkpoint, hooks
 
-__all__ = ["hooks"]
+__all__ = ["checkpoint", "hooks"]

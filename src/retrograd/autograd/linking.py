@@ -1,0 +1,132 @@
+"""What `Function.apply` does after `forward`: the node gets its edges and saved values, the outputs their place."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from retrograd.backends.base import CPU
+from retrograd.backends.dtypes import is_differentiable
+from retrograd.core.anomaly import remember_origin
+from retrograd.core.apply import gradient_edge
+from retrograd.core.modes import ANOMALY, NONFINITE, current
+from retrograd.core.node import Edge, InputMetadata
+from retrograd.core.places import mark
+from retrograd.core.saved import SavedValue
+from retrograd.core.tensor import Tensor
+from retrograd.core.views import IN_CUSTOM_FUNCTION, rebase_history
+from retrograd.core.witness import remember_results
+from retrograd.errors import GradientError, InplaceError, type_name
+
+if TYPE_CHECKING:
+    from retrograd.autograd.function import BackwardCFunction
+
+
+def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
+    """Links the node behind the outputs and saves what was asked for."""
+    several = isinstance(output, tuple)
+    raw = output if several else (output,)
+    if recorded:
+        _check_marks(ctx, args, raw)
+        ctx.tensor_inputs = tuple(isinstance(a, Tensor) for a in args)
+        ctx.set_next_edges(
+            [gradient_edge(a) if a.requires_grad else Edge(None, 0) for a in args if isinstance(a, Tensor)]
+        )
+        ctx.sequence_nr = current().next_sequence_nr()
+        mark(ctx)
+        if current().special & ANOMALY:
+            remember_origin(ctx, current())
+    outputs = tuple(
+        _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
+    )
+    if recorded:
+        # backward() gets one gradient per output, also of those that have none.
+        kinds = [_metadata(out) for out in outputs]
+        ctx.out_shape, ctx.out_dtype, ctx.more_inputs = kinds[0].shape, kinds[0].dtype, kinds[1:] or None
+        ours = [out for out in outputs if isinstance(out, Tensor) and out._node is ctx]
+        ctx._saved = tuple(
+            None if t is None else SavedValue(t, any(t is out for out in ours), ctx)
+            for t in ctx.to_save or ()
+        )
+        if current().special & NONFINITE:
+            remember_results(ctx, args, outputs)
+    ctx.to_save = None
+    ctx.dirty_tensors = ctx.non_differentiable = ()
+    return outputs if several else outputs[0]
+
+
+def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """What `forward` has said on ctx must be about tensors, and what it wrote into must come back."""
+    for i, tensor in enumerate(ctx.to_save or ()):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
+                "other things as attributes of ctx."
+            )
+    for tensor in ctx.dirty_tensors:
+        if not isinstance(tensor, Tensor):
+            raise GradientError(f"mark_dirty can only accept variables, but got {type_name(tensor)}")
+        if not any(tensor is a for a in args):
+            warnings.warn(
+                "mark_dirty() received a tensor that was not an input: only inputs can have been written in place",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif not any(tensor is out for out in outputs):
+            raise GradientError(
+                "Some elements marked as dirty during the forward method were not returned as output. Return each "
+                "input that forward() has written into."
+            )
+        elif tensor._base is not None and len(outputs) > 1:
+            raise GradientError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. Write into a clone(), or return that one alone."
+            )
+    for tensor in ctx.non_differentiable:
+        if not isinstance(tensor, Tensor):
+            raise GradientError(
+                f"mark_non_differentiable only accepts variable arguments, but got {type_name(tensor)}"
+            )
+
+
+def _metadata(out: Any) -> InputMetadata:
+    """What the gradient of an output looks like; of something that is no tensor, there is none."""
+    if not isinstance(out, Tensor):
+        return InputMetadata((), None, CPU)
+    return InputMetadata(out.array.shape, out.array.dtype, out.device)
+
+
+def _linked(
+    ctx: BackwardCFunction, args: tuple[Any, ...], out: Tensor, number: int, recorded: bool
+) -> Tensor:
+    """Output `number` with its place in the graph."""
+    if out._node is ctx:
+        out.output_nr = number  # returned twice: the last place counts
+        return out
+    dirty = any(out is d for d in ctx.dirty_tensors)
+    if dirty:
+        if recorded and out._requires and out._node is None:
+            raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
+        out.bump_version()
+    elif any(out is a for a in args) or out._requires:
+        # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
+        apart = not recorded or any(out is n for n in ctx.non_differentiable)
+        out = out.detach() if apart else alias(out)
+    tracked = recorded and is_differentiable(out.array.dtype)
+    if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
+        return out
+    if dirty and out._base is not None:
+        rebase_history(out, ctx)
+        return out
+    out._node, out.output_nr, out._requires = ctx, number, True
+    if out._base is not None:
+        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out.counter().version
+    return out
+
+
+def alias(x: Tensor) -> Tensor:
+    """The same memory as a view that belongs to no graph yet."""
+    made = Tensor(x.array)
+    made._base = x if x._base is None else x._base
+    made._view_version = made.counter().version
+    return made

@@ -1,0 +1,56 @@
+"""`once_differentiable`: a backward that has no derivative of its own, and says so."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from retrograd.backends.dtypes import is_differentiable
+from retrograd.core.apply import gradient_edge
+from retrograd.core.modes import current
+from retrograd.core.node import Grads, Node
+from retrograd.core.tensor import Tensor
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a `backward` that cannot be differentiated itself: trying to says so instead of giving wrong numbers."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        state = current()
+        was_enabled = state.grad_enabled
+        state.grad_enabled = False
+        try:
+            results = fn(ctx, *grads)
+        finally:
+            state.grad_enabled = was_enabled
+        tracked = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
+        if not was_enabled or not tracked:
+            return results
+        several = isinstance(results, tuple)
+        made = tuple(_undifferentiable(r, tracked) for r in (results if several else (results,)))
+        return made if several else made[0]
+
+    return wrapper
+
+
+class DelayedError(Node):
+    """Raises when a gradient reaches it: stands behind results that have no second derivative."""
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def _undifferentiable(result: Any, sources: Sequence[Tensor]) -> Any:
+    if not isinstance(result, Tensor) or not is_differentiable(result.array.dtype):
+        return result
+    made = Tensor(result.array)
+    node = DelayedError()
+    node.set_next_edges([gradient_edge(t) for t in sources])
+    node.sequence_nr = current().next_sequence_nr()
+    node.add_input(made.array)
+    made._node, made._requires = node, True
+    return made
