@@ -52,6 +52,12 @@ OTHERS = {
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
+    "retrograd.engine.threads": [
+        "get_num_interop_threads",
+        "get_num_threads",
+        "set_num_interop_threads",
+        "set_num_threads",
+    ],
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
 }

@@ -10,6 +10,9 @@ from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
 )
+from retrograd.autograd.custom_gradient import (
+    custom_gradient,
+)
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -52,6 +55,15 @@ from retrograd.core.printing import (
 )
 from retrograd.core.tensor import (
     Tensor,
+)
+from retrograd.engine.threads import (
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+)
+from retrograd.inspect.why import (
+    why_no_grad,
 )
 from retrograd.ops.activation import (
     celu,
@@ -242,6 +254,12 @@ from retrograd.ops.generator import (
 from retrograd.ops.inplace import (
     fill,
 )
+from retrograd.ops.inplace_functions import (
+    celu_,
+    dropout_,
+    selu_,
+    threshold_,
+)
 from retrograd.ops.join import (
     atleast_1d,
     atleast_2d,
@@ -402,6 +420,11 @@ from retrograd.ops.statistics import (
     var,
     var_mean,
 )
+from retrograd.ops.strided import (
+    as_strided,
+    as_strided_copy,
+    as_strided_scatter,
+)
 from retrograd.ops.triangle import (
     diag,
     diag_embed,
@@ -468,6 +491,60 @@ inf = _np.inf
 nan = _np.nan
 newaxis = _np.newaxis
 pi = _np.pi
+abs_ = Tensor.abs_
+acos_ = Tensor.acos_
+acosh_ = Tensor.acosh_
+addmv_ = Tensor.addmv_
+arccos_ = Tensor.arccos_
+arccosh_ = Tensor.arccosh_
+arcsin_ = Tensor.arcsin_
+arcsinh_ = Tensor.arcsinh_
+arctan_ = Tensor.arctan_
+arctanh_ = Tensor.arctanh_
+as_strided_ = Tensor.as_strided_
+asin_ = Tensor.asin_
+asinh_ = Tensor.asinh_
+atan_ = Tensor.atan_
+atanh_ = Tensor.atanh_
+ceil_ = Tensor.ceil_
+clamp_ = Tensor.clamp_
+clamp_max_ = Tensor.clamp_max_
+clamp_min_ = Tensor.clamp_min_
+clip_ = Tensor.clip_
+conj_physical_ = Tensor.conj_physical_
+cos_ = Tensor.cos_
+cosh_ = Tensor.cosh_
+detach_ = Tensor.detach_
+erf_ = Tensor.erf_
+erfc_ = Tensor.erfc_
+exp2_ = Tensor.exp2_
+exp_ = Tensor.exp_
+expm1_ = Tensor.expm1_
+fill_ = Tensor.fill_
+fix_ = Tensor.fix_
+floor_ = Tensor.floor_
+frac_ = Tensor.frac_
+index_put_ = Tensor.index_put_
+log10_ = Tensor.log10_
+log1p_ = Tensor.log1p_
+log2_ = Tensor.log2_
+log_ = Tensor.log_
+neg_ = Tensor.neg_
+negative_ = Tensor.negative_
+reciprocal_ = Tensor.reciprocal_
+relu_ = Tensor.relu_
+resize_as_ = Tensor.resize_as_
+round_ = Tensor.round_
+rsqrt_ = Tensor.rsqrt_
+sigmoid_ = Tensor.sigmoid_
+sin_ = Tensor.sin_
+sinh_ = Tensor.sinh_
+sqrt_ = Tensor.sqrt_
+square_ = Tensor.square_
+tan_ = Tensor.tan_
+tanh_ = Tensor.tanh_
+trunc_ = Tensor.trunc_
+zero_ = Tensor.zero_
 
 __all__ = [
     "Generator",
@@ -475,15 +552,19 @@ __all__ = [
     "Tensor",
     "__version__",
     "abs",
+    "abs_",
     "absolute",
     "acos",
+    "acos_",
     "acosh",
+    "acosh_",
     "add",
     "addbmm",
     "addcdiv",
     "addcmul",
     "addmm",
     "addmv",
+    "addmv_",
     "addr",
     "adjoint",
     "all",
@@ -495,20 +576,34 @@ __all__ = [
     "any",
     "arange",
     "arccos",
+    "arccos_",
     "arccosh",
+    "arccosh_",
     "arcsin",
+    "arcsin_",
     "arcsinh",
+    "arcsinh_",
     "arctan",
+    "arctan_",
     "arctanh",
+    "arctanh_",
     "argmax",
     "argmin",
     "argwhere",
+    "as_strided",
+    "as_strided_",
+    "as_strided_copy",
+    "as_strided_scatter",
     "as_tensor",
     "asarray",
     "asin",
+    "asin_",
     "asinh",
+    "asinh_",
     "atan",
+    "atan_",
     "atanh",
+    "atanh_",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
@@ -531,14 +626,20 @@ __all__ = [
     "cat",
     "cdouble",
     "ceil",
+    "ceil_",
     "celu",
+    "celu_",
     "cfloat",
     "chain_matmul",
     "chunk",
     "clamp",
+    "clamp_",
     "clamp_max",
+    "clamp_max_",
     "clamp_min",
+    "clamp_min_",
     "clip",
+    "clip_",
     "clone",
     "column_stack",
     "complex",
@@ -548,16 +649,21 @@ __all__ = [
     "concatenate",
     "conj",
     "conj_physical",
+    "conj_physical_",
     "contiguous",
     "contiguous_format",
     "cos",
+    "cos_",
     "cosh",
+    "cosh_",
     "count_nonzero",
     "cpu",
     "cuda",
     "cumprod",
     "cumsum",
+    "custom_gradient",
     "default_generator",
+    "detach_",
     "device",
     "diag",
     "diag_embed",
@@ -568,6 +674,7 @@ __all__ = [
     "dot",
     "double",
     "dropout",
+    "dropout_",
     "dsplit",
     "dstack",
     "dtype",
@@ -579,16 +686,23 @@ __all__ = [
     "eq",
     "equal",
     "erf",
+    "erf_",
     "erfc",
+    "erfc_",
     "exp",
     "exp2",
+    "exp2_",
+    "exp_",
     "expand",
     "expand_as",
     "expm1",
+    "expm1_",
     "eye",
     "fill",
+    "fill_",
     "finfo",
     "fix",
+    "fix_",
     "flatten",
     "flip",
     "fliplr",
@@ -599,8 +713,10 @@ __all__ = [
     "float64",
     "float_power",
     "floor",
+    "floor_",
     "floor_divide",
     "frac",
+    "frac_",
     "from_numpy",
     "full",
     "full_like",
@@ -608,6 +724,8 @@ __all__ = [
     "ge",
     "ger",
     "get_default_dtype",
+    "get_num_interop_threads",
+    "get_num_threads",
     "get_rng_state",
     "greater",
     "greater_equal",
@@ -621,6 +739,7 @@ __all__ = [
     "index_copy",
     "index_fill",
     "index_put",
+    "index_put_",
     "index_select",
     "inf",
     "inference_mode",
@@ -656,8 +775,12 @@ __all__ = [
     "linspace",
     "log",
     "log10",
+    "log10_",
     "log1p",
+    "log1p_",
     "log2",
+    "log2_",
+    "log_",
     "log_softmax",
     "logical_and",
     "logical_not",
@@ -690,7 +813,9 @@ __all__ = [
     "narrow",
     "ne",
     "neg",
+    "neg_",
     "negative",
+    "negative_",
     "newaxis",
     "nn",
     "no_grad",
@@ -721,20 +846,25 @@ __all__ = [
     "ravel",
     "real",
     "reciprocal",
+    "reciprocal_",
     "relu",
+    "relu_",
     "remainder",
     "repeat",
     "repeat_interleave",
     "reshape",
     "reshape_as",
+    "resize_as_",
     "resolve_conj",
     "resolve_neg",
     "result_type",
     "roll",
     "rot90",
     "round",
+    "round_",
     "row_stack",
     "rsqrt",
+    "rsqrt_",
     "rsub",
     "scalar_tensor",
     "scatter",
@@ -742,21 +872,29 @@ __all__ = [
     "seed",
     "select",
     "selu",
+    "selu_",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_interop_threads",
+    "set_num_threads",
     "set_printoptions",
     "set_rng_state",
     "sgn",
     "short",
     "sigmoid",
+    "sigmoid_",
     "sign",
     "sin",
+    "sin_",
     "sinh",
+    "sinh_",
     "softmax",
     "split",
     "split_with_sizes",
     "sqrt",
+    "sqrt_",
     "square",
+    "square_",
     "squeeze",
     "stack",
     "std",
@@ -771,11 +909,14 @@ __all__ = [
     "take",
     "take_along_dim",
     "tan",
+    "tan_",
     "tanh",
+    "tanh_",
     "tensor",
     "tensor_split",
     "tensordot",
     "threshold",
+    "threshold_",
     "tile",
     "to",
     "trace",
@@ -786,6 +927,7 @@ __all__ = [
     "triu_indices",
     "true_divide",
     "trunc",
+    "trunc_",
     "type",
     "type_as",
     "uint16",
@@ -806,6 +948,8 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "why_no_grad",
+    "zero_",
     "zeros",
     "zeros_like",
 ]

@@ -9,5 +9,6 @@ from tests.ops.cases_linalg import LINALG
 from tests.ops.cases_nn import NN
 from tests.ops.cases_reduce import REDUCE
 from tests.ops.cases_shape import SHAPE
+from tests.ops.cases_strided import STRIDED
 
-CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE, *INDEXING, *LINALG, *NN)
+CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE, *STRIDED, *INDEXING, *LINALG, *NN)

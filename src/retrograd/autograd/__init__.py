@@ -6,7 +6,14 @@ from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.backward import backward, grad
 from retrograd.autograd.custom_gradient import custom_gradient
 from retrograd.autograd.function import Function, NestedIOFunction
-from retrograd.autograd.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from retrograd.autograd.modes import (
+    enable_grad,
+    inference_mode,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from retrograd.autograd.mutation import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from retrograd.autograd.nonfinite import detect_nonfinite
 from retrograd.autograd.variable import Variable
@@ -26,7 +33,9 @@ __all__ = [
     "grad_mode",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]

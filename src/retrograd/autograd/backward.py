@@ -235,6 +235,8 @@ def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | 
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    if isinstance(output, Tensor) and type(output.array) is not np.ndarray:
+        return Tensor(np.ones_like(output.array))
     return Tensor(np.ones(shape, dtype))
 
 

@@ -169,8 +169,11 @@ class BackwardCFunction(FunctionCtx):
 
     def release(self) -> None:
         if self._saved:
-            self._saved = ()
             self.freed = True
+            self._saved = ()
+
+    def holds_saved(self) -> bool:
+        return bool(self._saved)
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"

@@ -9,7 +9,7 @@ from retrograd.backends.base import CPU
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, NONFINITE, current
+from retrograd.core.modes import ANOMALY, current
 from retrograd.core.node import Edge, InputMetadata
 from retrograd.core.places import mark
 from retrograd.core.saved import SavedValue
@@ -48,7 +48,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
             None if t is None else SavedValue(t, any(t is out for out in ours), ctx)
             for t in ctx.to_save or ()
         )
-        if current().special & NONFINITE:
+        if current().nonfinite:
             remember_results(ctx, args, outputs)
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()

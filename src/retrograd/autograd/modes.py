@@ -197,6 +197,37 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
         return f"set_grad_enabled(mode={self.mode})"
 
 
+class set_multithreading_enabled(ModeContext):  # noqa: N801 - torch's name
+    """Whether backwards called in this thread may use other threads; at once, and as a context manager for a while.
+
+    Results are the same to the last bit either way.
+
+    >>> import retrograd as rg
+    >>> with rg.autograd.set_multithreading_enabled(False):
+    ...     pass  # backward() here runs on this thread alone
+    """
+
+    def __init__(self, mode: bool) -> None:
+        state = current()
+        self.mode = bool(mode)
+        self.before = state.multithreading
+        state.multithreading = self.mode
+
+    def __enter__(self) -> Any:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        current().multithreading = self.before
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backwards called in this thread may use other threads."""
+    return current().multithreading
+
+
 class inference_mode(ModeContext):  # noqa: N801 - torch's name
     """Like `no_grad`, and tensors made inside can never be recorded later; a little faster.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.autograd.modes import ModeContext
-from retrograd.core.modes import NONFINITE, current
+from retrograd.core.modes import current
 from retrograd.engine.watch import INF, NAN
 
 
@@ -41,20 +41,19 @@ class detect_nonfinite(ModeContext):  # noqa: N801 - like detect_anomaly
     def __init__(self, nan: Any = True, inf: Any = True) -> None:
         if callable(nan):
             raise TypeError("detect_nonfinite as a decorator is called first: @detect_nonfinite()")
+        if not (nan or inf):
+            raise ValueError("detect_nonfinite: with nan=False and inf=False there is nothing to look for")
         self.nan = nan
         self.inf = inf
-        self.previous: list[tuple[int, int]] = []
+        self.previous: list[int] = []
 
     def __enter__(self) -> Any:
         state = current()
-        self.previous.append((state.special & NONFINITE, state.nonfinite))
-        state.special |= NONFINITE
+        self.previous.append(state.nonfinite)
         state.nonfinite = (NAN if self.nan else 0) | (INF if self.inf else 0)
 
     def __exit__(self, *exc: object) -> None:
-        state = current()
-        bit, state.nonfinite = self.previous.pop()
-        state.special = (state.special & ~NONFINITE) | bit
+        current().nonfinite = self.previous.pop()
 
     def clone(self) -> ModeContext:
         return type(self)(self.nan, self.inf)

@@ -84,9 +84,43 @@ def check_device(where: object) -> device:
     return CPU if found.index in (None, 0) else found
 
 
+class Backend:
+    """An array library and the devices whose memory it manages."""
+
+    def take(self, array: Array, where: device) -> Array:
+        """A copy of any array in the memory of `where`."""
+        raise NotImplementedError(f"{type(self).__name__} has no take()")
+
+
+class CpuBackend(Backend):
+    """NumPy."""
+
+    def take(self, array: Array, where: device) -> Array:
+        return np.array(array, copy=True, subok=False)
+
+
+# By device type; whoever brings a device registers it.
+BACKENDS: dict[str, Backend] = {"cpu": CpuBackend()}
+
+
+def reachable_device(where: object) -> device:
+    """The device meant by `where`, if arrays can be moved to it."""
+    found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
+    if found.type in BACKENDS and found.type != "cpu":
+        return device(found.type, found.index or 0)
+    return check_device(found)
+
+
 def device_of(array: Array) -> device:
     """The device an array lives on."""
-    return CPU
+    found: device = CPU if type(array) is np.ndarray else getattr(array, "where", CPU)
+    return found
+
+
+def where_of(array: Array) -> device | None:
+    """The device an array lives on, None for the CPU: how nodes remember it."""
+    found = device_of(array)
+    return None if found is CPU else found
 
 
 def namespace_of(array: Array) -> Any:

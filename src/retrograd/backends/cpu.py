@@ -32,4 +32,4 @@ except (ImportError, TypeError):  # pragma: no cover - depends on NumPy's intern
 
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
-    return np.asarray(value)
+    return value if isinstance(value, np.ndarray) else np.asarray(value)

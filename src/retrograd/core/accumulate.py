@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import Any, ClassVar
 
-from retrograd.backends.base import namespace_of
+import numpy as np
+
+from retrograd.backends.base import namespace_of, where_of
 from retrograd.core.hooks import call_hook
 from retrograd.core.modes import before_write
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
@@ -12,13 +15,31 @@ from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
 from retrograd.values import Array
 
+# Note [Accumulation from several threads]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# Backwards on several threads may end in one leaf. Reading `.grad`, adding to it and storing it is one step for the
+# others: it holds the leaf's lock, one of a few that all leaves share, so that a leaf needs none of its own. Hooks run
+# after the lock is given back: what a user wrote must not hold up others. Locks are re-entrant, because a finaliser
+# that Python happens to run inside one may come back to it.
+LOCKS = tuple(threading.RLock() for _ in range(64))
+MAKING = threading.RLock()  # for making accumulators; taken last, and nothing is taken inside it
+
+
+def lock_of(leaf: Tensor) -> Any:
+    """The lock for `leaf.grad`. See Note [Accumulation from several threads]."""
+    return LOCKS[(id(leaf) >> 6) & 63]
+
 
 class AccumulateGrad(Node):
     """Adds what arrives to `variable.grad`. Holds the leaf; the leaf refers back weakly."""
 
+    built_in: ClassVar[bool] = True
+
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
         self.sequence_nr = MAX_SEQUENCE_NR
+        if type(variable.array) is not np.ndarray:
+            self.where = where_of(variable.array)
         self.tensor_hooks = variable._leaf_hooks
         self.out_shape = variable.array.shape
         self.out_dtype = variable.expected_grad_dtype()
@@ -29,6 +50,16 @@ class AccumulateGrad(Node):
         if new is None:
             return ()
         variable = self.variable
+        with lock_of(variable):
+            self._accumulate(variable, new, tensors, owned)
+        hooks = variable._post_accumulate
+        if hooks is not None:
+            for index, hook in enumerate(list(hooks.values())):
+                if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return ()
+
+    def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: int) -> None:
         old = variable._grad
         if tensors:
             # The gradient may itself be part of a graph: never write into it.
@@ -42,12 +73,6 @@ class AccumulateGrad(Node):
             old.bump_version()
         else:
             variable._grad = Tensor(namespace_of(new).asarray(old.array + new))
-        hooks = variable._post_accumulate
-        if hooks is not None:
-            for index, hook in enumerate(list(hooks.values())):
-                if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return ()
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -62,7 +87,7 @@ def _is_dense(array: Array) -> bool:
 
 
 def _dense_copy(array: Array) -> Array:
-    return namespace_of(array).array(array, order="C", copy=True)
+    return namespace_of(array).array(array, order="C", copy=True, subok=True)
 
 
 def edge_of(tensor: Tensor) -> Edge:
@@ -77,6 +102,10 @@ def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
         found: AccumulateGrad | None = ref()
         if found is not None:
             return found
-    made = AccumulateGrad(leaf)
-    leaf.remember_accumulator(made)
-    return made
+    with MAKING:
+        # Another thread may have made one in the meantime: a leaf has one accumulator, so that hooks and captures meet.
+        found = None if leaf._accumulator is None else leaf._accumulator()
+        if found is None:
+            found = AccumulateGrad(leaf)
+            leaf.remember_accumulator(found)
+    return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import is_array, namespace_of
+from retrograd.backends.base import device, is_array, namespace_of, where_of
 from retrograd.backends.cpu import QUIET, as_array, hush, unhush
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -23,7 +23,7 @@ from retrograd.backends.dtypes import (
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
-from retrograd.core.modes import ANOMALY, INFERENCE, NONFINITE, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.places import CALLER, USERS, getframe, mark, user_frame
@@ -52,6 +52,8 @@ def apply1(op: Unary, x: Any) -> Any:
         unhush(token)
     if type(out_array) is not ndarray:
         out_array = as_array(out_array)
+        if type(out_array) is not ndarray:
+            op.where = where_of(out_array)
     out = Tensor(out_array)
     if op.is_view:
         mark_view(out, x, state, NORMAL)
@@ -146,7 +148,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     else:
         hand_on(out, (x, y), op, state)
     if state.special:
-        _finish_special(op, out, state, (x, y))
+        _finish_special(op, out, state)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -168,7 +170,23 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
         raise
     finally:
         unhush(token)
-    return out if type(out) is ndarray else as_array(out)
+    if type(out) is not ndarray:
+        out = as_array(out)
+        if type(out) is not ndarray:
+            op.where = _common_device((a, b))
+    return out
+
+
+def _common_device(arrays: Sequence[Any]) -> device | None:
+    """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
+    found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
+    if len(found) > 1:
+        names = " and ".join(sorted("cpu" if where is None else str(where) for where in found))
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {names}! Move one with "
+            ".to(device)."
+        )
+    return found.pop() if found else None
 
 
 def _link2(
@@ -224,6 +242,8 @@ def _link2(
     op.made_lasti = frame.f_lasti
     if keeps:
         _save2(op, keeps, x, y, a, b, out)
+    if state.nonfinite and not (wants_x and wants_y):
+        remember_constants(op, (x, y))
     out._node = op
     out._requires = True
 
@@ -260,7 +280,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     finally:
         unhush(token)
     several = type(result) is tuple
-    outs = [Tensor(as_array(r)) for r in (result if several else (result,))]
+    outs = _tensors(op, result if several else (result,), arrays)
     if op.is_view:
         for out in outs:
             mark_view(out, xs[0], state, MULTI_OUTPUT)
@@ -274,10 +294,18 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
         if out._node is None:
             hand_on(out, xs, op, state)
         if state.special:
-            _finish_special(op, out, state, xs)
+            _finish_special(op, out, state)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
+
+
+def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
+    """The results as Tensors; the op remembers their device."""
+    outs = [Tensor(as_array(r)) for r in results]
+    if type(outs[0].array) is not ndarray:
+        op.where = _common_device(arrays)
+    return outs
 
 
 def _link_n(
@@ -290,6 +318,8 @@ def _link_n(
     op.sequence_nr = state.next_sequence_nr()
     mark(op)
     op.lost = note_of_constant(xs)
+    if state.nonfinite:
+        remember_constants(op, xs)
     for out in outs:
         if is_differentiable(out.array.dtype):
             out._node, out.output_nr, out._requires = (
@@ -323,12 +353,8 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _finish_special(op: Op, out: Tensor, state: ThreadState, operands: Sequence[Any] = ()) -> None:
+def _finish_special(op: Op, out: Tensor, state: ThreadState) -> None:
     """What becomes of a result and its node when something special is on."""
-    if state.special & NONFINITE and operands and (op.next0 is None or op.next1 is None) and out._node is op:
-        remember_constants(op, operands)
-    if state.special == NONFINITE:
-        return
     if state.special & INFERENCE and out._base is None:
         out._counter = UNTRACKED
     if state.special & ANOMALY and out._node is op and out.output_nr == 0:

@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode and detect_nonfinite now; forward levels and recording as they arrive. `apply` tests it once per op,
-so features that are off cost a single integer test.
+hooks and anomaly mode now; forward levels and recording as they arrive. `apply` tests it once per op, so features that
+are off cost a single integer test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from retrograd.core.plain import ThreadLocal
 INFERENCE = 1
 SAVED_HOOKS = 2  # pack and unpack hooks for saved values
 ANOMALY = 4  # nodes remember where they were made
-NONFINITE = 8  # nodes remember their constants, and every backward looks at its gradients
 
 
 class ThreadState:
@@ -25,10 +24,11 @@ class ThreadState:
     grad_enabled: bool = True
     special: int = 0
     sequence_nr: int = 0
+    multithreading: bool = True  # whether a backward called here may use other threads
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     check_nan: bool = True  # whether anomaly mode raises on NaN
     running_node: Any = None  # in anomaly mode: the node whose backward runs
-    nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf
+    nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
     replaying: bool = False  # whether a backward runs again in search of a NaN: `.grad` stays as it is
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
     overwriting: Any = (

@@ -40,8 +40,10 @@ class Node(PlainNode):
     """
 
     fresh_results: ClassVar[bool] = (
-        False  # whether apply() returns arrays of its own, `g` itself or views; no others
+        False  # whether apply() returns its own arrays, `g` itself or views; no others
     )
+    built_in: ClassVar[bool] = False  # whether apply() is ours, so that it may run on any thread
+    weight: ClassVar[int] = 1  # how much work an element of the gradient is
     sequence_nr: int = 0
     topological_nr: int = 0
     where: device | None = None  # the device whose queue the node waits in; None is the CPU
@@ -72,6 +74,10 @@ class Node(PlainNode):
 
     def release(self) -> None:
         """Frees the saved values; the node cannot run again."""
+
+    def holds_saved(self) -> bool:
+        """Whether there are saved values that `release` would free."""
+        return False
 
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
@@ -206,6 +212,8 @@ class Node(PlainNode):
 class GraphRoot(Node):
     """The node behind a backward with several roots: hands each root its gradient."""
 
+    built_in: ClassVar[bool] = True
+
     def __init__(self, edges: Sequence[Edge], grads: Grads, sequence_nr: int) -> None:
         self.grads: Grads = grads
         self.set_next_edges(edges)
@@ -223,6 +231,8 @@ class GraphRoot(Node):
 
 class Identity(Node):
     """Stands for an input that no graph leads to, so that asking for its gradient finds nothing."""
+
+    built_in: ClassVar[bool] = True
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         return grads

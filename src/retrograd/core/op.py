@@ -54,6 +54,7 @@ class Op(Node):
     """An operation with a derivative, and the node it becomes."""
 
     fresh_results: ClassVar[bool] = True
+    built_in: ClassVar[bool] = True
     node_name: ClassVar[str] = ""  # PyTorch's name where it is not the class name + "Backward0"
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
     shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field
@@ -83,6 +84,9 @@ class Op(Node):
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         """Puts another value into a slot."""
         raise KeyError(name)
+
+    def holds_saved(self) -> bool:
+        return bool(self.slot_names())
 
     def unpacked(self, name: str) -> Any:
         """The saved value of a slot as people see it: a Tensor, or None."""
@@ -184,9 +188,9 @@ class Unary(Op):
         g = grads[0]
         if g is None:
             return (None,)
+        x, out = self.x, self.out
         if self.freed:
             raise freed_graph(self)
-        x, out = self.x, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
@@ -201,8 +205,8 @@ class Unary(Op):
 
     def release(self) -> None:
         if self.x is not None or self.out is not None:
+            self.freed = True  # first: who reads a value and then this flag knows which of both came before
             self.x = self.out = None
-            self.freed = True
 
     def slot_names(self) -> list[str]:
         return [name for name, value in (("x", self.x), ("out", self.out)) if value is not None]
@@ -262,9 +266,9 @@ class Binary(Op):
         g = grads[0]
         if g is None:
             return (None, None)
+        x, y, out = self.x, self.y, self.out
         if self.freed:
             raise freed_graph(self)
-        x, y, out = self.x, self.y, self.out
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
@@ -287,8 +291,8 @@ class Binary(Op):
 
     def release(self) -> None:
         if self.x is not None or self.y is not None or self.out is not None:
-            self.x = self.y = self.out = None
             self.freed = True
+            self.x = self.y = self.out = None
 
     def slot_names(self) -> list[str]:
         return [name for name, v in (("x", self.x), ("y", self.y), ("out", self.out)) if v is not None]
@@ -351,9 +355,10 @@ class Variadic(Op):
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if all(g is None for g in grads):
             return [None] * self.edge_count
+        xs, outs = self._unpacked(tensors), self._unpacked_outs(tensors)
         if self.freed:
             raise freed_graph(self)
-        return self.vjp(grads, self._unpacked(tensors), self._unpacked_outs(tensors))
+        return self.vjp(grads, xs, outs)
 
     def _unpacked(self, tensors: bool) -> list[Any]:
         return [self._formula_value(f"x:{i}", tensors) for i in range(len(self.xs or ()))]
@@ -402,8 +407,8 @@ class Variadic(Op):
 
     def release(self) -> None:
         if self.xs is not None or self.outs is not None:
-            self.xs = self.outs = None
             self.freed = True
+            self.xs = self.outs = None
 
 
 # -- families ------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ class Tensor(TensorOperators):
     keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
     def __init__(self, data: Any = None, *size: int) -> None:
-        if type(data) is np.ndarray and not size:
+        if isinstance(data, np.ndarray) and not size:
             self.array = data
         else:
             self.array = _legacy_array(data, size)

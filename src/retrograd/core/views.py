@@ -240,6 +240,9 @@ class CopySlices(Node):
     def release(self) -> None:
         self.write.release()
 
+    def holds_saved(self) -> bool:
+        return self.write.holds_saved()
+
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 

@@ -47,10 +47,11 @@ def remember_constants(node: Node, operands: Sequence[Any]) -> None:
     """Keeps the operands that no edge leads to."""
     if len(operands) != 2:
         node.witness = Witness(tuple([None if node.needs(i) else kept(x) for i, x in enumerate(operands)]))
-    elif node.next0 is None:
-        node.witness = Witness((kept(operands[0]), None if node.next1 is not None else kept(operands[1])))
-    elif node.next1 is None:
-        node.witness = Witness((None, kept(operands[1])))
+    elif node.next0 is None or node.next1 is None:
+        x, y = operands
+        node.witness = Witness(
+            (kept(x) if node.next0 is None else None, kept(y) if node.next1 is None else None)
+        )
 
 
 def remember_results(node: Node, operands: Sequence[Any], results: Sequence[Any]) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, NONFINITE, current
+from retrograd.core.modes import ANOMALY, LOCAL, current
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.plain import ThreadLocal
 from retrograd.core.tensor import Tensor
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import evaluate, fit, shown, taken
 from retrograd.engine.ready import NodeTask
+from retrograd.engine.shared import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
+from retrograd.engine.threads import on_fresh_stack, stack_is_deep
 from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
 
@@ -56,7 +59,7 @@ class Engine:
         """
         state: EngineState = _LOCAL.state
         outer = state.task
-        task = GraphTask(keep_graph, create_graph, create_graph, 0 if outer is None else outer.depth + 1)
+        task = GraphTask(keep_graph, create_graph, create_graph, outer)
         start = _first(task, roots, inputs)
         min_nr = min((node.topological_nr for node, _ in outputs if node is not None), default=0)
         task.roots.add(start.node)
@@ -65,12 +68,16 @@ class Engine:
             task.init_to_execute(start.node, outputs, accumulate_grad)
             assert task.exec_info is not None
             task.exec_info.setdefault(start.node, ExecInfo())
-        watch = Watch(task, start, min_nr) if current().special & NONFINITE else None
+        watch = Watch(task, start, min_nr) if current().nonfinite else None
         was_valid = state.checkpoint_valid
         state.checkpoint_valid = self.is_checkpoint_valid()
         state.task = task
         try:
-            self._run(task, start)
+            if outer is not None and stack_is_deep(task.depth):
+                apart = Apart(self, task, start)
+                on_fresh_stack(apart, apart.stop)
+            else:
+                self._run(task, start)
             _run_callbacks(task)
             if watch is not None:
                 watch.finish()
@@ -80,16 +87,21 @@ class Engine:
         return [_result(value, task.tensors) for value in task.captured]
 
     def _run(self, task: GraphTask, start: NodeTask) -> None:
-        """The one engine loop: the calling thread serves the queues until nothing is left."""
+        """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
         running_node = modes.running_node
         modes.grad_enabled = task.create_graph
         task.anomaly = modes.special & ANOMALY != 0
         token = hush(QUIET)
-        task.queue_of(start.node).push(start)
+        task.queue.push(start)
+        task.elsewhere = start.node.where is not None
+        alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
         try:
-            while (item := task.next_task()) is not None:
+            while (item := task.queue.pop()) is not None:
+                if not alone and (task.elsewhere or (task.queue.heap and worth_sharing(task, item))):
+                    Shared(task, [item, *task.queue.drain()]).serve()
+                    break
                 evaluate(item)
         finally:
             unhush(token)
@@ -139,6 +151,44 @@ class Engine:
         return state.checkpoint_valid and (
             state.task is None or state.task.exec_info is None or state.task.capturing
         )
+
+
+class Apart:
+    """A backward that runs on a stack of its own, with its caller's modes: a deep nesting continues there."""
+
+    def __init__(self, engine: Engine, task: GraphTask, start: NodeTask) -> None:
+        self.engine = engine
+        self.task = task
+        self.start = start
+        self.modes = current()
+        self.state: EngineState = _LOCAL.state
+
+    def __call__(self) -> None:
+        # The caller waits, so both states can be lent as they are.
+        LOCAL.state = self.modes
+        _LOCAL.state = self.state
+        self.engine._run(self.task, self.start)
+
+    def stop(self, interrupt: BaseException) -> None:
+        """The caller was interrupted: the innermost backward ends, and those around it."""
+        innermost = self.state.task
+        if innermost is not None:
+            innermost.stop(interrupt)
+
+
+def _stop_after_fork() -> None:
+    """In a child that was forked in the middle of a backward: that backward is its parent's."""
+    task: GraphTask | None = _LOCAL.state.task
+    if task is not None:
+        task.stop(
+            RuntimeError(
+                "fork() happened in the middle of a backward: the child has none of the threads that serve it, so it "
+                "cannot go on. Fork before or after backward(), or start processes with spawn or forkserver."
+            )
+        )
+
+
+os.register_at_fork(after_in_child=_stop_after_fork)
 
 
 def unused_error(index: int) -> GradientError:

@@ -12,6 +12,13 @@ For each node that runs:
 A leaf's post-accumulate hooks run inside step 4 of its AccumulateGrad, after `.grad` is set. A gradient captured for
 `autograd.grad` has passed steps 1 and 2 if its node does not otherwise run, and no hook if it does, as in PyTorch.
 
+Note [Claims]
+~~~~~~~~~~~~~
+A node that a backward will free is claimed before it runs: `freed_by` names the backward. Of two threads that run one
+graph without `retain_graph`, the second to reach a node with saved values finds it claimed and gets the error of a
+second backward, even while the first is still computing. Both run nodes in the same order, so one of them wins all. The
+claim is a look and a store without a call in between, which Python does not interrupt; an error takes it back.
+
 Note [Hook errors]
 ~~~~~~~~~~~~~~~~~~
 An exception keeps its type and traceback and gains a note that names the hook and the node. It leaves `execute`
@@ -24,12 +31,14 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import CPU, device_of
 from retrograd.backends.cpu import as_array
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.operators import SOCKET
+from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.ready import NodeTask
@@ -42,20 +51,11 @@ ndarray = np.ndarray
 def evaluate(item: NodeTask) -> None:
     """Runs one ready node and sends its gradients on."""
     task, node, buffer = item.task, item.node, item.buffer
-    if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
+    results = run_node(task, node, buffer)
+    if results is None:
         return
-    hooked = node.tensor_hooks is not None or node.node_hooks is not None
-    if hooked:
-        run_tensor_hooks(node, buffer, task.tensors)
-        _store_retained(node, buffer, task.tensors)
-        _run_prehooks(node, buffer, task.tensors)
     given = buffer.values
-    results = call_node(task, node, given, buffer.owned)
-    # Only then may a result be ours to write into; see Note [Ownership].
-    fresh = node.fresh_results and not task.tensors
-    if hooked and node.node_hooks is not None and node.node_hooks.post:
-        results = _run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
-        fresh = False
+    fresh = results_are_ours(task, node)
     if node.next0 is not None:
         send(task, node, 0, node.next0, node.nr0, results[0], given, fresh)
     if node.next1 is not None:
@@ -66,22 +66,60 @@ def evaluate(item: NodeTask) -> None:
                 send(task, node, i, succ, nr, results[i], given, fresh)
 
 
+def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
+    """Hooks, formula, hooks: the gradients of the node's inputs; None if only what arrived was wanted."""
+    if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
+        return None
+    if node.tensor_hooks is None and node.node_hooks is None:
+        return call_node(task, node, buffer.values, buffer.owned)
+    run_tensor_hooks(node, buffer, task.tensors)
+    _store_retained(node, buffer, task.tensors)
+    _run_prehooks(node, buffer, task.tensors)
+    given = buffer.values
+    results = call_node(task, node, given, buffer.owned)
+    if node.node_hooks is not None and node.node_hooks.post:
+        results = _run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
+    return results
+
+
+def results_are_ours(task: GraphTask, node: Node) -> bool:
+    """Whether results may be arrays that nobody else can see; see Note [Ownership]."""
+    if task.tensors or not node.fresh_results:
+        return False
+    return node.node_hooks is None or not node.node_hooks.post
+
+
+def outgoing(
+    task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, given: Grads
+) -> tuple[Any, bool]:
+    """Result `i` of `source` as input `nr` of `node` takes it, and whether it is ours to write into."""
+    if value is None:
+        return None, False
+    value = fitting(source, i, node, nr, value, task.tensors)
+    return value, results_are_ours(task, source) and value.base is None and _not_in(value, given)
+
+
 def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
     """Runs the node's own formula; one result per next edge."""
     if task.anomaly:
         current().running_node = node
+    claimed = node.freed_by
+    if not task.keep_graph and not node.freed:
+        if claimed is not None and claimed is not task.place and node.holds_saved():
+            raise freed_graph(node)
+        node.freed_by = task.place
     try:
         results = node.apply(given, task.tensors, owned)
         if task.anomaly and current().check_nan:
             check_nan(node, results)
     except BaseException as error:
+        node.freed_by = claimed
         add_note(error, f"raised by {node.name()} during backward")
         if task.anomaly:
             report(node, error)
         raise
     if not task.keep_graph:
         node.release()
-        node.freed_by = task.place
         if node.witness is not None:
             node.witness = None
     return results if node.edge_count == len(results) else _checked_count(node, results)
@@ -120,8 +158,9 @@ def send(
         else:
             buffer.values[nr] = value
     if not left:
-        queue = task.cpu_queue if node.where is None else task.queue_of(node)
-        queue.push(NodeTask(task, node, buffer))
+        if node.where is not None:
+            task.elsewhere = True
+        task.queue.push(NodeTask(task, node, buffer))
 
 
 def _not_in(value: Any, given: Grads) -> bool:
@@ -141,12 +180,24 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
     else:
         array = value if type(value) is ndarray else as_array(value)
         value = array
+    if type(array) is not ndarray or node.where is not None:
+        _check_device(source, i, node, nr, array)
     if nr == 0:
         if array.shape == node.out_shape and array.dtype is node.out_dtype:
             return value
     elif array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
     return fit(value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}")
+
+
+def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None:
+    """A gradient lives where its tensor does."""
+    expected = CPU if node.where is None else node.where
+    if nr == 0 and device_of(array) != expected:
+        raise GradientError(
+            f"Function {source.name()} returned an invalid gradient at index {i} - expected device {expected} but got "
+            f"{device_of(array)}. Move it with .to(device)."
+        )
 
 
 def fitted(node: Node, results: Grads, tensors: bool) -> Grads:

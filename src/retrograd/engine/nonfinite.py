@@ -20,7 +20,7 @@ from typing import Any
 
 from retrograd.backends.cpu import QUIET, as_array, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
-from retrograd.core.modes import NONFINITE, current
+from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
@@ -38,7 +38,7 @@ def search(watch: Watch, what: str, bad: Any) -> NonFiniteError:
     """The error for a backward whose result `bad` is not finite. See Note [The first cause]."""
     state = current()
     before = state.special, state.grad_enabled, state.replaying
-    state.special, state.grad_enabled, state.replaying = NONFINITE, False, True
+    state.special, state.grad_enabled, state.replaying = 0, False, True
     token = hush(QUIET)
     failure: Exception | None = None
     replay = Replay(watch)
@@ -65,7 +65,7 @@ class Replay:
     """The same backward once more, on bare arrays, with every gradient looked at; `.grad` stays as it is."""
 
     def __init__(self, watch: Watch) -> None:
-        counts = GraphTask(True, False, False, 0)
+        counts = GraphTask(True, False, False)
         counts.compute_dependencies(watch.start, watch.min_topological_nr)
         self.dependencies = counts.dependencies
         self.exec_info = watch.task.exec_info

@@ -28,7 +28,7 @@ class NodeTask:
 
 
 class ReadyQueue:
-    """A priority queue of NodeTasks for one device.
+    """The ready nodes of one backward.
 
     The task pushed last waits beside the heap: in a chain it is also the next to run, and the heap stays empty.
     """
@@ -57,3 +57,21 @@ class ReadyQueue:
         if not self.heap:
             return last
         return heappushpop(self.heap, (-last.task.depth, -last.node.sequence_nr, self.last_order, last))[3]
+
+    def drain(self) -> list[NodeTask]:
+        """Takes out everything, in order."""
+        items = []
+        while (item := self.pop()) is not None:
+            items.append(item)
+        return items
+
+
+class StoppedQueue(ReadyQueue):
+    """The queue of a backward that was stopped from outside: asking it for more raises what stopped it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def pop(self) -> NodeTask | None:
+        raise self.error

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from retrograd.backends.base import device
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
+from retrograd.core.plain import Plain
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.ready import NodeTask, ReadyQueue
+from retrograd.engine.ready import ReadyQueue, StoppedQueue
 from retrograd.values import Value
 
 topological_nr = attrgetter("topological_nr")
@@ -39,14 +39,17 @@ class ExecInfo:
         return self.needed or bool(self.captures)
 
 
-class GraphTask:
+class GraphTask(Plain):
     """One call of backward: counts, buffers, captures, callbacks."""
 
-    def __init__(self, keep_graph: bool, create_graph: bool, tensors: bool, depth: int) -> None:
+    def __init__(
+        self, keep_graph: bool, create_graph: bool, tensors: bool, outer: GraphTask | None = None
+    ) -> None:
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
-        self.depth = depth
+        self.outer = outer  # the backward that this one runs inside of
+        self.depth: int = 0 if outer is None else outer.depth + 1
         self.place = here()  # the line that asked for this backward
         self.dependencies: dict[Node, int] = {}
         self.not_ready: dict[Node, InputBuffer] = {}
@@ -56,8 +59,8 @@ class GraphTask:
         self.captured: list[Value | None] = []
         self.roots: set[Node] = set()
         self.callbacks: list[Callable[[], None]] = []
-        self.cpu_queue = ReadyQueue()
-        self.device_queues: dict[device, ReadyQueue] = {}
+        self.queue: ReadyQueue = ReadyQueue()
+        self.elsewhere = False  # whether a node of another device than the CPU is ready
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
@@ -76,31 +79,32 @@ class GraphTask:
                     dependencies[succ] = 1
                     stack.append(succ)
 
-    def queue_of(self, node: Node) -> ReadyQueue:
-        """The queue of the device that the node runs on."""
-        if node.where is None:
-            return self.cpu_queue
-        found = self.device_queues.get(node.where)
-        if found is None:
-            found = self.device_queues[node.where] = ReadyQueue()
-        return found
+    def stop(self, error: BaseException) -> None:
+        """Makes this backward, and those around it, end with `error` before the next node."""
+        task: GraphTask | None = self
+        while task is not None:
+            task.queue = StoppedQueue(error)
+            task = task.outer
 
-    def next_task(self) -> NodeTask | None:
-        """What the calling thread runs next: the CPU's tasks, then those of devices, in the order they appeared."""
-        item = self.cpu_queue.pop()
-        if item is None and self.device_queues:
-            for queue in self.device_queues.values():
-                item = queue.pop()
-                if item is not None:
-                    return item
-        return item
+    def sends_to(self, node: Node) -> bool:
+        """Whether gradients go to `node` in this backward."""
+        if self.exec_info is None:
+            return True
+        info = self.exec_info.get(node)
+        return info is not None and info.should_execute()
+
+    def runs(self, node: Node) -> bool:
+        """Whether `node` does more than hand over what arrives at it."""
+        if self.exec_info is None:
+            return True
+        info = self.exec_info.get(node)
+        return info is not None and info.needed
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient arrives at `node` in this backward."""
-        if self.exec_info is not None:
-            info = self.exec_info.get(node)
-            return info is not None and info.should_execute()
-        return node in self.dependencies or node in self.roots
+        return self.sends_to(node) and (
+            self.exec_info is not None or node in self.dependencies or node in self.roots
+        )
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate_grad: bool) -> None:
         """Marks the nodes on a path from `root` to one of `outputs`; only they will run.

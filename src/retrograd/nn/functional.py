@@ -30,6 +30,15 @@ from retrograd.ops.entropy import (
     kl_div,
     nll_loss,
 )
+from retrograd.ops.inplace_functions import (
+    celu_,
+    elu_,
+    hardtanh_,
+    leaky_relu_,
+    relu_,
+    selu_,
+    threshold_,
+)
 from retrograd.ops.linalg import (
     linear,
 )
@@ -62,17 +71,21 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "celu_",
     "cross_entropy",
     "dropout",
     "elu",
+    "elu_",
     "gelu",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hardtanh_",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "leaky_relu",
+    "leaky_relu_",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -82,7 +95,9 @@ __all__ = [
     "pad",
     "relu",
     "relu6",
+    "relu_",
     "selu",
+    "selu_",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
@@ -93,4 +108,5 @@ __all__ = [
     "tanh",
     "tanhshrink",
     "threshold",
+    "threshold_",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import check_device, device
+from retrograd.backends.base import BACKENDS, CPU, device, device_of, reachable_device
 from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
@@ -50,6 +50,24 @@ class ToCopy(Linear):
         if g.dtype.kind == "c" and self.source.kind != "c":
             g = g.real
         return g if g.dtype == self.source else ToCopy(self.source).on(g)
+
+
+class ToDevice(Linear):
+    """a copy in the memory of another device"""
+
+    node_name = "ToCopyBackward0"
+    params = ("target",)
+    source: device = CPU
+
+    def __init__(self, target: device) -> None:
+        self.target = target
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.source = device_of(x)
+        return BACKENDS[self.target.type].take(x, self.target)
+
+    def transpose(self, g: Any) -> Any:
+        return ToDevice(self.source).on(g)
 
 
 def convert(x: Tensor, dtype: Any) -> Tensor:
@@ -102,9 +120,11 @@ def to(input: Tensor, *args: Any, **kwargs: Any) -> Any:
     unknown = set(given) - {"device", "dtype", "non_blocking", "copy", "memory_format"}
     if unknown:
         raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
-    check_device(given.get("device"))
+    where = input.device if given.get("device") is None else reachable_device(given["device"])
     dtype = given.get("dtype")
     result = input if dtype is None else convert(input, dtype)
+    if where != result.device:
+        return apply1(ToDevice(where), result)
     return clone(result) if given.get("copy") and result is input else result
 
 
@@ -125,7 +145,7 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def cpu(input: Tensor) -> Any:
     """`input` in the host's memory."""
-    return input
+    return to(input, "cpu")
 
 
 def _as(dtype: DType) -> Any:

@@ -114,8 +114,11 @@ class ExtremumAlong(Variadic):
         return picked if self.keepdims else picked.reshape(tuple(self.places.shape)), None
 
     def release(self) -> None:
-        self.places = None
         self.freed = True
+        self.places = None
+
+    def holds_saved(self) -> bool:
+        return self.places is not None
 
     def saved_value(self, name: str) -> Any:
         return Tensor(self.places) if name == "indices" else super().saved_value(name)

@@ -22,6 +22,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
 from retrograd.ops.inplace import copy_, fill_
@@ -361,7 +362,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
-    steps, key = plan(x.array, (index,) if isinstance(index, slice) else index)
+    steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
     source = _source(x, value, key)
     tracked = current().grad_enabled and is_differentiable(x.array.dtype)
     if tracked and (x.requires_grad or source.requires_grad):
@@ -370,10 +371,11 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
             part = apply1(step, part)
         _write_recorded(part, key, source)
         return
-    check_writable(x)
+    check_writable(x, stretched=True)
     array = x.array
     for step in steps:
         array = step.forward(np, array)
+    _check_expanded(array, key)
     put(array, key, source.array)
     x.bump_version()
 
@@ -381,12 +383,27 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
 def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
     """Writes into a view in a way that autograd sees."""
     if key:
-        check_writable(part)
+        check_writable(part, stretched=True)
+        _check_expanded(part.array, key)
         write_back(part, apply_n(IndexPut(key), (part, _fitted(source, part.array, key))))
     elif source.array.ndim == 0:
         fill_(part, source)
     else:
         copy_(part, _fitted(source, part.array, key))
+
+
+def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
+    """Expanded memory is refused, except by index arrays and masks, as PyTorch has it."""
+    if array.flags.c_contiguous or not is_stretched(array):
+        return
+    if not key:
+        raise overlap_error()
+    warnings.warn(
+        "Use of index_put_ on expanded tensors is deprecated: elements that share memory change together. clone() the "
+        "tensor first.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
@@ -438,17 +455,15 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
 def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
-    if key:
-        try:
-            return trimmed(source, part[key].ndim) if shape[:1] == (1,) else source
-        except IndexError as error:
-            raise index_error(error, key) from None
-    if not shape or shape == part.shape:
+    if not shape or (not key and shape == part.shape):
         return source
-    while shape and shape[0] == 1:
-        shape = shape[1:]
-    found = apply1(Reshape(shape), source)
-    return apply1(Expand(expanded_shape(found.array, part.shape)), found)
+    rest = shape
+    while rest and rest[0] == 1:
+        rest = rest[1:]
+    if key:
+        return source if rest == shape else apply1(Reshape(rest), source)
+    found = apply1(Reshape(rest), source)
+    return found if rest == part.shape else apply1(Expand(expanded_shape(found.array, part.shape)), found)
 
 
 def number_for(value: Any, dtype: Any) -> Array:

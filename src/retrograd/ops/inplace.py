@@ -17,6 +17,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.arithmetic import add, div, mul, sub
 from retrograd.ops.arrange import T, Transpose
@@ -165,12 +166,25 @@ def write(x: Tensor, result: Tensor) -> Tensor:
     return write_back(x, result)
 
 
-def _in_place(name: str) -> Any:
+# Writes that PyTorch lets overwrite expanded memory, which most may not; some of them say that they should not.
+ON_EXPANDED = {"masked_fill": True, "index_fill": True, "index_put": True, "tril": False, "triu": False}
+
+
+def in_place(name: str) -> Any:
     """The in-place form of the method `name`."""
+    stretched = name in ON_EXPANDED
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_writable(self)
-        return write(self, getattr(self, name)(*args, **kwargs))
+        x = require_tensor(f"{name}_", "input", 1, self)
+        check_writable(x, stretched)
+        if stretched and ON_EXPANDED[name] and is_stretched(x.array):
+            warnings.warn(
+                f"Use of {name}_ on expanded tensors is deprecated: elements that share memory change together. "
+                "clone() the tensor first.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return write(x, getattr(x, name)(*args, **kwargs))
 
     method.__name__ = method.__qualname__ = f"{name}_"
     method.__doc__ = f"`{name}`, in place."
@@ -189,7 +203,7 @@ def bare(x: Any, other: Any) -> Any:
         return None
     if type(other) is float or type(other) is int:
         return other
-    if type(other) is not Tensor or (recording and other._requires):
+    if type(other) is not Tensor or (recording and other.requires_grad):
         return None
     a = other.array
     return a if a.dtype == x.array.dtype and (a.shape == x.array.shape or a.ndim == 0) else None
@@ -281,7 +295,7 @@ def _recorded(x: Tensor) -> bool:
 
 def zero_(self: Tensor) -> Tensor:
     """Fills with zeros."""
-    check_writable(self)
+    check_writable(require_tensor("zero_", "input", 1, self), stretched=True)
     if _recorded(self):
         return write(self, apply1(Zero(), self))
     self.array.fill(0)
@@ -291,7 +305,7 @@ def zero_(self: Tensor) -> Tensor:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Fills with one number; a 0-dim tensor gets its gradient."""
-    check_writable(self)
+    check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
     number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
@@ -361,14 +375,16 @@ def _check_fits(shape: Shape, target: Shape) -> None:
 # -- another shape, where it stands --------------------------------------------------------------------------------
 
 
-def _turned(x: Tensor, op: Linear) -> Tensor:
+def move_in_place(x: Tensor, op: Linear) -> Tensor:
     """Gives `x` the shape and the history of the op's result; the memory stays."""
-    check_writable(x)
+    check_writable(x, stretched=True)
     result: Tensor = apply1(op, x)
     x.array = result.array
     x.bump_version()
     if result._node is not None:
+        # A retained gradient stays where it was asked for, as in PyTorch: `move_to` would take it along.
         x._node, x.output_nr, x._requires = result._node, result.output_nr, True
+        x._view_version = x.counter().version
     return x
 
 
@@ -376,42 +392,44 @@ def t_(self: Tensor) -> Tensor:
     """`t()`, in place."""
     if self.array.ndim > 2:
         raise ShapeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D")
-    return _turned(self, TInPlace())
+    return move_in_place(self, TInPlace())
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose(dim0, dim1)`, in place."""
     ndim = self.array.ndim
-    return _turned(self, TransposeInPlace(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)))
+    return move_in_place(self, TransposeInPlace(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)))
 
 
 def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """`squeeze(dim)`, in place."""
     if dim is None:
-        return _turned(self, SqueezeInPlace())
+        return move_in_place(self, SqueezeInPlace())
     if isinstance(dim, (tuple, list)):
         dims = wrap_dims(dim, self.array.ndim)
-        return _turned(self, SqueezeDimsInPlace(dims if isinstance(dims, tuple) else ()))
-    return _turned(self, SqueezeDimInPlace(wrap_dim(dim, self.array.ndim)))
+        return move_in_place(self, SqueezeDimsInPlace(dims if isinstance(dims, tuple) else ()))
+    return move_in_place(self, SqueezeDimInPlace(wrap_dim(dim, self.array.ndim)))
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """`unsqueeze(dim)`, in place."""
-    return _turned(self, UnsqueezeInPlace(wrap_dim(dim, self.array.ndim + 1)))
+    return move_in_place(self, UnsqueezeInPlace(wrap_dim(dim, self.array.ndim + 1)))
 
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
     """Fills the main diagonal; with `wrap`, that of a tall matrix begins anew after each end."""
-    if self.array.ndim < 2:
+    shape = require_tensor("fill_diagonal_", "input", 1, self).array.shape
+    if len(shape) < 2:
         raise ShapeError("dimensions must larger than 1")
-    if self.array.ndim > 2 and len(set(self.array.shape)) > 1:
+    if len(shape) > 2 and len(set(shape)) > 1:
         raise ShapeError("all dimensions of input must be of equal length")
-    if self.array.ndim == 2 and not wrap:
-        self.diagonal().fill_(fill_value)
-        return self
-    mask = np.zeros(self.array.shape, bool)
-    np.fill_diagonal(mask, True, wrap=wrap)
-    return self.masked_fill_(Tensor(mask), number_from("fill_diagonal_", "fill_value", 1, fill_value))
+    stride, start = self.stride(), self.storage_offset()
+    self.as_strided((min(shape),), (sum(stride),), start).fill_(fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        width = shape[1]
+        more = -(-self.numel() // (width + 1)) - width
+        self.as_strided((more,), (sum(stride),), start + stride[0] * (width + 1)).fill_(fill_value)
+    return self
 
 
 # Methods whose in-place form is the method itself followed by a move.
@@ -419,19 +437,25 @@ NAMES = (
     "abs", "absolute", "neg", "negative", "reciprocal", "square", "sqrt", "rsqrt", "exp", "exp2", "expm1",
     "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "arcsin", "arccos", "arctan",
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "relu",
-    "erf", "erfc", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "conj_physical", "pow",
+    "erf", "erfc", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "pow",
     "remainder", "floor_divide", "multiply", "subtract", "divide", "true_divide", "clamp", "clip", "clamp_min",
-    "clamp_max", "eq", "ne", "lt", "le", "gt", "ge", "not_equal", "less", "less_equal", "greater",
-    "greater_equal", "logical_not", "logical_and", "logical_or", "logical_xor", "bitwise_not", "bitwise_and",
+    "clamp_max", "bitwise_not", "bitwise_and",
     "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "addmm", "addmv", "addr",
     "baddbmm", "addbmm", "cumsum", "cumprod", "tril", "triu", "masked_fill", "masked_scatter", "index_add",
     "index_copy", "index_fill", "index_put", "scatter", "scatter_add",
 )  # fmt: skip
 
+# The same for methods that may or may not be there; `methods` makes the in-place forms of those that are.
+NAMES_IF_THERE = (
+    "arctan2", "atan2", "copysign", "deg2rad", "digamma", "erfinv", "fmod", "gcd", "heaviside", "hypot", "i0", "igamma",
+    "igammac", "index_reduce", "lcm", "ldexp", "lgamma", "logit", "mvlgamma", "nan_to_num", "nextafter", "polygamma",
+    "put", "rad2deg", "renorm", "scatter_reduce", "sinc", "xlogy",
+)  # fmt: skip
+
 FUNCTIONS: tuple[Any, ...] = ()
 NOT_METHODS: tuple[Any, ...] = (fill,)
 METHODS: dict[str, Any] = {
-    **{f"{name}_": _in_place(name) for name in NAMES},
+    **{f"{name}_": in_place(name) for name in NAMES},
     "add_": add_,
     "sub_": sub_,
     "mul_": mul_,

@@ -23,6 +23,7 @@ from retrograd.ops import (
     gather,
     index,
     inplace,
+    inplace_functions,
     join,
     kinds,
     linalg,
@@ -39,6 +40,7 @@ from retrograd.ops import (
     softmax,
     split,
     statistics,
+    strided,
     triangle,
     trigonometry,
 )
@@ -60,6 +62,7 @@ MODULES = (
     gather,
     index,
     inplace,
+    inplace_functions,
     join,
     kinds,
     linalg,
@@ -76,6 +79,7 @@ MODULES = (
     softmax,
     split,
     statistics,
+    strided,
     triangle,
     trigonometry,
 )
@@ -90,6 +94,10 @@ def method_table() -> dict[str, Any]:
         table.update(getattr(module, "ALIASES", {}))
         table.update(getattr(module, "METHODS", {}))
     table.update(convert.DTYPE_METHODS)
+    table.update(strided.MEMORY_METHODS)
+    for name in inplace.NAMES_IF_THERE:
+        if name in table:
+            table.setdefault(f"{name}_", inplace.in_place(name))
     return table
 
 

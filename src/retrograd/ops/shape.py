@@ -44,7 +44,9 @@ class Expand(View):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
         # A broadcast array is read-only; where nothing is repeated it can stay writable.
-        return x[...] if x.shape == self.size else stretched(xp, x, self.size)
+        if x.shape == self.size:
+            return x[...]
+        return x.reshape(self.size) if x.size == prod(self.size) else stretched(xp, x, self.size)
 
     def transpose(self, g: Any) -> Any:
         return sum_to(g, self.in_shape)

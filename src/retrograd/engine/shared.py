@@ -1,0 +1,280 @@
+"""One backward served by several threads, with the bits of a single one.
+
+Note [Shared backward]
+~~~~~~~~~~~~~~~~~~~~~~
+A backward begins on its calling thread alone. It becomes shared when a node of another device is ready, or when two
+large nodes are. Then the order in which one thread would run the rest is worked out (`Plan`), and every gradient gets
+the number of its arrival at its receiver. Gradients may be computed in any order, but an `Inbox` adds them in that of
+their numbers, so sums come out the same to the last bit.
+
+Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
+else. Nodes with user code run on the calling thread in the planned order among themselves.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from heapq import heappop, heappush
+from typing import Any
+
+from retrograd.backends.blas import blas_threads, set_blas_threads
+from retrograd.core.node import Node
+from retrograd.core.op import Op
+from retrograd.core.version import PACKED
+from retrograd.engine import threads
+from retrograd.engine.buffer import InputBuffer
+from retrograd.engine.evaluate import outgoing, run_node
+from retrograd.engine.ready import NodeTask
+from retrograd.engine.task import GraphTask
+
+LARGE = 65_536  # elements of the gradient from which a node is worth another thread
+
+
+def is_large(node: Node) -> bool:
+    """Whether a node's formula takes long enough to be worth handing over."""
+    size = math.prod(node.out_shape)
+    if node.next0 is not None:
+        size = max(size, math.prod(node.next0.input_shape(node.nr0)))
+    return size * node.weight >= LARGE and node.built_in
+
+
+def has_user_code(node: Node) -> bool:
+    """Whether running the node calls something a user wrote."""
+    if node.tensor_hooks is not None or node.node_hooks is not None:
+        return True
+    if not isinstance(node, Op):
+        return not node.built_in
+    return any(node.slot(name).counter is PACKED for name in node.slot_names())
+
+
+class Plan:
+    """The order in which one thread would run the rest of a backward."""
+
+    def __init__(self, task: GraphTask, ready: list[NodeTask]) -> None:
+        self.rank: dict[Node, int] = {}
+        self.numbers: dict[Node, list[int]] = {}  # per edge: which arrival at its receiver this gradient is
+        self.arrivals: dict[Node, int] = {}  # how many are to come
+        left = dict(task.dependencies)
+        pushed = 0
+        heap: list[tuple[int, int, Node]] = []
+        for item in ready:
+            pushed += 1
+            heappush(heap, (-item.node.sequence_nr, pushed, item.node))
+        while heap:
+            node = heappop(heap)[2]
+            self.rank[node] = len(self.rank)
+            numbers = self.numbers[node] = []
+            for i in range(node.edge_count if task.runs(node) else 0):
+                succ = node.edge(i).function
+                number = -1
+                if succ is not None and task.sends_to(succ):
+                    number = self.arrivals.get(succ, 0)
+                    self.arrivals[succ] = number + 1
+                    left[succ] -= 1
+                    if not left[succ]:
+                        pushed += 1
+                        heappush(heap, (-succ.sequence_nr, pushed, succ))
+                numbers.append(number)
+
+
+class Inbox:
+    """The gradients on their way to one node: added in the planned order, whatever order they come in."""
+
+    def __init__(self, buffer: InputBuffer, expected: int) -> None:
+        self.lock = threading.Lock()
+        self.buffer = buffer
+        self.expected = expected
+        self.next = 0
+        self.early: dict[int, tuple[int, Any, bool]] = {}
+
+    def put(self, number: int, nr: int, value: Any, owned: bool) -> bool:
+        """Takes gradient `number`, which goes to input `nr`; whether it was the last to come."""
+        with self.lock:
+            self.early[number] = (nr, value, owned)
+            while self.next in self.early:
+                nr, value, owned = self.early.pop(self.next)
+                if value is not None:
+                    self.buffer.add(nr, value, owned, False)
+                self.next += 1
+            return self.next == self.expected
+
+
+class Shared:
+    """The state that the threads of one backward share."""
+
+    def __init__(self, task: GraphTask, ready: list[NodeTask]) -> None:
+        self.task = task
+        self.plan = Plan(task, ready)
+        self.changed = threading.Condition()
+        self.large: list[tuple[int, NodeTask]] = []  # for CPU workers and the caller
+        self.small: list[tuple[int, NodeTask]] = []  # for the caller alone
+        self.user: list[tuple[int, NodeTask]] = []  # for the caller, in order
+        self.user_ranks = [rank for node, rank in self.plan.rank.items() if has_user_code(node)]
+        self.users_done = 0
+        self.left = len(self.plan.rank)
+        self.error: BaseException | None = None
+        self.over = False
+        self.helpers = 0
+        self.most_helpers = threads.SETTINGS.threads() - 1
+        self.inboxes: dict[Node, Inbox] = {}
+        for node, expected in self.plan.arrivals.items():
+            buffer = task.not_ready.pop(node, None) or InputBuffer(node.num_inputs())
+            self.inboxes[node] = Inbox(buffer, expected)
+        self.user_nodes = {node for node in self.plan.rank if has_user_code(node)}
+        for item in ready:
+            self.push(item)
+
+    # -- which thread gets what ----------------------------------------------------------------------------------
+
+    def push(self, item: NodeTask) -> None:
+        """Puts a ready node where the thread that runs it will look."""
+        node = item.node
+        rank = self.plan.rank[node]
+        if node in self.user_nodes:
+            self._offer(self.user, rank, item)
+        elif node.where is not None:
+            workers = threads.THREADS.of_device(node.where)
+            workers.queue.push((-self.task.depth, rank), Turn(self, item).run)
+        elif is_large(node):
+            self._offer(self.large, rank, item)
+            if self.most_helpers:
+                threads.THREADS.cpu.ensure(self.most_helpers)
+                threads.THREADS.cpu.queue.push((-self.task.depth, rank), self.help)
+        else:
+            self._offer(self.small, rank, item)
+
+    def _offer(self, heap: list[tuple[int, NodeTask]], rank: int, item: NodeTask) -> None:
+        with self.changed:
+            heappush(heap, (rank, item))
+            self.changed.notify()
+
+    def _next_for_caller(self) -> NodeTask | None:
+        """The first of what the calling thread may run now; the lock is held."""
+        heaps = [heap for heap in (self.small, self.large) if heap]
+        if self.user and self.user[0][0] == self.user_ranks[self.users_done]:
+            heaps.append(self.user)
+        if not heaps:
+            return None
+        heap = min(heaps, key=_first_rank)
+        if heap is self.user:
+            self.users_done += 1
+        return heappop(heap)[1]
+
+    def help(self) -> None:
+        """A CPU worker's turn: large nodes while there are any."""
+        with self.changed:
+            if self.helpers >= self.most_helpers:
+                return
+            self.helpers += 1
+        while not self.over:
+            with self.changed:
+                item = heappop(self.large)[1] if self.large else None
+            if item is None:
+                break
+            Turn(self, item).run()
+        with self.changed:
+            self.helpers -= 1
+
+    def serve(self) -> None:
+        """The calling thread's part: returns when the backward is done, raises what stopped it."""
+        try:
+            with OneBlasThread():
+                while (item := self._wait()) is not None:
+                    self.run(item)
+        finally:
+            self.over = True
+            self.large.clear()
+        if self.error is not None:
+            raise self.error
+
+    def _wait(self) -> NodeTask | None:
+        """The caller's next node; None when there will be none."""
+        with self.changed:
+            while self.left and self.error is None:
+                item = self._next_for_caller()
+                if item is not None:
+                    return item
+                self.changed.wait()
+        return None
+
+    # -- one node ------------------------------------------------------------------------------------------------
+
+    def run(self, item: NodeTask) -> None:
+        """Runs a node and delivers its gradients, on whichever thread."""
+        task, node, buffer = item.task, item.node, item.buffer
+        results = run_node(task, node, buffer)
+        if results is not None:
+            numbers = self.plan.numbers[node]
+            for i, (succ, nr) in enumerate(node.next_edges()):
+                if succ is not None and numbers[i] >= 0:
+                    value, owned = outgoing(task, node, i, succ, nr, results[i], buffer.values)
+                    self._deliver(succ, numbers[i], nr, value, owned)
+        with self.changed:
+            self.left -= 1
+            if not self.left:
+                self.changed.notify_all()
+
+    def _deliver(self, node: Node, number: int, nr: int, value: Any, owned: bool) -> None:
+        inbox = self.inboxes[node]
+        if inbox.put(number, nr, value, owned):
+            self.push(NodeTask(self.task, node, inbox.buffer))
+
+    def fail(self, error: BaseException) -> None:
+        """A worker's error: the caller raises it; the first one counts."""
+        with self.changed:
+            if self.error is None:
+                self.error = error
+            self.over = True
+            self.changed.notify_all()
+
+
+def _first_rank(heap: list[tuple[int, NodeTask]]) -> int:
+    return heap[0][0]
+
+
+class Turn:
+    """One node that a worker runs for a backward."""
+
+    def __init__(self, shared: Shared, item: NodeTask) -> None:
+        self.shared = shared
+        self.item = item
+
+    def run(self) -> None:
+        """Runs the node unless the backward is over; an error goes to the caller."""
+        if self.shared.over:
+            return
+        try:
+            self.shared.run(self.item)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the caller raises it
+            self.shared.fail(error)
+
+
+class OneBlasThread:
+    """While a backward is shared, a matrix product keeps to its thread: the backward's own threads fill the machine."""
+
+    lock = threading.Lock()
+    users = 0
+    before: int | None = None
+
+    def __enter__(self) -> None:
+        cls = OneBlasThread
+        with cls.lock:
+            if not cls.users:
+                cls.before = blas_threads()
+                set_blas_threads(1)
+            cls.users += 1
+
+    def __exit__(self, *exc: object) -> None:
+        cls = OneBlasThread
+        with cls.lock:
+            cls.users -= 1
+            if not cls.users and cls.before is not None:
+                set_blas_threads(cls.before)
+
+
+def worth_sharing(task: GraphTask, item: NodeTask) -> bool:
+    """Whether `item` and another ready node are both large, and there is a thread for each."""
+    if not is_large(item.node) or threads.SETTINGS.threads() < 2:
+        return False
+    return any(is_large(entry[3].node) for entry in task.queue.heap[:4])

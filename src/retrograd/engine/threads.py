@@ -1,0 +1,244 @@
+"""The engine's threads: workers for devices and for large CPU nodes, and fresh stacks for deep re-entry.
+
+No other file starts a thread.
+
+Note [Threads]
+~~~~~~~~~~~~~~
+Workers start when first needed, wait for ever, and are daemons: they hold up no exit, and `atexit` tells those that are
+idle to go. They run built-in formulas only. Everything a user wrote (hooks, custom Functions, unpack hooks, callbacks)
+runs on the thread that called backward, so a hook that blocks holds up nobody else, and a debugger stops where it is
+expected to. A forked child has none of its parent's threads: it forgets them and starts its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextvars
+import os
+import sys
+import threading
+from collections.abc import Callable
+from heapq import heappop, heappush
+from types import FrameType
+from typing import Any
+
+from retrograd.backends.base import device
+from retrograd.backends.blas import set_blas_threads
+from retrograd.backends.cpu import QUIET, hush
+
+MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
+FRAMES_TO_SPARE = 300  # of Python's stack, for a nested backward and the user's code in it
+
+# A job's priority: deeper re-entry first, then the order of its backward.
+Priority = tuple[int, int]
+Job = Callable[[], None]
+
+
+class JobQueue:
+    """A priority queue that threads wait at."""
+
+    def __init__(self) -> None:
+        self.waiting = threading.Condition()
+        self.heap: list[tuple[Priority, int, Job | None]] = []
+        self.pushed = 0
+
+    def push(self, priority: Priority, job: Job | None) -> None:
+        """Adds a job; None sends one worker home."""
+        with self.waiting:
+            self.pushed += 1
+            heappush(self.heap, (priority, self.pushed, job))
+            self.waiting.notify()
+
+    def pop(self) -> Job | None:
+        """Waits for the job of the highest priority."""
+        with self.waiting:
+            while not self.heap:
+                self.waiting.wait()
+            return heappop(self.heap)[2]
+
+
+class Workers:
+    """A queue and the threads that serve it; they start as they are needed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queue = JobQueue()
+        self.threads: list[threading.Thread] = []
+        self.starting = threading.Lock()
+
+    def ensure(self, count: int) -> None:
+        """Makes sure that `count` threads serve the queue."""
+        if len(self.threads) >= count:
+            return
+        with self.starting:
+            while len(self.threads) < count:
+                name = f"retrograd-{self.name}-{len(self.threads)}"
+                thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
+                self.threads.append(thread)
+                thread.start()
+
+    def stop(self) -> None:
+        """Sends every thread home after the jobs before it, and waits a moment for them."""
+        for _ in self.threads:
+            self.queue.push((1, 0), None)
+        for thread in self.threads:
+            thread.join(0.5)
+
+
+def _serve(queue: JobQueue) -> None:
+    """A worker's life. A job takes care of its own errors."""
+    hush(QUIET)
+    while (job := queue.pop()) is not None:
+        job()
+        del job  # a finished job must not keep its arrays alive while the worker waits
+
+
+class Threads:
+    """All threads of this process's engine."""
+
+    def __init__(self) -> None:
+        self.cpu = Workers("cpu")
+        self.devices: dict[device, Workers] = {}
+        self.lock = threading.Lock()
+
+    def of_device(self, where: device) -> Workers:
+        """The single worker of a device."""
+        with self.lock:
+            found = self.devices.get(where)
+            if found is None:
+                found = self.devices[where] = Workers(str(where))
+        found.ensure(1)
+        return found
+
+    def stop(self) -> None:
+        """Ends idle workers at the interpreter's exit."""
+        for workers in (self.cpu, *self.devices.values()):
+            workers.stop()
+
+
+class Settings:
+    """How many threads may work at once: `set_num_threads` and its relatives."""
+
+    num_threads: int = 0  # 0: as many as the machine has
+    num_interop_threads: int = 0
+
+    def threads(self) -> int:
+        """How many threads may serve one backward, the caller among them."""
+        if not self.num_threads:
+            self.num_threads = available_cpus()
+        return self.num_threads
+
+
+SETTINGS = Settings()
+THREADS = Threads()
+
+
+def available_cpus() -> int:
+    """The CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def get_num_threads() -> int:
+    """How many threads one computation may use, the calling one among them."""
+    return SETTINGS.threads()
+
+
+def set_num_threads(count: int) -> None:
+    """Lets one computation use `count` threads: large branches of a backward, or a matrix product.
+
+    Gradients are the same to the last bit whatever the number.
+
+    >>> import retrograd as rg
+    >>> before = rg.get_num_threads()
+    >>> rg.set_num_threads(1); rg.get_num_threads()
+    1
+    >>> rg.set_num_threads(before)
+    """
+    SETTINGS.num_threads = _checked("set_num_threads", count)
+    set_blas_threads(count)
+
+
+def get_num_interop_threads() -> int:
+    """How many independent computations may run at once; kept for programs that ask."""
+    return SETTINGS.num_interop_threads or available_cpus()
+
+
+def set_num_interop_threads(count: int) -> None:
+    """Sets what `get_num_interop_threads` says; here one setting, `set_num_threads`, governs all threads."""
+    SETTINGS.num_interop_threads = _checked("set_num_interop_threads", count)
+
+
+def _checked(function: str, count: object) -> int:
+    if isinstance(count, bool) or not isinstance(count, int):
+        raise RuntimeError(f"{function} expects an int, but got {type(count).__name__}")
+    if count < 1:
+        raise RuntimeError(f"{function} expects a positive integer; got {count}")
+    return count
+
+
+# -- fresh stacks ----------------------------------------------------------------------------------------------------
+
+
+class Call:
+    """A function that runs on a thread of its own while its caller waits."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Runs on the new thread."""
+        hush(QUIET)
+        try:
+            self.result = self.function()
+        except BaseException as error:  # noqa: BLE001 - it is the caller's
+            self.error = error
+
+
+def on_fresh_stack(function: Callable[[], Any], stop: Callable[[BaseException], None]) -> Any:
+    """What `function` returns or raises, run with an empty stack; `stop` tells it that its caller was interrupted."""
+    call = Call(function)
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(call.run,), name="retrograd-reentry", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        try:
+            thread.join()
+        except BaseException as interrupt:  # noqa: BLE001 - it is raised by the function, as soon as it can
+            stop(interrupt)
+    if call.error is not None:
+        raise call.error
+    return call.result
+
+
+def stack_is_deep(depth: int) -> bool:
+    """Whether a backward nested so deep should go on with a fresh stack: Python's own is limited."""
+    if depth % MOST_NESTED == 0:
+        return True
+    return depth % 4 == 0 and _frames_in_use() > sys.getrecursionlimit() - FRAMES_TO_SPARE
+
+
+def _frames_in_use() -> int:
+    count = 0
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        count += 1
+        frame = frame.f_back
+    return count
+
+
+def _forget_threads() -> None:
+    """In a forked child: its parent's threads are not there."""
+    global THREADS
+    THREADS = Threads()
+
+
+def _stop() -> None:
+    THREADS.stop()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+atexit.register(_stop)

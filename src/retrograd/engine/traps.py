@@ -1,0 +1,104 @@
+"""The `where` trap and its relatives: a result that was masked, and whose gradient is NaN all the same.
+
+`where(x > 0, log(x), 0)` drops log(0), but the backward of log still gets a gradient there: exactly 0. Times its slope,
+1 / 0, it is NaN. Whatever else drops elements has the same effect: a mask that is multiplied, an index, a
+clamp. Two things tell such a NaN from others: the gradient that came in is exactly 0 at every bad element, and on its
+way from the root it has passed a node that made it so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.node import Node
+from retrograd.core.op import Binary
+from retrograd.engine.finding import Finding
+
+WHERE, FILL, PRODUCT, SELECTION, CLAMP, WRITE = "where", "masked_fill", "mask", "selection", "clamp", "write"
+# What drops elements, by the name of its node.
+_KINDS = {
+    "Where": WHERE,
+    "MaskedFill": FILL,
+    "MaskedScatter": FILL,
+    "IndexPut": WRITE,
+    "IndexFill": WRITE,
+    "torch::autograd::CopySlices": WRITE,
+    **dict.fromkeys(("Relu", "Threshold", "Clamp", "ClampMin", "ClampMax", "Hardtanh"), CLAMP),
+    **dict.fromkeys(("Maximum", "Minimum", "Fmax", "Fmin"), CLAMP),
+    **dict.fromkeys(("Index", "IndexSelect", "MaskedSelect", "Gather", "Take", "Slice", "Select"), SELECTION),
+    **dict.fromkeys(("Max", "Min", "Amax", "Amin", "Median", "Kthvalue", "Topk"), SELECTION),
+}
+
+
+def stem(node: Node) -> str:
+    """`Log` for LogBackward0."""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
+class Masker:
+    """A node that drops elements: its gradients are 0 there."""
+
+    def __init__(self, node: Node, results: Sequence[Any]) -> None:
+        self.node = node
+        self.kind = _KINDS.get(stem(node), PRODUCT)
+        self.results = [r for r in results if r is not None]
+
+    def silences(self, bad: Any) -> bool:
+        """Whether one of its gradients is 0 at the bad elements, or somewhere, if shapes have changed on the way."""
+        for result in self.results:
+            zero = result == 0
+            if zero.any() and (zero.shape != bad.shape or zero[bad].all()):
+                return True
+        return False
+
+
+def masks(node: Node, results: Sequence[Any]) -> bool:
+    """Whether a node may have dropped elements."""
+    name = stem(node)
+    if name == "Mul" and isinstance(node, Binary):
+        return any(_is_mask(node, i) for i, r in enumerate(results) if r is not None)
+    return name in _KINDS
+
+
+def _is_mask(node: Binary, i: int) -> bool:
+    """Whether operand `i` was multiplied by a constant of zeros and ones."""
+    other = node.y if i == 0 else node.x
+    if node.needs(1 - i) or not isinstance(other, np.ndarray) or not other.ndim:
+        return False
+    return bool(((other == 0) | (other == 1)).all() and (other == 0).any())
+
+
+def masker_of(found: Finding, senders: dict[Node, list[Node]], maskers: dict[Node, Masker]) -> Masker | None:
+    """The nearest node between the root and the culprit that has dropped the bad elements; None: it is no trap."""
+    bad = ~np.isfinite(found.raw)
+    if not all(_is_zero(g, bad) for g in found.given if g is not None):
+        return None
+    seen = {found.node}
+    todo = deque([found.node])
+    while todo:
+        node = todo.popleft()
+        masker = maskers.get(node)
+        if node is not found.node and masker is not None and masker.silences(bad):
+            return masker
+        for sender in senders.get(node, ()):
+            if sender not in seen:
+                seen.add(sender)
+                todo.append(sender)
+    return None
+
+
+def _is_zero(given: Any, bad: Any) -> bool:
+    """Whether the gradient that came in is exactly 0 at every bad element."""
+    if given.ndim < bad.ndim and given.shape == bad.shape[: given.ndim]:
+        given = given.reshape(
+            given.shape + (1,) * (bad.ndim - given.ndim)
+        )  # a reduction has dropped the last ones
+    try:
+        spread = np.broadcast_to(given, bad.shape)
+    except ValueError:
+        return not given.any()
+    return not spread[bad].any()
