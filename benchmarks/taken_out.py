@@ -1,0 +1,57 @@
+"""Measures what a feature costs by taking its statements out of the source and running both versions in turns."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import re
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
+
+
+class Cut(NamedTuple):
+    """Statements of a function, or of a method `Class.name`, that match a pattern."""
+
+    module: ModuleType
+    name: str
+    pattern: str
+
+    def owner(self) -> Any:
+        """What holds the function: the module, or a class in it."""
+        *classes, _ = self.name.split(".")
+        return getattr(self.module, classes[0]) if classes else self.module
+
+    def without(self) -> Any:
+        """The function, compiled anew without them."""
+        name = self.name.rsplit(".", 1)[-1]
+        source = textwrap.dedent(inspect.getsource(getattr(self.owner(), name)))
+        shorter, count = re.subn(self.pattern, "", source, flags=re.DOTALL)
+        assert count, f"nothing to take out of {self.name}"
+        namespace = dict(vars(self.module))
+        exec(
+            compile("from __future__ import annotations\n" + shorter, self.module.__file__ or "", "exec"),
+            namespace,
+        )
+        return namespace[name]
+
+
+def cost(program: Callable[[], Any], cuts: Sequence[Cut], repeat: int) -> float:
+    """By which part the program is slower with the statements than without, best of many, in turns."""
+    names = [(cut.owner(), cut.name.rsplit(".", 1)[-1]) for cut in cuts]
+    whole = [getattr(owner, name) for owner, name in names]
+    shorter = [cut.without() for cut in cuts]
+    best = [float("inf"), float("inf")]
+    gc.collect()
+    for _ in range(repeat):
+        for i, functions in enumerate((whole, shorter)):
+            for (owner, name), function in zip(names, functions, strict=True):
+                setattr(owner, name, function)
+            start = time.perf_counter()
+            program()
+            best[i] = min(best[i], time.perf_counter() - start)
+    for (owner, name), function in zip(names, whole, strict=True):
+        setattr(owner, name, function)
+    return best[0] / best[1] - 1
