@@ -42,8 +42,12 @@ def wide(lib: Any) -> Callable[[], float]:
     return program
 
 
-SHARING = r" +if not alone and .*?break\n"
-CLAIMS = r"    claimed = node.freed_by\n.*?node.freed_by = task.place\n|        node.freed_by = claimed\n"
+SHARING = r" +if queue.heap and .*?break\n"
+# What notes the backward that freed a node stays; what looks whether another one claims it goes.
+CLAIMS = (
+    r"    claimed = node.freed_by\n| and not node.freed|        if claimed is not None.*?raise freed_graph\(node\)\n"
+    r"|        node.freed_by = claimed\n"
+)
 LOCKS = r"with lock_of\(variable\):\n +"
 THREADING = (
     Cut(engine, "Engine._run", SHARING),

@@ -80,7 +80,7 @@ class Engine:
                 self._run(task, start)
             _run_callbacks(task)
             if watch is not None:
-                watch.finish()
+                watch.finish(state)
         finally:
             state.task = outer
             state.checkpoint_valid = was_valid
@@ -94,13 +94,16 @@ class Engine:
         modes.grad_enabled = task.create_graph
         task.anomaly = modes.special & ANOMALY != 0
         token = hush(QUIET)
-        task.queue.push(start)
-        task.elsewhere = start.node.where is not None
+        task.push(start)
         alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
         try:
-            while (item := task.queue.pop()) is not None:
-                if not alone and (task.elsewhere or (task.queue.heap and worth_sharing(task, item))):
-                    Shared(task, [item, *task.queue.drain()]).serve()
+            while True:
+                queue = task.queue
+                if queue.heap and not alone and worth_sharing(task):
+                    Shared(task, queue.drain()).serve()
+                    break
+                item = queue.pop()
+                if item is None:
                     break
                 evaluate(item)
         finally:

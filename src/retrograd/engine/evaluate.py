@@ -158,9 +158,10 @@ def send(
         else:
             buffer.values[nr] = value
     if not left:
-        if node.where is not None:
-            task.elsewhere = True
-        task.queue.push(NodeTask(task, node, buffer))
+        if node.where is None:
+            task.queue.push(NodeTask(task, node, buffer))
+        else:
+            task.push(NodeTask(task, node, buffer))
 
 
 def _not_in(value: Any, given: Grads) -> bool:

@@ -262,6 +262,8 @@ def _call(node: Node, argument: str) -> str:
     name = traps.stem(node)
     if name == "Div":
         return f"a / {argument}"
+    if name == "Reciprocal":
+        return f"1 / {argument}"
     if name == "Pow":
         return f"{argument} ** p"
     return f"{function(node)}({argument})"

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
-from retrograd.backends.cpu import QUIET, as_array, hush, unhush
+from retrograd.backends.cpu import as_array
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node
@@ -34,29 +34,25 @@ from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
 
 
-def search(watch: Watch, what: str, bad: Any) -> NonFiniteError:
+def search(watch: Watch, engine: Any, what: str, bad: Any) -> NonFiniteError:
     """The error for a backward whose result `bad` is not finite. See Note [The first cause]."""
     state = current()
     before = state.special, state.grad_enabled, state.replaying
     state.special, state.grad_enabled, state.replaying = 0, False, True
-    token = hush(QUIET)
-    failure: Exception | None = None
     replay = Replay(watch)
+    engine.task = replay.task
+    masker: Masker | None = None
     try:
-        try:
-            replay.run()
-        except Exception as error:  # noqa: BLE001 - whatever the user's hooks and Functions raise the second time
-            failure = error
+        failure = replay.run()
         forward = Forward(watch.start)
         found = replay.culprit()
-        masker: Masker | None = None
         if found is not None and found.kind == BACKWARD:
             masker = masker_of(found, replay.senders, replay.maskers)
             found = forward.source_for(found.node) or found
         elif found is None and failure is not None:
             found = forward.first()
     finally:
-        unhush(token)
+        engine.task = watch.task
         state.special, state.grad_enabled, state.replaying = before
     return message(what, bad, found, masker, failure)
 
@@ -65,10 +61,11 @@ class Replay:
     """The same backward once more, on bare arrays, with every gradient looked at; `.grad` stays as it is."""
 
     def __init__(self, watch: Watch) -> None:
-        counts = GraphTask(True, False, False)
-        counts.compute_dependencies(watch.start, watch.min_topological_nr)
-        self.dependencies = counts.dependencies
-        self.exec_info = watch.task.exec_info
+        self.task = GraphTask(True, False, False, watch.task.outer)
+        self.task.compute_dependencies(watch.start, watch.min_topological_nr)
+        self.task.exec_info = self.exec_info = watch.task.exec_info
+        self.task.roots = watch.task.roots
+        self.left = dict(self.task.dependencies)
         self.buffers: dict[Node, InputBuffer] = {}
         self.ready: list[tuple[int, int, Node]] = []
         self.pushed = 0
@@ -82,14 +79,18 @@ class Replay:
         ] = []  # what bad gradients of leaves and of captures are to blame on, in order
         self.count = 0
 
-    def run(self) -> None:
-        """Runs all nodes in the engine's order."""
+    def run(self) -> Exception | None:
+        """Runs all nodes in the engine's order; what hooks or Functions raise the second time ends it."""
         buffer = self.buffers[self.start] = InputBuffer(len(self.given))
         buffer.values = [_bare(v) for v in self.given]
         self._push(self.start)
-        while self.ready:
-            node = heappop(self.ready)[2]
-            self._step(node, self.buffers.pop(node))
+        try:
+            while self.ready:
+                node = heappop(self.ready)[2]
+                self._step(node, self.buffers.pop(node))
+        except Exception as error:  # noqa: BLE001 - whatever users' code raises
+            return error
+        return None
 
     def _push(self, node: Node) -> None:
         """Makes a node ready; equals run in the order in which they became so. See Note [Node order]."""
@@ -105,8 +106,8 @@ class Replay:
         buffer = self.buffers.setdefault(node, InputBuffer(node.num_inputs()))
         if value is not None:
             buffer.add(nr, value, False, False)
-        self.dependencies[node] -= 1
-        if not self.dependencies[node]:
+        self.left[node] -= 1
+        if not self.left[node]:
             self._push(node)
 
     def culprit(self) -> Finding | None:

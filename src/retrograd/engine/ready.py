@@ -48,6 +48,11 @@ class ReadyQueue:
         self.last = item
         self.last_order = self.pushed
 
+    def push_aside(self, item: NodeTask) -> None:
+        """Adds a task to the heap itself: `heap` is not empty then."""
+        self.pushed += 1
+        heappush(self.heap, (-item.task.depth, -item.node.sequence_nr, self.pushed, item))
+
     def pop(self) -> NodeTask | None:
         """Takes out the task of the highest priority; None when there is none."""
         last = self.last

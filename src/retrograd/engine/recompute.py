@@ -228,9 +228,10 @@ class Forward:
 
     def first(self) -> Finding | None:
         """The earliest operation with finite inputs and a non-finite output, whether or not it did any harm."""
-        clean = [n for n, f in self.findings.items() if not any(self.seen[n].inputs) and f.sure]
-        if clean:
-            return self.findings[min(clean, key=attrgetter("sequence_nr"))]
+        clean = [n for n in self.findings if not any(self.seen[n].inputs)]
+        known = [n for n in clean if self.findings[n].sure] or clean
+        if known:
+            return self.findings[min(known, key=attrgetter("sequence_nr"))]
         return next(iter(self.data.values()), None)
 
 

@@ -273,8 +273,13 @@ class OneBlasThread:
                 set_blas_threads(cls.before)
 
 
-def worth_sharing(task: GraphTask, item: NodeTask) -> bool:
-    """Whether `item` and another ready node are both large, and there is a thread for each."""
-    if not is_large(item.node) or threads.SETTINGS.threads() < 2:
+def worth_sharing(task: GraphTask) -> bool:
+    """Whether a node of another device is ready, or two large ones are and there is a thread for each."""
+    if task.elsewhere:
+        return True
+    queue = task.queue
+    first = queue.heap[0][3] if queue.last is None else queue.last
+    if not is_large(first.node) or threads.SETTINGS.threads() < 2:
         return False
-    return any(is_large(entry[3].node) for entry in task.queue.heap[:4])
+    others = [entry[3] for entry in queue.heap[:4] if entry[3] is not first]
+    return any(is_large(item.node) for item in others)

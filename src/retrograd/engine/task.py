@@ -13,7 +13,7 @@ from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
 from retrograd.core.plain import Plain
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.ready import ReadyQueue, StoppedQueue
+from retrograd.engine.ready import NodeTask, ReadyQueue, StoppedQueue
 from retrograd.values import Value
 
 topological_nr = attrgetter("topological_nr")
@@ -78,6 +78,14 @@ class GraphTask(Plain):
                 else:
                     dependencies[succ] = 1
                     stack.append(succ)
+
+    def push(self, item: NodeTask) -> None:
+        """Adds a ready node. One of another device than the CPU's goes where the loop sees that it is not alone."""
+        if item.node.where is None:
+            self.queue.push(item)
+        else:
+            self.elsewhere = True
+            self.queue.push_aside(item)
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""

@@ -14,6 +14,7 @@ import cmath
 from typing import Any
 
 from retrograd.backends.base import namespace_of
+from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node
@@ -36,12 +37,15 @@ class Watch:
         if current().replaying:
             _leave_out_leaves(task, self.start)
 
-    def finish(self) -> None:
-        """Looks at the gradients, frees what a backward frees, and raises if one is not finite."""
+    def finish(self, engine: Any) -> None:
+        """Looks at the gradients, frees what a backward frees, and raises if one is not finite.
+
+        `engine` is the engine's state in this thread: hooks that run again must find their own backward there.
+        """
         self.nodes = self._ran()
         try:
             if not current().replaying:
-                self._check()
+                self._check(engine)
         finally:
             if not self.keep_graph:
                 place = self.task.place
@@ -58,13 +62,16 @@ class Watch:
             return [self.start, *dependencies]
         return [n for n, e in info.items() if e.needed and (n in dependencies or n is self.start)]
 
-    def _check(self) -> None:
-        what = self._first_bad()
-        if what is None:
-            return
-        from retrograd.engine.nonfinite import search
+    def _check(self, engine: Any) -> None:
+        token = hush(QUIET)
+        try:
+            what = self._first_bad()
+            if what is not None:
+                from retrograd.engine.nonfinite import search
 
-        raise search(self, *what)
+                raise search(self, engine, *what)
+        finally:
+            unhush(token)
 
     def _first_bad(self) -> tuple[str, Array] | None:
         """The first gradient that is not as it should be: a few words for it, and its array."""
