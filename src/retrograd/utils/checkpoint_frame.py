@@ -34,6 +34,7 @@ from retrograd.core.saved import SavedValue
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
 from retrograd.engine.engine import ENGINE
+from retrograd.engine.task import GraphTask
 from retrograd.errors import sizes
 from retrograd.ops.generator import get_rng_state, set_rng_state
 from retrograd.values import DType, Shape
@@ -96,26 +97,6 @@ class Values(dict[int, Tensor]):
         self.covered = covered
 
 
-class BackwardToken:
-    """Lives exactly as long as one backward: its GraphTask keeps it, among the callbacks."""
-
-    def __call__(self) -> None:
-        """Nothing is to be done when the backward ends; the token dies with it."""
-
-
-def running_backward() -> BackwardToken | None:
-    """The token of the innermost backward that runs in this thread."""
-    task = ENGINE.current_task()
-    if task is None:
-        return None
-    for callback in task.callbacks:
-        if isinstance(callback, BackwardToken):
-            return callback
-    token = BackwardToken()
-    task.callbacks.append(token)
-    return token
-
-
 @contextmanager
 def random_numbers_again(state: Tensor | None) -> Iterator[None]:
     """Inside, the default generator begins where it stood in `state`; afterwards it stands where it is now."""
@@ -167,7 +148,7 @@ class Frame:
         self.complete = False  # whether the first run is over
         self.records: list[Record] = []
         self.holders: list[weakref.ref[Holder]] = []
-        self.found: weakref.WeakKeyDictionary[BackwardToken, Values] = weakref.WeakKeyDictionary()
+        self.found: weakref.WeakKeyDictionary[GraphTask, Values] = weakref.WeakKeyDictionary()
         self.owner = CheckpointInputs()
         mark(self.owner)
         self.inputs = [self.owner.save(a) for a in args]
@@ -200,19 +181,19 @@ class Frame:
 
     def values(self, position: int) -> Values:
         """The values of this backward; the function, and those around it, are run again if they have not been yet."""
-        token = running_backward()
-        if token is None:
+        backward = ENGINE.current_task()
+        if backward is None:
             return self.rerun()
-        values = self.found.get(token)
+        values = self.found.get(backward)
         # A backward inside the function runs it again while it still runs, up to where it stands.
         if values is not None and position < values.covered:
             return values
         chain = [self]
-        while (parent := chain[-1].parent) is not None and token not in parent.found:
+        while (parent := chain[-1].parent) is not None and backward not in parent.found:
             chain.append(parent)
         for frame in reversed(chain):
-            frame.found[token] = frame.rerun()
-        return self.found[token]
+            frame.found[backward] = frame.rerun()
+        return self.found[backward]
 
     def rerun(self) -> Values:
         """Runs the function again and collects what it saves."""
