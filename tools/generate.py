@@ -4,8 +4,8 @@
     python tools/generate.py --check    say whether they are as they would be written
 
 `src/retrograd/__init__.py` imports every public function by name, so that editors and type checkers see them;
-`nn/functional.py` and `linalg/__init__.py` likewise; `src/retrograd/core/plain.pyi` declares the method forms that
-`ops.methods` installs.
+`nn/functional.py`, `linalg/__init__.py` and `fft/__init__.py` likewise; `src/retrograd/core/plain.pyi` declares the
+method forms that `ops.methods` installs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ OTHERS = {
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
 }
-SUBPACKAGES = ["autograd", "cuda", "linalg", "nn", "utils"]
+SUBPACKAGES = ["autograd", "cuda", "fft", "linalg", "nn", "utils"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -77,6 +77,8 @@ DTYPE_ALIASES = {
 }
 # Functions that return something else than one Tensor: their stub says Any.
 NOT_ONE_TENSOR = {
+    "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "dim_order", "is_set_to",
+    "unsafe_split_with_sizes",
     "allclose", "aminmax", "chunk", "cummax", "cummin", "dsplit", "equal", "frexp", "hsplit", "is_same_size", "max",
     "median", "min", "mode", "nonzero", "numel", "random_", "sort", "split", "split_with_sizes", "std_mean",
     "tensor_split", "topk", "type", "unbind", "unsafe_chunk", "unsafe_split", "var_mean", "vsplit", "where",
@@ -176,6 +178,11 @@ def linalg_text() -> str:
     return table_text("Linear algebra under PyTorch's names.", "LINALG", "linalg/__init__.py")
 
 
+def fft_text() -> str:
+    """The text of `retrograd/fft/__init__.py`."""
+    return table_text("Fourier transforms under PyTorch's names.", "FFT", "fft/__init__.py")
+
+
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
     op_modules()
@@ -251,6 +258,7 @@ def main() -> int:
         PACKAGE / "__init__.py": package_text,
         PACKAGE / "nn" / "functional.py": functional_text,
         PACKAGE / "linalg" / "__init__.py": linalg_text,
+        PACKAGE / "fft" / "__init__.py": fft_text,
         PACKAGE / "core" / "plain.pyi": stub_text,
     }
     stale = 0

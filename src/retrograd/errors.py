@@ -9,6 +9,7 @@ for PyTorch keep working; our own names only add precision.
     │   └── NonFiniteError     a gradient with NaN or Inf in it, under detect_nonfinite
     ├── InplaceError           a write that autograd cannot allow, or that destroyed a saved value
     ├── InferenceError         an inference tensor where autograd needs a normal one
+    ├── LinAlgError            a matrix that has no such factorization or inverse
     ├── ShapeError             shapes that do not fit each other
     └── DtypeError             a dtype that the operation does not take
     TypeError
@@ -46,6 +47,10 @@ class InplaceError(RuntimeError):
 
 class InferenceError(RuntimeError):
     """An inference tensor was used where autograd must track."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix that is singular, not positive-definite, or on which an iteration did not converge."""
 
 
 class ShapeError(RuntimeError):

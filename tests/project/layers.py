@@ -13,7 +13,7 @@ LAYERS = (
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
-    ("nn", "linalg", "optim", "utils", "datasets", "cuda"),
+    ("nn", "linalg", "fft", "optim", "utils", "datasets", "cuda"),
     ("distributed",),
     ("inspect",),
     ("cli",),

@@ -43,7 +43,7 @@ class Node(PlainNode):
         False  # whether apply() returns its own arrays, `g` itself or views; no others
     )
     built_in: ClassVar[bool] = False  # whether apply() is ours, so that it may run on any thread
-    weight: ClassVar[int] = 1  # how much work an element of the gradient is
+    effort: ClassVar[int] = 1  # how much work an element of the gradient is
     sequence_nr: int = 0
     topological_nr: int = 0
     where: device | None = None  # the device whose queue the node waits in; None is the CPU

@@ -30,6 +30,7 @@ class Finding:
     hooks: Sequence[Any] = ()  # HOOK: those that may have done it
     constant: bool = False  # INPUT: whether it is a constant, not a leaf
     sure: bool = True  # FORWARD: whether all inputs are known to be finite
+    nan_maker: Node | None = None  # FORWARD, of an Inf: what made a NaN of it
     inside: str = ""  # FORWARD, of a NaN: that an Inf was among the inputs, and where that came from
 
     def __init__(

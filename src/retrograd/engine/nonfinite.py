@@ -29,7 +29,7 @@ from retrograd.engine.explain import message
 from retrograd.engine.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
 from retrograd.engine.recompute import Forward
 from retrograd.engine.task import GraphTask
-from retrograd.engine.traps import Masker, masker_of, masks
+from retrograd.engine.traps import Masker, masker_of, spoilt_mask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
 
@@ -47,8 +47,11 @@ def search(watch: Watch, engine: Any, what: str, bad: Any) -> NonFiniteError:
         forward = Forward(watch.start)
         found = replay.culprit()
         if found is not None and found.kind == BACKWARD:
-            masker = masker_of(found, replay.senders, replay.maskers)
-            found = forward.source_for(found.node) or found
+            masker = masker_of(found, replay.senders)
+            source = forward.source_for(found.node)
+            if source is not None:
+                found = source
+                masker = spoilt_mask(source.nan_maker) or masker
         elif found is None and failure is not None:
             found = forward.first()
     finally:
@@ -73,7 +76,6 @@ class Replay:
         self.given = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad
         self.senders: dict[Node, list[Node]] = {}
-        self.maskers: dict[Node, Masker] = {}
         self.ends: list[
             Finding
         ] = []  # what bad gradients of leaves and of captures are to blame on, in order
@@ -171,8 +173,6 @@ class Replay:
     def _apply(self, node: Node, given: Sequence[Any]) -> None:
         """Runs the formula and sends its results on, each with what it is to blame on if it is bad."""
         results = [_bare(r) for r in node.apply(given, False, 0)][: node.edge_count]
-        if masks(node, results):
-            self.maskers[node] = Masker(node, results)
         made = fitted(node, results, False)
         blame = [self._blame(node, i, given, results[i], made[i]) for i in range(len(made))]
         if node.node_hooks is not None and node.node_hooks.post:

@@ -208,7 +208,7 @@ class Forward:
             if node in self.findings and any((f or 0) & NAN for f in seen.outputs):
                 nan_maker = node
             if not bad:
-                return self.findings.get(node)
+                return self._made(node, nan_maker)
             i = next((i for i in bad if (seen.inputs[i] or 0) & NAN), bad[0])
             data = self.data.get((node, i))
             if data is not None:
@@ -217,8 +217,14 @@ class Forward:
             source = node.edge(i).function
             assert source is not None
             if source not in self.seen:
-                return self.findings.get(node)
+                return self._made(node, nan_maker)
             node = source
+
+    def _made(self, node: Node, nan_maker: Node | None) -> Finding | None:
+        found = self.findings.get(node)
+        if found is not None and nan_maker is not node:
+            found.nan_maker = nan_maker
+        return found
 
     def _meant(self, data: Finding, nan_maker: Node) -> Finding:
         """An Inf that was put in on purpose is not the cause; what made a NaN of it is."""

@@ -36,7 +36,7 @@ def is_large(node: Node) -> bool:
     size = math.prod(node.out_shape)
     if node.next0 is not None:
         size = max(size, math.prod(node.next0.input_shape(node.nr0)))
-    return size * node.weight >= LARGE and node.built_in
+    return size * node.effort >= LARGE and node.built_in
 
 
 def has_user_code(node: Node) -> bool:

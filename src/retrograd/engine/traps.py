@@ -9,13 +9,13 @@ way from the root it has passed a node that made it so.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from retrograd.core.node import Node
-from retrograd.core.op import Binary
+from retrograd.core.op import Binary, Op
+from retrograd.core.views import CopySlices
 from retrograd.engine.finding import Finding
 
 WHERE, FILL, PRODUCT, SELECTION, CLAMP, WRITE = "where", "masked_fill", "mask", "selection", "clamp", "write"
@@ -40,28 +40,32 @@ def stem(node: Node) -> str:
 
 
 class Masker:
-    """A node that drops elements: its gradients are 0 there."""
+    """A node that drops elements: its gradients are 0 there, whatever comes in."""
 
-    def __init__(self, node: Node, results: Sequence[Any]) -> None:
+    def __init__(self, node: Node) -> None:
         self.node = node
         self.kind = _KINDS.get(stem(node), PRODUCT)
-        self.results = [r for r in results if r is not None]
 
-    def silences(self, bad: Any) -> bool:
-        """Whether one of its gradients is 0 at the bad elements, or somewhere, if shapes have changed on the way."""
-        for result in self.results:
-            zero = result == 0
-            if zero.any() and (zero.shape != bad.shape or zero[bad].all()):
-                return True
-        return False
+    def drops(self, bad: Any, nodes: dict[Node, None]) -> bool:
+        """Whether all gradients it gives to `nodes` are 0 at the bad elements (or somewhere, if shapes have changed)."""
+        node = self.node
+        ones = [np.ones(node.input_shape(i), node.input_dtype(i)) for i in range(node.num_inputs())]
+        found = False
+        for i, result in enumerate(node.apply(ones, False, 0)):
+            if result is None or node.edge(i).function not in nodes:
+                continue
+            zero = np.asarray(result) == 0
+            if not (zero[bad].all() if zero.shape == bad.shape else zero.any()):
+                return False
+            found = True
+        return found
 
 
-def masks(node: Node, results: Sequence[Any]) -> bool:
-    """Whether a node may have dropped elements."""
-    name = stem(node)
-    if name == "Mul" and isinstance(node, Binary):
-        return any(_is_mask(node, i) for i, r in enumerate(results) if r is not None)
-    return name in _KINDS
+def masks(node: Node) -> bool:
+    """Whether a node may drop elements."""
+    if isinstance(node, Binary) and stem(node) == "Mul":
+        return any(_is_mask(node, i) for i in (0, 1) if node.needs(i))
+    return stem(node) in _KINDS and isinstance(node, (Op, CopySlices))
 
 
 def _is_mask(node: Binary, i: int) -> bool:
@@ -72,23 +76,31 @@ def _is_mask(node: Binary, i: int) -> bool:
     return bool(((other == 0) | (other == 1)).all() and (other == 0).any())
 
 
-def masker_of(found: Finding, senders: dict[Node, list[Node]], maskers: dict[Node, Masker]) -> Masker | None:
+def masker_of(found: Finding, senders: dict[Node, list[Node]]) -> Masker | None:
     """The nearest node between the root and the culprit that has dropped the bad elements; None: it is no trap."""
     bad = ~np.isfinite(found.raw)
     if not all(_is_zero(g, bad) for g in found.given if g is not None):
         return None
-    seen = {found.node}
+    between: dict[Node, None] = {
+        found.node: None
+    }  # the culprit and what lies on its way from the root, nearest first
     todo = deque([found.node])
     while todo:
-        node = todo.popleft()
-        masker = maskers.get(node)
-        if node is not found.node and masker is not None and masker.silences(bad):
-            return masker
-        for sender in senders.get(node, ()):
-            if sender not in seen:
-                seen.add(sender)
+        for sender in senders.get(todo.popleft(), ()):
+            if sender not in between:
+                between[sender] = None
                 todo.append(sender)
+    for node in between:
+        if node is not found.node and masks(node):
+            masker = Masker(node)
+            if masker.drops(bad, between):
+                return masker
     return None
+
+
+def spoilt_mask(node: Node | None) -> Masker | None:
+    """A product with a mask that has made a NaN of an Inf, in the forward pass: 0 * inf."""
+    return Masker(node) if node is not None and stem(node) == "Mul" and masks(node) else None
 
 
 def _is_zero(given: Any, bad: Any) -> bool:

@@ -11,6 +11,7 @@ from retrograd.core.op import ElementwiseUnary, X
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.ops.math import Exp
+from retrograd.ops.real import powers
 from retrograd.values import Array
 
 TWO_OVER_ROOT_PI = 1.1283791670955126
@@ -34,21 +35,17 @@ _FAR = (
 )  # fmt: skip
 
 
-def _polynomial(coefficients: tuple[float, ...], t: Array) -> Array:
-    """The polynomial with these coefficients, lowest first, by Horner's rule."""
-    total = np.full_like(t, coefficients[-1])
-    for c in coefficients[-2::-1]:
-        total *= t
-        total += c
-    return total
-
-
 def _tail(y: Array) -> Array:
     """erfc(y) for y >= 1."""
-    r = 1 / (y + 3)
     # A rounded y**2 would cost digits in the exponential: split y so that the larger square is exact.
     top = np.round(np.minimum(y, 40.0) * 16) / 16
-    return np.exp(-top * top) * np.exp(-(y - top) * (y + top)) * r * _polynomial(_FAR, 1 - 8 * r)
+    return np.exp(-top * top) * np.exp(-(y - top) * (y + top)) * scaled_tail(y)
+
+
+def scaled_tail(y: Array) -> Array:
+    """exp(y**2) * erfc(y) for y >= 1."""
+    r = 1 / (y + 3)
+    return np.asarray(r * powers(_FAR, 1 - 8 * r))
 
 
 def erf_array(x: Array) -> Array:
@@ -57,7 +54,7 @@ def erf_array(x: Array) -> Array:
     size = np.abs(wide)
     far = size > 1
     out = np.where(far, 0.0, wide)
-    out *= _polynomial(_NEAR, out * out)
+    out *= powers(_NEAR, out * out)
     if far.any():
         out[far] = np.copysign(1 - _tail(size[far]), wide[far])
     return out.astype(x.dtype, copy=False)
@@ -69,7 +66,7 @@ def erfc_array(x: Array) -> Array:
     size = np.abs(wide)
     far = size > 1
     out = np.where(far, 0.0, wide)
-    out = np.asarray(1 - out * _polynomial(_NEAR, out * out))
+    out = np.asarray(1 - out * powers(_NEAR, out * out))
     if far.any():
         tail = _tail(size[far])
         out[far] = np.where(wide[far] > 0, tail, 2 - tail)

@@ -292,7 +292,7 @@ def max(
     if dim is None:
         _check_all("max", "max_all", x, keepdim)
         return deliver(apply1(Max(), x), out)
-    return MaxResult(*_found(MaxAlong(_check_along("max", dim, x), keepdim), x, out))
+    return MaxResult(*found_along(MaxAlong(_check_along("max", dim, x), keepdim), x, out))
 
 
 def min(
@@ -311,14 +311,14 @@ def min(
     if dim is None:
         _check_all("min", "min_all", x, keepdim)
         return deliver(apply1(Min(), x), out)
-    return MinResult(*_found(MinAlong(_check_along("min", dim, x), keepdim), x, out))
+    return MinResult(*found_along(MinAlong(_check_along("min", dim, x), keepdim), x, out))
 
 
-def _found(op: ExtremumAlong, x: Tensor, out: Any) -> tuple[Any, Any]:
+def found_along(op: ExtremumAlong, x: Tensor, out: Any) -> tuple[Any, Any]:
     """The values and the indices of extrema along a dimension."""
     values, indices = apply_n(op, (x,))
     op.watch(indices)
-    return _delivered((values, indices), out)
+    return delivered_pair((values, indices), out)
 
 
 def _other(function: str, other: Any) -> Tensor:
@@ -359,18 +359,18 @@ def _check_along(function: str, dim: Any, x: Tensor) -> int:
     axis = one_dim(function, dim, x.array.ndim, {})
     if x.array.dtype.kind == "c":
         raise DtypeError(f"{function}(): does not support complex input. Compare abs() or real parts.")
-    _check_size(f"{function}():", axis, x)
+    check_size(f"{function}():", axis, x)
     return axis
 
 
-def _check_size(what: str, axis: int, x: Tensor) -> None:
+def check_size(what: str, axis: int, x: Tensor) -> None:
     if x.array.ndim and x.array.shape[axis] == 0:
         raise DimensionError(
             f"{what} Expected reduction dim {axis} to have non-zero size. (The shape is {list(x.array.shape)}.)"
         )
 
 
-def _delivered(results: tuple[Any, Any], out: Any) -> tuple[Any, Any]:
+def delivered_pair(results: tuple[Any, Any], out: Any) -> tuple[Any, Any]:
     """Both results, written into the pair `out` if it was given."""
     return results if out is None else (deliver(results[0], out[0]), deliver(results[1], out[1]))
 
@@ -403,7 +403,7 @@ def _over(
         _check_not_empty(function, x)
     else:
         for a in (axis,) if isinstance(axis, int) else axis:
-            _check_size(f"{function}():", a, x)
+            check_size(f"{function}():", a, x)
     _check_order(kernel, x)
     return x, axis, keepdim
 
@@ -420,14 +420,14 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: A
     axis: int | None = None
     if dim is not None:
         axis = wrap_dim(dim, x.array.ndim)
-        _check_size("aminmax:", axis, x)
+        check_size("aminmax:", axis, x)
     elif x.array.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     _check_order("aminmax_cpu", x)
     op = Aminmax(axis if x.array.ndim else None, keepdim)
-    return AminmaxResult(*_delivered(apply_n(op, (x,)), out))
+    return AminmaxResult(*delivered_pair(apply_n(op, (x,)), out))
 
 
 def argmax(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> Any:
@@ -456,7 +456,7 @@ def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any
     axis: int | None = None
     if dim is not None:
         axis = one_dim(function, dim, x.array.ndim, {})
-        _check_size(f"{function}():", axis, x)
+        check_size(f"{function}():", axis, x)
     elif x.array.size == 0:
         raise DimensionError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0.")
     return apply1(Arg(function, axis if x.array.ndim else None, keepdim), x)

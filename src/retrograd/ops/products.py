@@ -29,7 +29,7 @@ class Product(Bilinear):
     """A product whose second operand PyTorch shows under a name of its own."""
 
     second: ClassVar[str] = "mat2"
-    weight: ClassVar[int] = 32
+    effort: ClassVar[int] = 32
 
     def saved_value(self, name: str) -> Any:
         return super().saved_value("other" if name == self.second else name)
@@ -145,7 +145,7 @@ class AddProduct(Variadic):
 
     params = ("beta", "alpha")
     keeps: ClassVar[int] = X
-    weight: ClassVar[int] = 32
+    effort: ClassVar[int] = 32
 
     def __init__(self, beta: Any, alpha: Any) -> None:
         self.beta = beta

@@ -166,13 +166,13 @@ class Recurrence(Binary):
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         # The adjoint runs the other way; each place takes the coefficient of the place that used it.
         step = -1 if self.reverse else 1
-        back = Recurrence(self.axis, not self.reverse).on(Shift(self.axis, -step, 0).on(x.conj()), g)
+        back = type(self)(self.axis, not self.reverse).on(Shift(self.axis, -step, 0).on(x.conj()), g)
         return back if i == 1 else back * Shift(self.axis, step, 0).on(out).conj()
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         before = Shift(self.axis, -1 if self.reverse else 1, 0).on(out)
         moved = added(None if tx is None else tx * before, ty)
-        return Recurrence(self.axis, self.reverse).on(x, moved)
+        return type(self)(self.axis, self.reverse).on(x, moved)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
