@@ -203,6 +203,12 @@ def stub_text() -> str:
         "    def __getitem__(self, index: Any) -> Any: ...",
         "    def __add__(self, other: Any) -> Any: ...",
         "class TensorMethods:",
+        "    @property",
+        "    def grad(self) -> Tensor | None: ...",
+        "    @grad.setter",
+        "    def grad(self, value: Any) -> None: ...",
+        "    @grad.deleter",
+        "    def grad(self) -> None: ...",
     ]
     for name in sorted(methods):
         lines.append("    " + declaration(name, methods[name]))

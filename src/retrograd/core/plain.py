@@ -54,7 +54,23 @@ class Size(tuple[int, ...]):
 
 
 class TensorMethods:
-    """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`."""
+    """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`.
+
+    `grad` is here because a compiled class cannot have a property that can be deleted.
+    """
+
+    @property
+    def grad(self) -> Any:
+        """The gradient that `backward()` accumulated, or None."""
+        return self.get_grad()  # type: ignore[attr-defined]
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        self.set_grad(value)  # type: ignore[attr-defined]
+
+    @grad.deleter
+    def grad(self) -> None:
+        self.set_grad(None)  # type: ignore[attr-defined]
 
 
 class ThreadLocal(threading.local):

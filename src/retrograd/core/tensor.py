@@ -127,27 +127,22 @@ class Tensor(TensorOperators):
             self._refresh()
         return self._node is None
 
-    @property
-    def grad(self) -> Tensor | None:
-        """The gradient that `backward()` accumulated, or None."""
+    def get_grad(self) -> Tensor | None:
+        """What `t.grad` gives."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Only leaves get one by "
                 "default; call .retain_grad() on this tensor before backward() if you want its gradient kept.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self._grad
 
-    @grad.setter
-    def grad(self, value: Any) -> None:
+    def set_grad(self, value: Any) -> None:
+        """What `t.grad = value` and `del t.grad` do."""
         if value is not None:
             self._check_grad(value)
         self._grad = value
-
-    @grad.deleter
-    def grad(self) -> None:
-        self._grad = None
 
     def _check_grad(self, value: Any) -> None:
         """Refuses a gradient that could not have come from backward()."""
