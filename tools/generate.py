@@ -61,7 +61,7 @@ OTHERS = {
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
 }
-SUBPACKAGES = ["autograd", "cuda", "fft", "linalg", "nn", "utils"]
+SUBPACKAGES = ["autograd", "cuda", "fft", "linalg", "nn", "random", "special", "utils"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -77,11 +77,12 @@ DTYPE_ALIASES = {
 }
 # Functions that return something else than one Tensor: their stub says Any.
 NOT_ONE_TENSOR = {
-    "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "dim_order", "is_set_to",
-    "unsafe_split_with_sizes",
-    "allclose", "aminmax", "chunk", "cummax", "cummin", "dsplit", "equal", "frexp", "hsplit", "is_same_size", "max",
-    "median", "min", "mode", "nonzero", "numel", "random_", "sort", "split", "split_with_sizes", "std_mean",
-    "tensor_split", "topk", "type", "unbind", "unsafe_chunk", "unsafe_split", "var_mean", "vsplit", "where",
+    "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "allclose", "aminmax", "chunk",
+    "cummax", "cummin", "dim_order", "dsplit", "equal", "frexp", "geqrf", "histogram", "hsplit", "is_same_size",
+    "is_set_to", "kthvalue", "lu", "max", "median", "min", "mode", "nanmedian", "nonzero", "numel", "qr", "random_",
+    "slogdet", "sort", "split", "split_with_sizes", "std_mean", "svd", "tensor_split", "topk", "triangular_solve",
+    "type", "unbind", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
+    "var_mean", "vsplit", "where",
 }  # fmt: skip
 
 HEADER = '''"""retrograd: PyTorch's autograd over NumPy arrays.
@@ -183,6 +184,11 @@ def fft_text() -> str:
     return table_text("Fourier transforms under PyTorch's names.", "FFT", "fft/__init__.py")
 
 
+def special_text() -> str:
+    """The text of `retrograd/special/__init__.py`."""
+    return table_text("Special functions under PyTorch's names.", "SPECIAL", "special/__init__.py")
+
+
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
     op_modules()
@@ -265,6 +271,7 @@ def main() -> int:
         PACKAGE / "nn" / "functional.py": functional_text,
         PACKAGE / "linalg" / "__init__.py": linalg_text,
         PACKAGE / "fft" / "__init__.py": fft_text,
+        PACKAGE / "special" / "__init__.py": special_text,
         PACKAGE / "core" / "plain.pyi": stub_text,
     }
     stale = 0

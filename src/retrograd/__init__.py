@@ -5,7 +5,7 @@ The function imports below are written by `tools/generate.py` from the op librar
 
 import numpy as _np
 
-from retrograd import autograd, cuda, fft, linalg, nn, utils
+from retrograd import autograd, cuda, fft, linalg, nn, random, special, utils
 from retrograd.autograd.anomaly_mode import (
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
@@ -67,10 +67,15 @@ from retrograd.inspect.why import (
 )
 from retrograd.ops.activation import (
     celu,
-    dropout,
     relu,
     selu,
     threshold,
+)
+from retrograd.ops.adaptive import (
+    adaptive_avg_pool1d,
+)
+from retrograd.ops.adaptive import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
 )
 from retrograd.ops.arithmetic import (
     add,
@@ -120,6 +125,27 @@ from retrograd.ops.arrange import (
 )
 from retrograd.ops.arrange import (
     transpose as swapdims,
+)
+from retrograd.ops.bags import (
+    table_embedding_bag as embedding_bag,
+)
+from retrograd.ops.batchnorm import (
+    batch_norm,
+    instance_norm,
+    native_batch_norm,
+)
+from retrograd.ops.bessel import (
+    i0,
+)
+from retrograd.ops.bilinear import (
+    bilinear,
+)
+from retrograd.ops.calculus import (
+    cumulative_trapezoid,
+    diff,
+    gradient,
+    trapezoid,
+    trapz,
 )
 from retrograd.ops.choose import (
     clamp,
@@ -189,6 +215,16 @@ from retrograd.ops.complexes import (
     view_as_complex,
     view_as_real,
 )
+from retrograd.ops.conv import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_tbc,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+    convolution,
+)
 from retrograd.ops.convert import (
     clone,
     contiguous,
@@ -222,6 +258,11 @@ from retrograd.ops.copies import (
     view_as_real_copy,
     view_copy,
 )
+from retrograd.ops.covariance import (
+    corrcoef,
+    cov,
+    nanmean,
+)
 from retrograd.ops.create import (
     arange,
     empty,
@@ -237,17 +278,58 @@ from retrograd.ops.create import (
     zeros,
     zeros_like,
 )
+from retrograd.ops.ctc import (
+    ctc_loss,
+)
+from retrograd.ops.curves import (
+    deg2rad,
+    logit,
+    rad2deg,
+    sinc,
+)
 from retrograd.ops.data import (
     as_tensor,
     asarray,
     from_numpy,
     tensor,
 )
+from retrograd.ops.distance import (
+    cdist,
+    cosine_similarity,
+    dist,
+    norm,
+    norm_except_dim,
+    pairwise_distance,
+    pdist,
+    renorm,
+)
+from retrograd.ops.draws import (
+    binomial,
+)
+from retrograd.ops.dropouts import (
+    alpha_dropout_,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+    native_dropout,
+)
+from retrograd.ops.dropouts import (
+    plain_alpha_dropout as alpha_dropout,
+)
+from retrograd.ops.dropouts import (
+    plain_dropout as dropout,
+)
+from retrograd.ops.dropouts import (
+    plain_feature_alpha_dropout as feature_alpha_dropout,
+)
 from retrograd.ops.einsum import (
     einsum,
 )
-from retrograd.ops.entropy import (
-    binary_cross_entropy_with_logits,
+from retrograd.ops.embed import (
+    embedding_renorm_,
+)
+from retrograd.ops.embed import (
+    table_embedding as embedding,
 )
 from retrograd.ops.erf import (
     erf,
@@ -262,10 +344,35 @@ from retrograd.ops.extrema import (
     max,
     min,
 )
+from retrograd.ops.factor import (
+    cholesky,
+    cholesky_inverse,
+    cholesky_solve,
+    qr,
+)
+from retrograd.ops.floats import (
+    frexp,
+    isneginf,
+    isposinf,
+    nan_to_num,
+    signbit,
+)
 from retrograd.ops.fused import (
     addcdiv,
     addcmul,
     lerp,
+)
+from retrograd.ops.gammas import (
+    digamma,
+    lgamma,
+    mvlgamma,
+    polygamma,
+)
+from retrograd.ops.gated import (
+    hardshrink,
+    prelu,
+    rrelu,
+    rrelu_,
 )
 from retrograd.ops.gather import (
     gather,
@@ -283,6 +390,16 @@ from retrograd.ops.generator import (
     manual_seed,
     seed,
     set_rng_state,
+)
+from retrograd.ops.histogram import (
+    bincount,
+    histc,
+    histogram,
+    histogramdd,
+)
+from retrograd.ops.incomplete import (
+    igamma,
+    igammac,
 )
 from retrograd.ops.inplace import (
     fill,
@@ -309,9 +426,21 @@ from retrograd.ops.join import (
     vstack,
 )
 from retrograd.ops.kinds import (
+    get_device,
     is_inference,
+    is_neg,
     is_nonzero,
+    is_signed,
     is_tensor,
+)
+from retrograd.ops.likelihood import (
+    coded_binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from retrograd.ops.likelihood import (
+    coded_kl_div as kl_div,
+)
+from retrograd.ops.likelihood import (
+    poisson_nll_loss,
 )
 from retrograd.ops.linalg import (
     addbmm,
@@ -333,6 +462,18 @@ from retrograd.ops.linalg import (
 )
 from retrograd.ops.linalg import (
     outer as ger,
+)
+from retrograd.ops.lowrank import (
+    pca_lowrank,
+    svd_lowrank,
+)
+from retrograd.ops.lstsq import (
+    pinverse,
+)
+from retrograd.ops.lu import (
+    lu,
+    lu_solve,
+    lu_unpack,
 )
 from retrograd.ops.mask import (
     argwhere,
@@ -366,6 +507,16 @@ from retrograd.ops.math import (
 from retrograd.ops.math import (
     abs as absolute,
 )
+from retrograd.ops.matrix import (
+    cross,
+    kron,
+    matrix_exp,
+    matrix_power,
+    vander,
+)
+from retrograd.ops.matrix_norm import (
+    nuclear_norm,
+)
 from retrograd.ops.memory import (
     empty_permuted,
     empty_strided,
@@ -375,6 +526,46 @@ from retrograd.ops.memory import (
 )
 from retrograd.ops.memory import (
     inclusive_range as range,
+)
+from retrograd.ops.norm import (
+    group_norm,
+    layer_norm,
+    native_group_norm,
+    native_layer_norm,
+    rms_norm,
+)
+from retrograd.ops.normal import (
+    erfinv,
+)
+from retrograd.ops.pairs import (
+    atan2,
+    copysign,
+    fmax,
+    fmin,
+    fmod,
+    gcd,
+    heaviside,
+    hypot,
+    lcm,
+    ldexp,
+    logaddexp,
+    logaddexp2,
+    nextafter,
+    xlogy,
+)
+from retrograd.ops.pairs import (
+    atan2 as arctan2,
+)
+from retrograd.ops.pool import (
+    avg_pool1d,
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
+from retrograd.ops.quantile import (
+    nanquantile,
+    quantile,
 )
 from retrograd.ops.random import (
     bernoulli,
@@ -389,6 +580,12 @@ from retrograd.ops.random import (
     randn_like,
     randperm,
 )
+from retrograd.ops.ranking import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    triplet_margin_loss,
+)
 from retrograd.ops.reduce import (
     all,
     any,
@@ -398,6 +595,19 @@ from retrograd.ops.reduce import (
     nansum,
     prod,
     sum,
+)
+from retrograd.ops.reflect import (
+    geqrf,
+    orgqr,
+    ormqr,
+)
+from retrograd.ops.resample import (
+    channel_shuffle,
+    pixel_shuffle,
+    pixel_unshuffle,
+)
+from retrograd.ops.resample import (
+    channel_shuffle as native_channel_shuffle,
 )
 from retrograd.ops.rounding import (
     ceil,
@@ -416,6 +626,21 @@ from retrograd.ops.rows import (
     index_select,
     repeat_interleave,
 )
+from retrograd.ops.running import (
+    cummax,
+    cummin,
+    logcumsumexp,
+)
+from retrograd.ops.sampler import (
+    affine_grid_generator,
+    grid_sampler,
+)
+from retrograd.ops.sampler import (
+    grid_sampler as grid_sampler_2d,
+)
+from retrograd.ops.sampler import (
+    grid_sampler as grid_sampler_3d,
+)
 from retrograd.ops.scan import (
     cumprod,
     cumsum,
@@ -427,6 +652,13 @@ from retrograd.ops.scatters import (
     scatter_reduce,
     select_scatter,
     slice_scatter,
+)
+from retrograd.ops.sets import (
+    bucketize,
+    isin,
+    searchsorted,
+    unique,
+    unique_consecutive,
 )
 from retrograd.ops.shape import (
     broadcast_shapes,
@@ -452,6 +684,25 @@ from retrograd.ops.softmax import (
     log_softmax,
     softmax,
 )
+from retrograd.ops.solve import (
+    det,
+    inverse,
+    logdet,
+    slogdet,
+)
+from retrograd.ops.sort import (
+    argsort,
+    kthvalue,
+    median,
+    mode,
+    msort,
+    nanmedian,
+    sort,
+    topk,
+)
+from retrograd.ops.spectral import (
+    svd,
+)
 from retrograd.ops.split import (
     chunk,
     dsplit,
@@ -465,7 +716,6 @@ from retrograd.ops.split import (
     vsplit,
 )
 from retrograd.ops.statistics import (
-    norm,
     std,
     std_mean,
     var,
@@ -486,6 +736,9 @@ from retrograd.ops.triangle import (
     tril_indices,
     triu,
     triu_indices,
+)
+from retrograd.ops.triangular import (
+    triangular_solve,
 )
 from retrograd.ops.trigonometry import (
     acos,
@@ -574,6 +827,7 @@ clip_ = Tensor.clip_
 conj_physical_ = Tensor.conj_physical_
 cos_ = Tensor.cos_
 cosh_ = Tensor.cosh_
+deg2rad_ = Tensor.deg2rad_
 detach_ = Tensor.detach_
 erf_ = Tensor.erf_
 erfc_ = Tensor.erfc_
@@ -584,13 +838,20 @@ fill_ = Tensor.fill_
 fix_ = Tensor.fix_
 floor_ = Tensor.floor_
 frac_ = Tensor.frac_
+gcd_ = Tensor.gcd_
+i0_ = Tensor.i0_
 index_put_ = Tensor.index_put_
+lcm_ = Tensor.lcm_
+ldexp_ = Tensor.ldexp_
 log10_ = Tensor.log10_
 log1p_ = Tensor.log1p_
 log2_ = Tensor.log2_
 log_ = Tensor.log_
+logit_ = Tensor.logit_
+nan_to_num_ = Tensor.nan_to_num_
 neg_ = Tensor.neg_
 negative_ = Tensor.negative_
+rad2deg_ = Tensor.rad2deg_
 reciprocal_ = Tensor.reciprocal_
 relu_ = Tensor.relu_
 resize_as_ = Tensor.resize_as_
@@ -598,12 +859,14 @@ round_ = Tensor.round_
 rsqrt_ = Tensor.rsqrt_
 sigmoid_ = Tensor.sigmoid_
 sin_ = Tensor.sin_
+sinc_ = Tensor.sinc_
 sinh_ = Tensor.sinh_
 sqrt_ = Tensor.sqrt_
 square_ = Tensor.square_
 tan_ = Tensor.tan_
 tanh_ = Tensor.tanh_
 trunc_ = Tensor.trunc_
+xlogy_ = Tensor.xlogy_
 zero_ = Tensor.zero_
 
 __all__ = [
@@ -618,6 +881,8 @@ __all__ = [
     "acos_",
     "acosh",
     "acosh_",
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
     "add",
     "addbmm",
     "addcdiv",
@@ -627,9 +892,12 @@ __all__ = [
     "addmv_",
     "addr",
     "adjoint",
+    "affine_grid_generator",
     "alias_copy",
     "all",
     "allclose",
+    "alpha_dropout",
+    "alpha_dropout_",
     "amax",
     "amin",
     "aminmax",
@@ -645,11 +913,13 @@ __all__ = [
     "arcsinh",
     "arcsinh_",
     "arctan",
+    "arctan2",
     "arctan_",
     "arctanh",
     "arctanh_",
     "argmax",
     "argmin",
+    "argsort",
     "argwhere",
     "as_strided",
     "as_strided_",
@@ -662,6 +932,7 @@ __all__ = [
     "asinh",
     "asinh_",
     "atan",
+    "atan2",
     "atan_",
     "atanh",
     "atanh_",
@@ -669,10 +940,15 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "autograd",
+    "avg_pool1d",
     "baddbmm",
     "bartlett_window",
+    "batch_norm",
     "bernoulli",
+    "bilinear",
     "binary_cross_entropy_with_logits",
+    "bincount",
+    "binomial",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
@@ -686,9 +962,11 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_tensors",
     "broadcast_to",
+    "bucketize",
     "can_cast",
     "cartesian_prod",
     "cat",
+    "cdist",
     "cdouble",
     "ceil",
     "ceil_",
@@ -696,6 +974,10 @@ __all__ = [
     "celu_",
     "cfloat",
     "chain_matmul",
+    "channel_shuffle",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
@@ -719,17 +1001,38 @@ __all__ = [
     "constant_pad_nd",
     "contiguous",
     "contiguous_format",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "convolution",
+    "copysign",
+    "corrcoef",
     "cos",
     "cos_",
     "cosh",
     "cosh_",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "count_nonzero",
+    "cov",
     "cpu",
+    "cross",
+    "ctc_loss",
     "cuda",
+    "cummax",
+    "cummin",
     "cumprod",
     "cumsum",
+    "cumulative_trapezoid",
     "custom_gradient",
     "default_generator",
+    "deg2rad",
+    "deg2rad_",
+    "det",
     "detach",
     "detach_",
     "detach_copy",
@@ -740,6 +1043,9 @@ __all__ = [
     "diagonal",
     "diagonal_copy",
     "diagonal_scatter",
+    "diff",
+    "digamma",
+    "dist",
     "div",
     "divide",
     "dot",
@@ -751,6 +1057,9 @@ __all__ = [
     "dtype",
     "e",
     "einsum",
+    "embedding",
+    "embedding_bag",
+    "embedding_renorm_",
     "empty",
     "empty_like",
     "empty_permuted",
@@ -762,6 +1071,7 @@ __all__ = [
     "erf_",
     "erfc",
     "erfc_",
+    "erfinv",
     "exp",
     "exp2",
     "exp2_",
@@ -772,6 +1082,10 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
     "fft",
     "fill",
     "fill_",
@@ -790,28 +1104,52 @@ __all__ = [
     "floor",
     "floor_",
     "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
     "frac",
     "frac_",
+    "frexp",
     "from_dlpack",
     "from_numpy",
     "frombuffer",
     "full",
     "full_like",
     "gather",
+    "gcd",
+    "gcd_",
     "ge",
+    "geqrf",
     "ger",
     "get_default_dtype",
+    "get_device",
     "get_num_interop_threads",
     "get_num_threads",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
     "gt",
     "half",
     "hamming_window",
     "hann_window",
+    "hardshrink",
+    "heaviside",
+    "hinge_embedding_loss",
+    "histc",
+    "histogram",
+    "histogramdd",
     "hsplit",
     "hstack",
+    "hypot",
+    "i0",
+    "i0_",
+    "igamma",
+    "igammac",
     "iinfo",
     "imag",
     "index_add",
@@ -825,11 +1163,13 @@ __all__ = [
     "inference_mode",
     "initial_seed",
     "inner",
+    "instance_norm",
     "int",
     "int16",
     "int32",
     "int64",
     "int8",
+    "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
     "is_complex",
@@ -838,20 +1178,34 @@ __all__ = [
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
+    "is_neg",
     "is_nonzero",
     "is_same_size",
+    "is_signed",
     "is_tensor",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
     "isreal",
     "istft",
     "kaiser_window",
+    "kl_div",
+    "kron",
+    "kthvalue",
+    "layer_norm",
+    "lcm",
+    "lcm_",
+    "ldexp",
+    "ldexp_",
     "le",
     "lerp",
     "less",
     "less_equal",
+    "lgamma",
     "linalg",
     "linear",
     "linspace",
@@ -864,70 +1218,119 @@ __all__ = [
     "log2_",
     "log_",
     "log_softmax",
+    "logaddexp",
+    "logaddexp2",
+    "logcumsumexp",
+    "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
+    "logit_",
     "logspace",
     "logsumexp",
     "long",
     "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "manual_seed",
+    "margin_ranking_loss",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_exp",
+    "matrix_power",
     "max",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
     "mm",
+    "mode",
     "moveaxis",
     "movedim",
+    "msort",
     "mul",
     "multinomial",
     "multiply",
     "mv",
+    "mvlgamma",
     "nan",
+    "nan_to_num",
+    "nan_to_num_",
+    "nanmean",
+    "nanmedian",
+    "nanquantile",
     "nansum",
     "narrow",
     "narrow_copy",
+    "native_batch_norm",
+    "native_channel_shuffle",
+    "native_dropout",
+    "native_group_norm",
+    "native_layer_norm",
     "ne",
     "neg",
     "neg_",
     "negative",
     "negative_",
     "newaxis",
+    "nextafter",
     "nn",
     "no_grad",
     "nonzero",
     "nonzero_static",
     "norm",
+    "norm_except_dim",
     "normal",
     "not_equal",
+    "nuclear_norm",
     "numel",
     "ones",
     "ones_like",
+    "orgqr",
+    "ormqr",
     "outer",
+    "pairwise_distance",
+    "pca_lowrank",
+    "pdist",
     "permute",
     "permute_copy",
     "pi",
+    "pinverse",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson",
+    "poisson_nll_loss",
     "polar",
+    "polygamma",
     "positive",
     "pow",
+    "prelu",
     "preserve_format",
     "prod",
     "promote_types",
     "put",
+    "qr",
+    "quantile",
+    "rad2deg",
+    "rad2deg_",
     "rand",
     "rand_like",
     "randint",
     "randint_like",
     "randn",
     "randn_like",
+    "random",
     "randperm",
     "range",
     "ravel",
@@ -937,6 +1340,7 @@ __all__ = [
     "relu",
     "relu_",
     "remainder",
+    "renorm",
     "repeat",
     "repeat_interleave",
     "reshape",
@@ -945,11 +1349,14 @@ __all__ = [
     "resolve_conj",
     "resolve_neg",
     "result_type",
+    "rms_norm",
     "roll",
     "rot90",
     "round",
     "round_",
     "row_stack",
+    "rrelu",
+    "rrelu_",
     "rsqrt",
     "rsqrt_",
     "rsub",
@@ -957,6 +1364,7 @@ __all__ = [
     "scatter",
     "scatter_add",
     "scatter_reduce",
+    "searchsorted",
     "seed",
     "select",
     "select_copy",
@@ -974,13 +1382,19 @@ __all__ = [
     "sigmoid",
     "sigmoid_",
     "sign",
+    "signbit",
     "sin",
     "sin_",
+    "sinc",
+    "sinc_",
     "sinh",
     "sinh_",
     "slice_copy",
     "slice_scatter",
+    "slogdet",
     "softmax",
+    "sort",
+    "special",
     "split",
     "split_copy",
     "split_with_sizes",
@@ -999,6 +1413,8 @@ __all__ = [
     "sub",
     "subtract",
     "sum",
+    "svd",
+    "svd_lowrank",
     "swapaxes",
     "swapdims",
     "t",
@@ -1017,11 +1433,16 @@ __all__ = [
     "tile",
     "to",
     "to_dlpack",
+    "topk",
     "trace",
     "transpose",
     "transpose_copy",
+    "trapezoid",
+    "trapz",
+    "triangular_solve",
     "tril",
     "tril_indices",
+    "triplet_margin_loss",
     "triu",
     "triu_indices",
     "true_divide",
@@ -1037,6 +1458,8 @@ __all__ = [
     "unbind_copy",
     "unflatten",
     "unfold_copy",
+    "unique",
+    "unique_consecutive",
     "unravel_index",
     "unsafe_chunk",
     "unsafe_split",
@@ -1044,6 +1467,7 @@ __all__ = [
     "unsqueeze",
     "unsqueeze_copy",
     "utils",
+    "vander",
     "var",
     "var_mean",
     "vdot",
@@ -1058,6 +1482,8 @@ __all__ = [
     "vstack",
     "where",
     "why_no_grad",
+    "xlogy",
+    "xlogy_",
     "zero_",
     "zeros",
     "zeros_like",

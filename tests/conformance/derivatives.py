@@ -29,3 +29,18 @@ def ramp(torch: Any, like: Any) -> Any:
     """A seed in which no two entries are equal, so that no entry can be taken for another."""
     entries = [(0.5 + 0.25 * k) * (1 - 0.5j if like.is_complex() else 1) for k in range(like.numel())]
     return torch.tensor(entries, dtype=like.dtype).reshape(like.shape)
+
+
+def first_order(torch: Any, function: Any, *data: Any) -> Any:
+    """Value and gradients alone, for what PyTorch cannot differentiate twice."""
+    inputs = [torch.tensor(d, dtype=torch.float64, requires_grad=True) for d in data]
+    out = function(*inputs)
+    return out, torch.autograd.grad(out, inputs, ramp(torch, out))
+
+
+def heads(torch: Any, *shape: int) -> Any:
+    """Numbers of some shape, none like the other."""
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.sin(torch.arange(count, dtype=torch.float64) * 1.7 + count).reshape(shape)

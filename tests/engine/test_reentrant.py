@@ -5,18 +5,25 @@ Hooks run without recording, as the backward itself does; one that computes a gr
 
 from __future__ import annotations
 
+import contextvars
+import sys
+import threading
+import warnings
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.backends import fake
+from retrograd.utils.checkpoint import checkpoint
+from tests.engine.together import here, interrupt, leaf, real_stderr, sharing, step, watchdog
+
+__all__ = ["real_stderr", "watchdog"]
 
 engine = rg.autograd.Variable._execution_engine
-
-
-def leaf(value: Any = 2.0) -> Any:
-    return rg.Tensor(np.asarray(value, float)).requires_grad_()
+fake.install()
 
 
 def times(x: Any, number: float) -> Any:
@@ -151,4 +158,372 @@ def test_each_depth_has_its_own_task():
     assert outer is again
     assert nested is not outer
     assert (outer.depth, nested.depth) == (0, 1)
+    assert engine.current_task() is None
+
+
+# -- hundreds deep ---------------------------------------------------------------------------------------------------
+
+
+def through_hooks(x: Any, depth: int, at: Any) -> None:
+    y = times(x, 1)
+    y.register_hook(lambda g: below(through_hooks, x, depth, at))
+    y.backward()
+
+
+def through_functions(x: Any, depth: int, at: Any) -> None:
+    class Descend(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, t: Any) -> Any:
+            return t * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            below(through_functions, x, depth, at)
+            return g
+
+    with rg.enable_grad():
+        Descend.apply(x).backward()
+
+
+def through_callbacks(x: Any, depth: int, at: Any) -> None:
+    y = times(x, 1)
+    y.register_hook(lambda g: engine.queue_callback(lambda: below(through_callbacks, x, depth, at)))
+    y.backward()
+
+
+def through_checkpoints(x: Any, depth: int, at: Any) -> None:
+    runs: list[int] = []
+
+    def function(t: Any) -> Any:
+        runs.append(1)
+        if len(runs) == 2:
+            below(through_checkpoints, x, depth, at)
+        return t.sin()
+
+    with rg.enable_grad():
+        checkpoint(function, x, use_reentrant=True).backward()
+
+
+def below(how: Any, x: Any, depth: int, at: Any) -> None:
+    """What a level does: the test's own part, and one level more."""
+    at(depth)
+    if depth:
+        how(x, depth - 1, at)
+
+
+WAYS = [through_hooks, through_functions, through_callbacks, through_checkpoints]
+ways = pytest.mark.parametrize("how", WAYS)
+
+
+def nothing(depth: int) -> None:
+    pass
+
+
+@ways
+@pytest.mark.parametrize("depth", [59, 60, 61, 300])
+def test_backwards_nest_hundreds_deep(how, depth):
+    x = leaf(0.0)
+    how(x, depth, nothing)
+    assert x.grad.item() == depth + 1
+    assert engine.current_task() is None
+    assert rg.is_grad_enabled()
+
+
+def test_backwards_nest_a_thousand_deep_in_all_ways_at_once():
+    x = leaf(0.0)
+
+    def descend(depth: int) -> None:
+        if depth:
+            WAYS[depth % len(WAYS)](x, 0, lambda _: descend(depth - 1))
+
+    descend(1000)
+    assert x.grad.item() == 1000
+
+
+def test_a_recorded_backward_nests_as_deep():
+    x = leaf(3.0)
+
+    def descend(depth: int) -> Any:
+        with rg.enable_grad():
+            y = x * x
+        if depth:
+            y.register_hook(lambda g: descend(depth - 1) and None)
+        return rg.autograd.grad(y, x, create_graph=True)[0]
+
+    g = descend(200)
+    assert (g.item(), g.requires_grad) == (6.0, True)
+
+
+def test_a_hook_with_many_frames_of_its_own_finds_a_stack_for_them():
+    x = leaf()
+
+    def long_way(frames: int, depth: int) -> None:
+        if frames:
+            long_way(frames - 1, depth)
+        elif depth:
+            descend(depth - 1)
+
+    def descend(depth: int) -> None:
+        y = times(x, 1)
+        y.register_hook(lambda g: long_way(40, depth))
+        y.backward()
+
+    descend(100)
+    assert x.grad.item() == 101
+
+
+@ways
+def test_sixty_deep_the_stack_is_a_fresh_one(how):
+    threads: list[int] = []
+    frames: list[int] = []
+
+    def note(depth: int) -> None:
+        threads.append(threading.get_ident())
+        frame, count = sys._getframe(), 0
+        while frame is not None:
+            frame, count = frame.f_back, count + 1
+        frames.append(count)
+
+    how(leaf(0.0), 130, note)
+    stacks = list(dict.fromkeys(threads))
+    assert len(stacks) >= 3
+    assert threads == sorted(threads, key=stacks.index), (
+        "a level runs on the stack of the one above, or on a new one"
+    )
+    assert all(threads.count(stack) <= 60 for stack in stacks)
+    assert max(frames) < sys.getrecursionlimit()
+    assert frames[threads.index(stacks[1])] < frames[threads.index(stacks[1]) - 1]
+
+
+def test_threads_of_fresh_stacks_end_with_their_backward():
+    before = threading.active_count()
+    through_hooks(leaf(), 150, nothing)
+    for thread in threading.enumerate():
+        if thread.name == "retrograd-reentry":
+            thread.join(30)
+    assert threading.active_count() == before
+
+
+@ways
+def test_each_depth_is_a_task_of_its_own(how):
+    tasks: list[Any] = []
+    how(leaf(0.0), 130, lambda depth: tasks.append(engine.current_task()))
+    assert len(set(map(id, tasks))) == 131
+    steps = {b.depth - a.depth for a, b in pairwise(tasks)}
+    assert steps <= {1, 2}  # a re-entrant checkpoint is a backward inside a backward by itself
+    assert all(a is b or a is b.outer or a is b.outer.outer for a, b in pairwise(tasks))
+
+
+def test_modes_are_carried_to_the_fresh_stack_and_back():
+    seen: list[Any] = []
+    variable = contextvars.ContextVar("variable", default="unset")
+    variable.set("mine")
+
+    def note(depth: int) -> None:
+        state = (
+            rg.is_grad_enabled(),
+            rg.is_anomaly_enabled(),
+            rg.autograd.is_multithreading_enabled(),
+            variable.get(),
+            np.geterr()["divide"],
+        )
+        seen.append((here(), state))
+
+    with (
+        rg.autograd.set_multithreading_enabled(False),
+        rg.autograd.set_detect_anomaly(True),
+        warnings.catch_warnings(),
+    ):
+        through_hooks(leaf(), 70, note)
+        assert rg.is_anomaly_enabled()
+    assert len({name for name, _ in seen}) == 2
+    assert {state for _, state in seen} == {(False, True, False, "mine", "ignore")}
+    assert rg.is_grad_enabled()
+
+
+def test_a_mode_that_a_deep_hook_leaves_on_is_on_for_its_caller():
+    x = leaf()
+    changed: list[bool] = []
+
+    def note(depth: int) -> None:
+        if depth == 0:
+            rg.autograd.set_multithreading_enabled(False)
+        changed.append(rg.autograd.is_multithreading_enabled())
+
+    through_hooks(x, 65, note)
+    assert changed == [True] * 65 + [False]
+    assert not rg.autograd.is_multithreading_enabled()
+    rg.autograd.set_multithreading_enabled(True)
+
+
+def test_nodes_are_numbered_on_across_stacks():
+    numbers: list[int] = []
+
+    def note(depth: int) -> None:
+        with rg.enable_grad():
+            numbers.append((leaf() * 2).grad_fn._sequence_nr())
+
+    through_hooks(leaf(), 130, note)
+    assert numbers == sorted(set(numbers))
+
+
+@ways
+def test_an_error_below_comes_up_through_every_stack(how):
+    class Mine(Exception):
+        pass
+
+    def note(depth: int) -> None:
+        if depth == 0:
+            raise Mine("from below")
+
+    x = leaf(0.0)
+    with pytest.raises(Mine, match="from below") as caught:
+        how(x, 130, note)
+    names = [entry.name for entry in caught.traceback]
+    assert names.count(how.__name__) == 131
+    assert names[-1] == "note"
+    assert engine.current_task() is None
+    assert rg.is_grad_enabled()
+    x.grad = None
+    how(x, 130, nothing)
+    assert x.grad.item() == 131
+
+
+def test_an_error_below_may_be_handled_half_way():
+    x, w = leaf(), leaf()
+
+    def note(depth: int) -> None:
+        if depth == 0:
+            raise KeyError("from below")
+        if depth == 30:
+            with pytest.raises(KeyError, match="from below"):
+                through_hooks(w, depth - 1, note)
+            raise StopIteration
+
+    with pytest.raises(StopIteration):
+        through_hooks(x, 130, note)
+    assert engine.current_task() is None
+
+
+def test_callbacks_of_inner_and_outer_backwards_do_not_mix():
+    x, inner = leaf(), leaf()
+    log: list[str] = []
+
+    def hook(grad: Any) -> None:
+        engine.queue_callback(lambda: log.append("outer"))
+        y = times(inner, 2)
+        y.register_hook(lambda g: engine.queue_callback(lambda: log.append("inner")))
+        y.backward()
+        log.append("between")
+
+    x.register_hook(hook)
+    (x * 3).backward()
+    assert log == ["inner", "between", "outer"]
+
+
+def test_captures_of_inner_and_outer_backwards_do_not_mix():
+    x = leaf(3.0)
+    y = x * x
+    z = y * x
+    entered: list[int] = []
+    found: list[float] = []
+
+    def hook(grad: Any) -> None:
+        entered.append(1)
+        if len(entered) < 4:
+            found.append(rg.autograd.grad(z, x, retain_graph=True)[0].item())
+
+    y.register_hook(hook)
+    (g,) = rg.autograd.grad(z, x, retain_graph=True)
+    assert g.item() == 27.0
+    assert found == [27.0] * 3
+    assert x.grad is None
+
+
+# -- shared backwards inside one another -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [3, 70])
+def test_shared_backwards_nest(depth):
+    leaves: list[Any] = []
+
+    def descend(level: int) -> None:
+        x = leaf(float(level))
+        leaves.append(x)
+        with rg.enable_grad():
+            a, b = x.to("fake:0").sin().to("cpu"), x.cos()
+            y = a * b + a
+        if level < depth:
+            a.register_hook(lambda g: descend(level + 1))
+        y.backward()
+
+    with sharing(3):
+        descend(0)
+    expected = [np.cos(2 * v) + np.cos(v) for v in range(depth + 1)]
+    np.testing.assert_allclose([x.grad.item() for x in leaves], expected)
+
+
+# -- interrupts ------------------------------------------------------------------------------------------------------
+
+
+@ways
+def test_an_interrupt_of_the_caller_ends_the_backward_below(how):
+    reached: list[int] = []
+
+    def note(depth: int) -> None:
+        reached.append(depth)
+        if depth == 20:
+            interrupt()
+            threading.Event().wait(0.2)  # a fresh stack is another thread: the caller is woken meanwhile
+
+    x = leaf(0.0)
+    with pytest.raises(KeyboardInterrupt):
+        how(x, 130, note)
+    assert min(reached) >= 18, "it goes on for no more than the node it is at"
+    assert engine.current_task() is None
+    assert rg.is_grad_enabled()
+    x.grad = None
+    how(x, 65, nothing)
+    assert x.grad.item() == 66
+
+
+def test_an_interrupt_ends_a_shared_backward_on_a_fresh_stack():
+    ran: list[str] = []
+    x = leaf()
+
+    def wait() -> None:
+        interrupt()
+        threading.Event().wait(0.3)
+
+    def note(depth: int) -> None:
+        if depth:
+            return
+        with rg.enable_grad():
+            loss = sum(step(step(leaf(), lambda: ran.append("late")), wait) for _ in range(3))
+        loss.backward()
+
+    with sharing(2), pytest.raises(KeyboardInterrupt):
+        through_hooks(x, 70, note)
+    assert len(ran) < 3
+    assert engine.current_task() is None
+
+
+def test_an_interrupt_that_comes_too_late_for_the_backward_below_is_not_lost():
+    x = leaf()
+    ended: list[int] = []
+
+    def note(depth: int) -> None:
+        if depth == 0:
+            interrupt()
+
+    def swallow(depth: int) -> None:
+        try:
+            through_hooks(x, depth, note)
+        except KeyboardInterrupt:
+            ended.append(1)
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        through_callbacks(x, 58, lambda depth: None if depth else swallow(1))
+    assert ended == [1]
     assert engine.current_task() is None

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from tests.ops.case import Case
 from tests.ops.cases_elementwise import ELEMENTWISE
+from tests.ops.cases_fourier import FOURIER
+from tests.ops.cases_images import IMAGES
 from tests.ops.cases_index import INDEXING
 from tests.ops.cases_linalg import LINALG
+from tests.ops.cases_matrices import MATRICES
+from tests.ops.cases_network import NETWORK
 from tests.ops.cases_nn import NN
 from tests.ops.cases_reduce import REDUCE
+from tests.ops.cases_scatter import SCATTER
 from tests.ops.cases_shape import SHAPE
+from tests.ops.cases_sorting import SORTING
+from tests.ops.cases_special import SPECIAL
 from tests.ops.cases_strided import STRIDED
 
-CASES: tuple[Case, ...] = (*ELEMENTWISE, *REDUCE, *SHAPE, *STRIDED, *INDEXING, *LINALG, *NN)
+CASES: tuple[Case, ...] = (
+    *ELEMENTWISE,
+    *REDUCE,
+    *SORTING,
+    *SHAPE,
+    *STRIDED,
+    *INDEXING,
+    *LINALG,
+    *MATRICES,
+    *NN,
+    *NETWORK,
+    *SPECIAL,
+    *FOURIER,
+    *SCATTER,
+    *IMAGES,
+)

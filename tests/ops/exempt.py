@@ -12,7 +12,8 @@ EXEMPT_OPS: dict[str, str] = {
         "made only by forward mode, of addr and addbmm", "products.BmmSumBackward0 products.GerBackward0"
     ),
     **because(
-        "has no derivative, as in PyTorch; see test_without_derivative.py", "arithmetic.FloorDivideBackward0"
+        "has no derivative, as in PyTorch; see test_without_derivative.py",
+        "arithmetic.FloorDivideBackward0 gammas.SpecialZetaBackward2 pairs.NotImplemented",
     ),
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
@@ -20,9 +21,15 @@ EXEMPT_OPS: dict[str, str] = {
         random.BernoulliBackward0 random.BernoulliBackward1 random.BernoulliBackward2 random.ExponentialBackward0
         random.NormalBackward0 random.NormalBackward1 random.NormalBackward2 random.NormalBackward3
         random.PoissonBackward0 random.RandomBackward0 random.UniformBackward0
+        draws.CauchyBackward0 draws.GeometricBackward0 draws.LogNormalBackward0
     """,
     ),
 }
+
+EXEMPT_OPS |= because(
+    "refuses a derivative; see test_without_derivative.py",
+    "draws.BinomialDrawBackward0 scatters.TwoZerosBackward0",
+)
 
 EXEMPT_FUNCTIONS: dict[str, str] = {
     **because(
@@ -32,7 +39,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         bitwise_right_shift bitwise_xor broadcast_shapes count_nonzero eq equal ge gt is_complex is_conj
         is_floating_point is_inference is_nonzero is_same_size is_tensor isclose isfinite isinf isnan isreal le
         logical_and logical_not logical_or logical_xor lt ne nonzero numel tril_indices triu_indices
-        greater greater_equal less less_equal not_equal
+        nn.functional.one_hot greater greater_equal less less_equal not_equal gcd isneginf isposinf lcm signbit
     """,
     ),
     **because(
@@ -46,10 +53,24 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     **because(
         "the random generator, not an operation", "get_rng_state initial_seed manual_seed seed set_rng_state"
     ),
+    **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
     **because("gives its argument back", "cpu resolve_conj resolve_neg"),
     **because("a conversion like Tensor.to", "type"),
     **because("another name of a function with a row", "concatenate row_stack"),
-    **because("has no derivative, as in PyTorch", "floor_divide"),
+    **because("has no derivative, as in PyTorch", "floor_divide heaviside"),
+    **because(
+        "has no derivative, as in PyTorch; its values are in test_special.py",
+        """
+        special.airy_ai special.bessel_j0 special.bessel_j1 special.bessel_y0 special.bessel_y1
+        special.chebyshev_polynomial_t special.chebyshev_polynomial_u special.chebyshev_polynomial_v
+        special.chebyshev_polynomial_w special.hermite_polynomial_h special.hermite_polynomial_he
+        special.laguerre_polynomial_l special.legendre_polynomial_p special.modified_bessel_i0
+        special.modified_bessel_i1 special.modified_bessel_k0 special.modified_bessel_k1
+        special.scaled_modified_bessel_k0 special.scaled_modified_bessel_k1 special.shifted_chebyshev_polynomial_t
+        special.shifted_chebyshev_polynomial_u special.shifted_chebyshev_polynomial_v
+        special.shifted_chebyshev_polynomial_w special.spherical_bessel_j0
+    """,
+    ),
     **because(
         "fills with random numbers",
         """
@@ -57,3 +78,45 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     """,
     ),
 }
+
+EXEMPT_FUNCTIONS |= {
+    **because(
+        "its result has no gradient",
+        "detach_copy detach get_device is_neg is_signed nonzero_static unravel_index",
+    ),
+    **because(
+        "makes a tensor that depends on no other",
+        """
+        bartlett_window binomial blackman_window empty_permuted empty_strided fft.fftfreq fft.rfftfreq from_dlpack
+        frombuffer hamming_window hann_window kaiser_window Tensor.new_empty_strided
+    """,
+    ),
+    **because("fills with random numbers", "Tensor.cauchy_ Tensor.geometric_ Tensor.log_normal_"),
+    **because(
+        "NumPy's way to functions with rows; see test_numpy.py",
+        "Tensor.__array_function__ Tensor.__array_ufunc__",
+    ),
+    **because(
+        "looks at memory",
+        "Tensor.__dlpack__ Tensor.__dlpack_device__ Tensor.dim_order Tensor.is_set_to to_dlpack",
+    ),
+}
+
+EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "reflect.GeqrfBackward0")
+EXEMPT_FUNCTIONS |= because("its result has no gradient", "linalg.matrix_rank")
+EXEMPT_FUNCTIONS |= because("has no derivative, as in PyTorch", "geqrf")
+EXEMPT_FUNCTIONS |= because("an exception, not an operation", "linalg.LinAlgError")
+
+EXEMPT_OPS |= because(
+    "refuses a derivative; see programs_ops_sorting.py",
+    "histogram.NotImplemented sets.UniqueConsecutiveBackward0 sets.UniqueDimBackward0",
+)
+EXEMPT_FUNCTIONS |= because("its result has no gradient", "argsort bucketize histc isin searchsorted")
+EXEMPT_FUNCTIONS |= because(
+    "refuses a derivative; see programs_ops_sorting.py",
+    "bincount histogram histogramdd unique unique_consecutive",
+)
+EXEMPT_FUNCTIONS |= because(
+    "a deprecated name of interpolate; see programs_ops_images.py",
+    "nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest",
+)

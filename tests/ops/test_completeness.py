@@ -124,6 +124,8 @@ def public_functions() -> dict[str, Any]:
         found |= {f"Tensor.{name}": f for name, f in getattr(module, "METHODS", {}).items()}
         found |= {f"nn.functional.{name}": f for name, f in getattr(module, "FUNCTIONAL", {}).items()}
         found |= {f"linalg.{name}": f for name, f in getattr(module, "LINALG", {}).items()}
+        found |= {f"fft.{name}": f for name, f in getattr(module, "FFT", {}).items()}
+        found |= {f"special.{name}": f for name, f in getattr(module, "SPECIAL", {}).items()}
     return found
 
 

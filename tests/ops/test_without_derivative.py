@@ -20,6 +20,9 @@ DRAWS: dict[str, Any] = {
     "bernoulli_ by a tensor": lambda x: (x * 1).bernoulli_(x),
     "random_": lambda x: (x * 1).random_(5),
     "exponential_": lambda x: (x * 1).exponential_(),
+    "cauchy_": lambda x: (x * 1).cauchy_(),
+    "geometric_": lambda x: (x * 1).geometric_(0.5),
+    "log_normal_": lambda x: (x * 1).log_normal_(),
 }
 
 
@@ -50,3 +53,21 @@ def test_dropout_scales_the_gradient_of_what_it_keeps(p):
     out.sum().backward()
     assert x.grad.tolist() == out.tolist()
     assert sorted(set(out.tolist())) == pytest.approx([0.0, 1 / (1 - p)])
+
+
+def test_binomial_counts_have_no_derivative():
+    p = rg.tensor([0.0, 1.0], requires_grad=True)
+    counts = rg.binomial(rg.tensor([5.0, 7.0]), p)
+    assert counts.tolist() == [0.0, 7.0]
+    with pytest.raises(RuntimeError, match="derivative for aten::binomial is not implemented"):
+        counts.sum().backward()
+
+
+@pytest.mark.parametrize("reduce", [rg.scatter_reduce, rg.index_reduce], ids=["scatter", "index"])
+def test_products_with_two_zeros_are_differentiated_once(reduce):
+    x, y = rg.tensor([2.0], requires_grad=True), rg.tensor([0.0, 3.0, 0.0], requires_grad=True)
+    out = reduce(x, 0, rg.tensor([0, 0, 0]), y, "prod")
+    (first,) = rg.autograd.grad(out.sum(), y, create_graph=True)
+    assert first.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="Double backward is unsupported for src when >1 zeros"):
+        rg.autograd.grad(first.sum(), y)

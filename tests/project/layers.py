@@ -13,7 +13,7 @@ LAYERS = (
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
-    ("nn", "linalg", "fft", "optim", "utils", "datasets", "cuda"),
+    ("nn", "linalg", "fft", "special", "optim", "utils", "datasets", "cuda", "random"),
     ("distributed",),
     ("inspect",),
     ("cli",),

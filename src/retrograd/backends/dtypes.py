@@ -50,7 +50,8 @@ _REAL_OF = {complex64: float32, complex128: float64}
 class _Default:
     """The process-wide default dtype of floating-point creation."""
 
-    dtype: DType = float32
+    def __init__(self) -> None:
+        self.dtype: DType = float32
 
 
 _DEFAULT = _Default()

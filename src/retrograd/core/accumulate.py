@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any, ClassVar
 
@@ -23,6 +24,16 @@ from retrograd.values import Array
 # that Python happens to run inside one may come back to it.
 LOCKS = tuple(threading.RLock() for _ in range(64))
 MAKING = threading.RLock()  # for making accumulators; taken last, and nothing is taken inside it
+
+
+def _new_locks() -> None:
+    """In a forked child: threads that held a lock are not there to give it back."""
+    global LOCKS, MAKING
+    LOCKS = tuple(threading.RLock() for _ in range(64))
+    MAKING = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_locks)
 
 
 def lock_of(leaf: Tensor) -> Any:

@@ -68,7 +68,8 @@ class Operators:
 class Socket:
     """Holds the operators; `retrograd.ops` plugs its own in when it is imported."""
 
-    operators: Operators = Operators()
+    def __init__(self) -> None:
+        self.operators = Operators()
 
 
 SOCKET = Socket()

@@ -419,7 +419,7 @@ def _warn_about_lost_loss(loss: Tensor) -> None:
 
 
 # Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.
-TENSOR_FIELDS = frozenset(Tensor.__annotations__) | {"array"}
+TENSOR_FIELDS = frozenset(getattr(Tensor, "__annotations__", ())) | {"array"}
 
 
 def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any]) -> Any:

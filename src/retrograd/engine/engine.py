@@ -18,7 +18,7 @@ from retrograd.engine.evaluate import evaluate, fit, shown, taken
 from retrograd.engine.ready import NodeTask
 from retrograd.engine.shared import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
-from retrograd.engine.threads import on_fresh_stack, stack_is_deep
+from retrograd.engine.threads import ONE_BLAS_THREAD, on_fresh_stack, stack_is_deep
 from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
 
@@ -70,15 +70,14 @@ class Engine:
             task.exec_info.setdefault(start.node, ExecInfo())
         watch = Watch(task, start, min_nr) if current().nonfinite else None
         was_valid = state.checkpoint_valid
-        state.checkpoint_valid = self.is_checkpoint_valid()
-        state.task = task
         try:
+            state.checkpoint_valid = self.is_checkpoint_valid()
+            state.task = task
             if outer is not None and stack_is_deep(task.depth):
                 apart = Apart(self, task, start)
                 on_fresh_stack(apart, apart.stop)
             else:
                 self._run(task, start)
-            _run_callbacks(task)
             if watch is not None:
                 watch.finish(state)
         finally:
@@ -91,12 +90,13 @@ class Engine:
         modes = current()
         grad_enabled = modes.grad_enabled
         running_node = modes.running_node
-        modes.grad_enabled = task.create_graph
-        task.anomaly = modes.special & ANOMALY != 0
-        token = hush(QUIET)
-        task.push(start)
         alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
+        token = None
         try:
+            token = hush(QUIET)
+            modes.grad_enabled = task.create_graph
+            task.anomaly = modes.special & ANOMALY != 0
+            task.push(start)
             while True:
                 queue = task.queue
                 if queue.heap and not alone and worth_sharing(task):
@@ -106,10 +106,14 @@ class Engine:
                 if item is None:
                     break
                 evaluate(item)
+            if task.callbacks:
+                _run_callbacks(task)
         finally:
-            unhush(token)
+            # An interrupt may come after any call, so plain stores go first.
             modes.grad_enabled = grad_enabled
             modes.running_node = running_node
+            if token is not None:
+                unhush(token)
 
     def run_backward(
         self,
@@ -180,8 +184,17 @@ class Apart:
 
 
 def _stop_after_fork() -> None:
-    """In a child that was forked in the middle of a backward: that backward is its parent's."""
-    task: GraphTask | None = _LOCAL.state.task
+    """In a child that was forked in the middle of a backward: that one is its parent's, others begin anew."""
+    state: EngineState = _LOCAL.state
+    task, state.task = state.task, None
+    shared = 0
+    around = task
+    while around is not None:
+        if around.shared is not None:
+            around.shared.after_fork()
+            shared += 1
+        around = around.outer
+    ONE_BLAS_THREAD.after_fork(shared)
     if task is not None:
         task.stop(
             RuntimeError(

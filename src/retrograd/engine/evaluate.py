@@ -16,8 +16,9 @@ Note [Claims]
 ~~~~~~~~~~~~~
 A node that a backward will free is claimed before it runs: `freed_by` names the backward. Of two threads that run one
 graph without `retain_graph`, the second to reach a node with saved values finds it claimed and gets the error of a
-second backward, even while the first is still computing. Both run nodes in the same order, so one of them wins all. The
-claim is a look and a store without a call in between, which Python does not interrupt; an error takes it back.
+second backward, even while the first is still computing. Both claim nodes in the same order, so one of them wins all:
+a single thread each as it comes to it, a shared backward all that are left when it becomes shared. The claim is a look
+and a store without a call in between, which Python does not interrupt; an error takes it back.
 
 Note [Hook errors]
 ~~~~~~~~~~~~~~~~~~
@@ -33,6 +34,7 @@ import numpy as np
 
 from retrograd.backends.base import CPU, device_of
 from retrograd.backends.cpu import as_array
+from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.modes import current
@@ -104,16 +106,17 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
     if task.anomaly:
         current().running_node = node
     claimed = node.freed_by
-    if not task.keep_graph and not node.freed:
-        if claimed is not None and claimed is not task.place and node.holds_saved():
-            raise freed_graph(node)
-        node.freed_by = task.place
     try:
+        if not task.keep_graph and not node.freed:
+            if claimed is not None and claimed is not task.place and node.holds_saved():
+                raise freed_graph(node)
+            node.freed_by = task.place
         results = node.apply(given, task.tensors, owned)
         if task.anomaly and current().check_nan:
             check_nan(node, results)
     except BaseException as error:
-        node.freed_by = claimed
+        if node.freed_by is task.place:
+            node.freed_by = claimed
         add_note(error, f"raised by {node.name()} during backward")
         if task.anomaly:
             report(node, error)
@@ -123,6 +126,17 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
         if node.witness is not None:
             node.witness = None
     return results if node.edge_count == len(results) else _checked_count(node, results)
+
+
+def claim(task: GraphTask, node: Node) -> bool:
+    """Claims a node before its turn, for a shared backward; whether it could be. See Note [Claims]."""
+    claimed = node.freed_by
+    if node.freed:
+        return False
+    if claimed is not None and claimed is not task.place and node.holds_saved():
+        raise freed_graph(node)
+    node.freed_by = task.place
+    return True
 
 
 def send(
@@ -304,11 +318,12 @@ def _store_retained(node: Node, buffer: InputBuffer, tensors: bool) -> None:
         value = buffer.values[nr]
         if tensor is None or value is None:
             continue
-        old = tensor._grad
-        if tensors:
-            tensor._grad = SOCKET.operators.clone(value) if old is None else old + value
-        else:
-            tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value))
+        with lock_of(tensor):
+            old = tensor._grad
+            if tensors:
+                tensor._grad = SOCKET.operators.clone(value) if old is None else old + value
+            else:
+                tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value))
 
 
 def _run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:

@@ -9,6 +9,10 @@ their numbers, so sums come out the same to the last bit.
 
 Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
 else. Nodes with user code run on the calling thread in the planned order among themselves.
+
+The calling thread does not leave before the workers have: after an error, too, each finishes the node it is at, and
+nothing is added to a `.grad` behind the back of whoever handles the error. Nodes are claimed all at once, in the
+planned order, because workers do not keep to it (Note [Claims]).
 """
 
 from __future__ import annotations
@@ -18,13 +22,13 @@ import threading
 from heapq import heappop, heappush
 from typing import Any
 
-from retrograd.backends.blas import blas_threads, set_blas_threads
+from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.node import Node
 from retrograd.core.op import Op
 from retrograd.core.version import PACKED
 from retrograd.engine import threads
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.evaluate import outgoing, run_node
+from retrograd.engine.evaluate import claim, outgoing, run_node
 from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import GraphTask
 
@@ -43,6 +47,8 @@ def has_user_code(node: Node) -> bool:
     """Whether running the node calls something a user wrote."""
     if node.tensor_hooks is not None or node.node_hooks is not None:
         return True
+    if isinstance(node, AccumulateGrad):
+        return bool(node.variable._post_accumulate)
     if not isinstance(node, Op):
         return not node.built_in
     return any(node.slot(name).counter is PACKED for name in node.slot_names())
@@ -106,24 +112,26 @@ class Shared:
     def __init__(self, task: GraphTask, ready: list[NodeTask]) -> None:
         self.task = task
         self.plan = Plan(task, ready)
-        self.changed = threading.Condition()
+        self.changed = threading.Condition()  # its lock is held wherever the fields below are used
         self.large: list[tuple[int, NodeTask]] = []  # for CPU workers and the caller
         self.small: list[tuple[int, NodeTask]] = []  # for the caller alone
         self.user: list[tuple[int, NodeTask]] = []  # for the caller, in order
-        self.user_ranks = [rank for node, rank in self.plan.rank.items() if has_user_code(node)]
+        self.user_nodes = [node for node in self.plan.rank if has_user_code(node)]
+        self.users = set(self.user_nodes)
         self.users_done = 0
         self.left = len(self.plan.rank)
         self.error: BaseException | None = None
         self.over = False
-        self.helpers = 0
+        self.helpers = 0  # CPU workers that serve this backward
         self.most_helpers = threads.SETTINGS.threads() - 1
+        self.turns = 0  # nodes that devices are at
+        self.in_order = False  # whether the caller runs everything, as if nothing were shared
+        self.claims: list[tuple[Node, Any]] = []  # nodes, with who had claimed them before
         self.inboxes: dict[Node, Inbox] = {}
         for node, expected in self.plan.arrivals.items():
             buffer = task.not_ready.pop(node, None) or InputBuffer(node.num_inputs())
             self.inboxes[node] = Inbox(buffer, expected)
-        self.user_nodes = {node for node in self.plan.rank if has_user_code(node)}
-        for item in ready:
-            self.push(item)
+        self.ready = ready
 
     # -- which thread gets what ----------------------------------------------------------------------------------
 
@@ -131,18 +139,28 @@ class Shared:
         """Puts a ready node where the thread that runs it will look."""
         node = item.node
         rank = self.plan.rank[node]
-        if node in self.user_nodes:
+        if node in self.users:
             self._offer(self.user, rank, item)
+        elif self.in_order or has_user_code(node):  # a hook may have put a hook on it in the meantime
+            self._offer(self.small, rank, item)
         elif node.where is not None:
             workers = threads.THREADS.of_device(node.where)
             workers.queue.push((-self.task.depth, rank), Turn(self, item).run)
         elif is_large(node):
             self._offer(self.large, rank, item)
-            if self.most_helpers:
-                threads.THREADS.cpu.ensure(self.most_helpers)
-                threads.THREADS.cpu.queue.push((-self.task.depth, rank), self.help)
+            self._call_helper(rank)
         else:
             self._offer(self.small, rank, item)
+
+    def _call_helper(self, rank: int) -> None:
+        """Asks the CPU workers for one; where no threads can be had, the caller does it all."""
+        if self.most_helpers:
+            try:
+                threads.THREADS.cpu.ensure(self.most_helpers)
+            except RuntimeError:
+                self.most_helpers = 0
+                return
+            threads.THREADS.cpu.queue.push((-self.task.depth, rank), self.help)
 
     def _offer(self, heap: list[tuple[int, NodeTask]], rank: int, item: NodeTask) -> None:
         with self.changed:
@@ -152,7 +170,7 @@ class Shared:
     def _next_for_caller(self) -> NodeTask | None:
         """The first of what the calling thread may run now; the lock is held."""
         heaps = [heap for heap in (self.small, self.large) if heap]
-        if self.user and self.user[0][0] == self.user_ranks[self.users_done]:
+        if self.user and self.user[0][1].node is self.user_nodes[self.users_done]:
             heaps.append(self.user)
         if not heaps:
             return None
@@ -167,26 +185,54 @@ class Shared:
             if self.helpers >= self.most_helpers:
                 return
             self.helpers += 1
-        while not self.over:
-            with self.changed:
-                item = heappop(self.large)[1] if self.large else None
-            if item is None:
-                break
-            Turn(self, item).run()
+        while self._help_once():
+            pass
+
+    def _help_once(self) -> bool:
+        """Runs one large node; whether there was one. The last look and the leave are one step."""
         with self.changed:
-            self.helpers -= 1
+            if self.over or not self.large:
+                self.helpers -= 1
+                self.changed.notify()
+                return False
+            item = heappop(self.large)[1]
+        self.attempt(item)
+        return True
 
     def serve(self) -> None:
         """The calling thread's part: returns when the backward is done, raises what stopped it."""
+        self.task.shared = self
         try:
-            with OneBlasThread():
-                while (item := self._wait()) is not None:
-                    self.run(item)
+            self.task.queue.pop()  # it is empty, and raises if the backward was stopped just before this
+            with threads.ONE_BLAS_THREAD:
+                try:
+                    self._claim_all()
+                    self._work()
+                finally:
+                    self._finish()
+            threads.raise_and_forget(self)
+        except BaseException:
+            self._take_claims_back()
+            raise
         finally:
+            self.task.shared = None
+
+    def _work(self) -> None:
+        for first in self.ready:
+            self.push(first)
+        while (item := self._wait()) is not None:
+            self.run(item)
+
+    def _finish(self) -> None:
+        """Sends the workers home and lets go of all gradients: a job that comes later finds nothing to do."""
+        with self.changed:
             self.over = True
-            self.large.clear()
-        if self.error is not None:
-            raise self.error
+            while self.helpers or self.turns:
+                self.changed.wait()
+            for heap in (self.large, self.small, self.user):
+                heap.clear()
+        self.inboxes.clear()
+        self.ready = []
 
     def _wait(self) -> NodeTask | None:
         """The caller's next node; None when there will be none."""
@@ -204,7 +250,7 @@ class Shared:
         """Runs a node and delivers its gradients, on whichever thread."""
         task, node, buffer = item.task, item.node, item.buffer
         results = run_node(task, node, buffer)
-        if results is not None:
+        if results is not None and not self.over:
             numbers = self.plan.numbers[node]
             for i, (succ, nr) in enumerate(node.next_edges()):
                 if succ is not None and numbers[i] >= 0:
@@ -220,13 +266,45 @@ class Shared:
         if inbox.put(number, nr, value, owned):
             self.push(NodeTask(self.task, node, inbox.buffer))
 
+    def attempt(self, item: NodeTask) -> None:
+        """Runs a node on a worker; an error goes to the caller."""
+        try:
+            self.run(item)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the caller raises it
+            self.fail(error)
+
     def fail(self, error: BaseException) -> None:
-        """A worker's error: the caller raises it; the first one counts."""
+        """Ends this backward with an error, from any thread: the caller raises it; the first one counts."""
         with self.changed:
             if self.error is None:
                 self.error = error
             self.over = True
-            self.changed.notify_all()
+            self.changed.notify()
+
+    # -- claims and forks ----------------------------------------------------------------------------------------
+
+    def _claim_all(self) -> None:
+        """Claims every node. Where one is freed this backward will most likely fail: in order, as on one thread."""
+        if self.task.keep_graph:
+            return
+        for node in self.plan.rank:
+            if self.task.runs(node):
+                before = node.freed_by
+                if not claim(self.task, node):
+                    self.in_order = True
+                    break
+                self.claims.append((node, before))
+
+    def _take_claims_back(self) -> None:
+        """After an error: nodes that have not run may run in another backward."""
+        for node, before in self.claims:
+            if node.freed_by is self.task.place and not node.freed:
+                node.freed_by = before
+
+    def after_fork(self) -> None:
+        """In a forked child: there are no workers, and one of them may have held the lock."""
+        self.changed = threading.Condition()
+        self.helpers = self.turns = 0
 
 
 def _first_rank(heap: list[tuple[int, NodeTask]]) -> int:
@@ -234,43 +312,23 @@ def _first_rank(heap: list[tuple[int, NodeTask]]) -> int:
 
 
 class Turn:
-    """One node that a worker runs for a backward."""
+    """One node that a device's worker runs for a backward."""
 
     def __init__(self, shared: Shared, item: NodeTask) -> None:
         self.shared = shared
         self.item = item
 
     def run(self) -> None:
-        """Runs the node unless the backward is over; an error goes to the caller."""
-        if self.shared.over:
-            return
-        try:
-            self.shared.run(self.item)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, the caller raises it
-            self.shared.fail(error)
-
-
-class OneBlasThread:
-    """While a backward is shared, a matrix product keeps to its thread: the backward's own threads fill the machine."""
-
-    lock = threading.Lock()
-    users = 0
-    before: int | None = None
-
-    def __enter__(self) -> None:
-        cls = OneBlasThread
-        with cls.lock:
-            if not cls.users:
-                cls.before = blas_threads()
-                set_blas_threads(1)
-            cls.users += 1
-
-    def __exit__(self, *exc: object) -> None:
-        cls = OneBlasThread
-        with cls.lock:
-            cls.users -= 1
-            if not cls.users and cls.before is not None:
-                set_blas_threads(cls.before)
+        """Runs the node unless the backward is over."""
+        shared = self.shared
+        with shared.changed:
+            if shared.over:
+                return
+            shared.turns += 1
+        shared.attempt(self.item)
+        with shared.changed:
+            shared.turns -= 1
+            shared.changed.notify()
 
 
 def worth_sharing(task: GraphTask) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
@@ -15,6 +16,9 @@ from retrograd.core.plain import Plain
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.ready import NodeTask, ReadyQueue, StoppedQueue
 from retrograd.values import Value
+
+if TYPE_CHECKING:
+    from retrograd.engine.shared import Shared
 
 topological_nr = attrgetter("topological_nr")
 
@@ -60,7 +64,10 @@ class GraphTask(Plain):
         self.roots: set[Node] = set()
         self.callbacks: list[Callable[[], None]] = []
         self.queue: ReadyQueue = ReadyQueue()
+        if outer is not None and isinstance(outer.queue, StoppedQueue):
+            self.queue = outer.queue
         self.elsewhere = False  # whether a node of another device than the CPU is ready
+        self.shared: Shared | None = None  # set while several threads serve this backward
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
@@ -92,6 +99,9 @@ class GraphTask(Plain):
         task: GraphTask | None = self
         while task is not None:
             task.queue = StoppedQueue(error)
+            shared = task.shared
+            if shared is not None:
+                shared.fail(error)
             task = task.outer
 
     def sends_to(self, node: Node) -> bool:

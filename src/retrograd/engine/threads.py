@@ -8,6 +8,9 @@ Workers start when first needed, wait for ever, and are daemons: they hold up no
 idle to go. They run built-in formulas only. Everything a user wrote (hooks, custom Functions, unpack hooks, callbacks)
 runs on the thread that called backward, so a hook that blocks holds up nobody else, and a debugger stops where it is
 expected to. A forked child has none of its parent's threads: it forgets them and starts its own.
+
+Python may run a finaliser, and so a user's backward, inside any of the blocks below that hold a lock: so locks are
+re-entrant, and a worker to which that happens serves such a backward alone, because it cannot wait for itself.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from types import FrameType
 from typing import Any
 
 from retrograd.backends.base import device
-from retrograd.backends.blas import set_blas_threads
+from retrograd.backends.blas import blas_threads, set_blas_threads
 from retrograd.backends.cpu import QUIET, hush
+from retrograd.core.modes import current
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
 FRAMES_TO_SPARE = 300  # of Python's stack, for a nested backward and the user's code in it
@@ -64,7 +68,7 @@ class Workers:
         self.name = name
         self.queue = JobQueue()
         self.threads: list[threading.Thread] = []
-        self.starting = threading.Lock()
+        self.starting = threading.RLock()
 
     def ensure(self, count: int) -> None:
         """Makes sure that `count` threads serve the queue."""
@@ -74,8 +78,8 @@ class Workers:
             while len(self.threads) < count:
                 name = f"retrograd-{self.name}-{len(self.threads)}"
                 thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
+                thread.start()  # first: where no more threads can be had, this one is not counted
                 self.threads.append(thread)
-                thread.start()
 
     def stop(self) -> None:
         """Sends every thread home after the jobs before it, and waits a moment for them."""
@@ -88,6 +92,7 @@ class Workers:
 def _serve(queue: JobQueue) -> None:
     """A worker's life. A job takes care of its own errors."""
     hush(QUIET)
+    current().multithreading = False
     while (job := queue.pop()) is not None:
         job()
         del job  # a finished job must not keep its arrays alive while the worker waits
@@ -99,7 +104,7 @@ class Threads:
     def __init__(self) -> None:
         self.cpu = Workers("cpu")
         self.devices: dict[device, Workers] = {}
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
     def of_device(self, where: device) -> Workers:
         """The single worker of a device."""
@@ -129,8 +134,46 @@ class Settings:
         return self.num_threads
 
 
+class OneBlasThread:
+    """While a backward is shared, a matrix product keeps to its thread: the backward's own threads fill the machine."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.users = 0
+        self.before: int | None = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if not self.users:
+                self.before = blas_threads()
+                set_blas_threads(1)
+            self.users += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if not self.users and self.before is not None:
+                set_blas_threads(self.before)
+
+    def set_afterwards(self, count: int) -> None:
+        """Lets matrix products use `count` threads, as soon as no backward is shared."""
+        with self.lock:
+            if self.users:
+                self.before = count
+            else:
+                set_blas_threads(count)
+
+    def after_fork(self, users: int) -> None:
+        """In a forked child, where `users` of the backwards that are shared go on: the lock may belong to nobody."""
+        self.lock = threading.RLock()
+        if self.users and not users and self.before is not None:
+            set_blas_threads(self.before)
+        self.users = users
+
+
 SETTINGS = Settings()
 THREADS = Threads()
+ONE_BLAS_THREAD = OneBlasThread()
 
 
 def available_cpus() -> int:
@@ -148,7 +191,8 @@ def get_num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """Lets one computation use `count` threads: large branches of a backward, or a matrix product.
 
-    Gradients are the same to the last bit whatever the number.
+    The number of threads that serve a backward changes no bit of its gradients. A matrix product may be rounded
+    differently when the BLAS library divides it among more threads.
 
     >>> import retrograd as rg
     >>> before = rg.get_num_threads()
@@ -157,7 +201,7 @@ def set_num_threads(count: int) -> None:
     >>> rg.set_num_threads(before)
     """
     SETTINGS.num_threads = _checked("set_num_threads", count)
-    set_blas_threads(count)
+    ONE_BLAS_THREAD.set_afterwards(count)
 
 
 def get_num_interop_threads() -> int:
@@ -186,32 +230,66 @@ class Call:
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
-        self.result: Any = None
+        self.process = os.getpid()
+        self.done = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
         """Runs on the new thread."""
         hush(QUIET)
         try:
-            self.result = self.function()
+            self.function()
         except BaseException as error:  # noqa: BLE001 - it is the caller's
             self.error = error
+            if self.process != os.getpid():
+                _end_child(error)
+        finally:
+            self.done.set()
+
+    def wait(self, stop: Callable[[BaseException], None], interrupt: BaseException | None = None) -> None:
+        """Waits for the end of it; an interrupt of the caller stops the function and is raised when it has ended."""
+        while True:
+            try:
+                if interrupt is not None:
+                    self.error = interrupt
+                    stop(interrupt)
+                self.done.wait()
+                break
+            except BaseException as another:  # noqa: BLE001 - whatever it is, it is raised in the end
+                interrupt = another
 
 
-def on_fresh_stack(function: Callable[[], Any], stop: Callable[[BaseException], None]) -> Any:
-    """What `function` returns or raises, run with an empty stack; `stop` tells it that its caller was interrupted."""
+def raise_and_forget(holder: Any) -> None:
+    """Raises `holder.error`, if there is one. An error holds its frames, and must not be held by what they hold."""
+    error, holder.error = holder.error, None
+    try:
+        if error is not None:
+            raise error
+    finally:
+        del error
+
+
+def on_fresh_stack(function: Callable[[], None], stop: Callable[[BaseException], None]) -> None:
+    """Calls `function` with an empty stack; `stop` tells it that its caller was interrupted."""
     call = Call(function)
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(call.run,), name="retrograd-reentry", daemon=True)
-    thread.start()
-    while thread.is_alive():
-        try:
-            thread.join()
-        except BaseException as interrupt:  # noqa: BLE001 - it is raised by the function, as soon as it can
-            stop(interrupt)
-    if call.error is not None:
-        raise call.error
-    return call.result
+    interrupt: BaseException | None = None
+    try:
+        thread.start()
+    except RuntimeError:
+        raise  # there are no more threads to be had
+    except BaseException as error:  # noqa: BLE001 - the thread is about to run
+        interrupt = error
+    call.wait(stop, interrupt)
+    interrupt = None
+    raise_and_forget(call)
+
+
+def _end_child(error: BaseException) -> None:
+    """In a child that was forked on a fresh stack: nobody waits for the error there, so the child ends with it."""
+    sys.excepthook(type(error), error, error.__traceback__)
+    os._exit(1)
 
 
 def stack_is_deep(depth: int) -> bool:
@@ -237,7 +315,10 @@ def _forget_threads() -> None:
 
 
 def _stop() -> None:
-    THREADS.stop()
+    """At exit; a backward in a later exit handler starts workers of its own."""
+    global THREADS
+    ending, THREADS = THREADS, Threads()
+    ending.stop()
 
 
 os.register_at_fork(after_in_child=_forget_threads)

@@ -47,11 +47,15 @@ class Masker:
         self.kind = _KINDS.get(stem(node), PRODUCT)
 
     def drops(self, bad: Any, nodes: dict[Node, None]) -> bool:
-        """Whether all gradients it gives to `nodes` are 0 at the bad elements (or somewhere, if shapes have changed)."""
+        """Whether all it gives to `nodes` is 0 at the bad elements (or somewhere, if shapes have changed since)."""
         node = self.node
         ones = [np.ones(node.input_shape(i), node.input_dtype(i)) for i in range(node.num_inputs())]
+        try:
+            results = node.apply(ones, False, 0)
+        except Exception:  # noqa: BLE001 - an unpack hook that works only once: a diagnosis must not fail for it
+            return False
         found = False
-        for i, result in enumerate(node.apply(ones, False, 0)):
+        for i, result in enumerate(results):
             if result is None or node.edge(i).function not in nodes:
                 continue
             zero = np.asarray(result) == 0

@@ -442,7 +442,7 @@ def _noise(a: Array, p: float) -> Array:
 
 
 FUNCTIONS: tuple[Any, ...] = (relu,)
-NOT_METHODS: tuple[Any, ...] = (dropout, selu, celu, threshold)
+NOT_METHODS: tuple[Any, ...] = (selu, celu, threshold)
 # What nn.functional offers, by name; several of these are nowhere else.
 FUNCTIONAL: dict[str, Any] = {
     "relu": relu, "relu6": relu6, "threshold": threshold, "hardtanh": hardtanh, "leaky_relu": leaky_relu,

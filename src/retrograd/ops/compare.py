@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import scalar_dtype
+from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
-from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import deliver
+from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
+from retrograd.ops.common import deliver, require_tensor
 from retrograd.values import Array
 
 
@@ -87,19 +87,24 @@ def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     return _ordered("ge", "greater_equal", input, other, out)
 
 
+def _logical(function: str, input: Any, other: Any, out: Any) -> Any:
+    require_tensor(function, "input", 1, input)
+    return deliver(apply2(Pointwise(function), input, require_tensor(function, "other", 2, other)), out)
+
+
 def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where both are non-zero."""
-    return deliver(apply2(Pointwise("logical_and"), input, other), out)
+    return _logical("logical_and", input, other, out)
 
 
 def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where either is non-zero."""
-    return deliver(apply2(Pointwise("logical_or"), input, other), out)
+    return _logical("logical_or", input, other, out)
 
 
 def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where exactly one is non-zero."""
-    return deliver(apply2(Pointwise("logical_xor"), input, other), out)
+    return _logical("logical_xor", input, other, out)
 
 
 def logical_not(input: Any, *, out: Any = None) -> Any:
@@ -140,39 +145,64 @@ def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def bitwise_not(input: Any, *, out: Any = None) -> Any:
     """All bits turned; logical not for booleans."""
-    _integers("bitwise_not", input)
+    _integers("bitwise_not", require_tensor("bitwise_not", "input", 1, input))
     return deliver(apply1(PointwiseUnary("invert"), input), out)
 
 
 def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved up by `other` places."""
-    _integers("bitwise_left_shift", input, other)
-    return deliver(apply2(Pointwise("left_shift"), input, other), out)
+    return _shifted("bitwise_left_shift", "lshift_cpu", input, other, out)
 
 
 def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved down by `other` places."""
-    _integers("bitwise_right_shift", input, other)
-    return deliver(apply2(Pointwise("right_shift"), input, other), out)
+    return _shifted("bitwise_right_shift", "rshift_cpu", input, other, out)
+
+
+def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Any:
+    _integers(function, x, y)
+    if all(isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)):
+        raise unsupported_dtype(kernel, np.dtype(bool))
+    return deliver(apply2(Pointwise(function.removeprefix("bitwise_")), x, y), out)
 
 
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """Where `|input - other| <= atol + rtol * |other|`."""
-    return Tensor(np.asarray(np.isclose(input.array, other.array, rtol, atol, equal_nan)))
+    return Tensor(np.asarray(_close("isclose", input, other, rtol, atol, equal_nan)))
 
 
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
-    return bool(np.allclose(input.array, other.array, rtol, atol, equal_nan))
+    return bool(np.all(_close("allclose", input, other, rtol, atol, equal_nan)))
+
+
+def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    a = require_tensor(function, "input", 1, x).array
+    b = require_tensor(function, "other", 2, y).array
+    if a.dtype != b.dtype:
+        raise DtypeError(
+            f"{SCALAR_NAMES[a.dtype]} did not match {SCALAR_NAMES[b.dtype]}: {function} compares tensors of one dtype. "
+            "Convert one with .to()."
+        )
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise broadcast_error(a.shape, b.shape) from None
+    return np.isclose(a, b, rtol, atol, equal_nan)
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
-    return input.array.shape == other.array.shape and bool((input.array == other.array).all())
+    a = require_tensor("equal", "input", 1, input).array
+    b = require_tensor("equal", "other", 2, other).array
+    return a.shape == b.shape and bool((a == b).all())
 
 
 FUNCTIONS = (

@@ -57,10 +57,10 @@ class ToDevice(Linear):
 
     node_name = "ToCopyBackward0"
     params = ("target",)
-    source: device = CPU
 
     def __init__(self, target: device) -> None:
         self.target = target
+        self.source = CPU
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.source = device_of(x)

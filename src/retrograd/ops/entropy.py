@@ -490,7 +490,6 @@ def kl_div(
 
 
 FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (binary_cross_entropy_with_logits,)
 FUNCTIONAL: dict[str, Any] = {
     "nll_loss": nll_loss, "cross_entropy": cross_entropy, "binary_cross_entropy": binary_cross_entropy,
     "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits, "kl_div": kl_div,

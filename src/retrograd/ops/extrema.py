@@ -65,7 +65,7 @@ def shown_fields(name: str, fields: dict[str, Any]) -> str:
 class ExtremumAlong(Variadic):
     """The extreme elements along one axis and their indices: the gradient goes to the element that was found."""
 
-    params = ("axis", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "keepdim": "keepdims", "self_sym_sizes": "in_shape"}
     # Where the extrema are; the caller holds the same array, hence the version.
     places: Any = None

@@ -198,8 +198,8 @@ def conj_physical_(self: Any) -> Tensor:
 def float_power_(self: Any, exponent: Any) -> Any:
     """`float_power`, in place: only what is float64 or complex128 already can hold the result."""
     x: Any = require_tensor("float_power_", "input", 1, self)
-    others = [exponent.array.dtype.kind] if isinstance(exponent, Tensor) else []
-    is_complex = "c" in [x.array.dtype.kind, *others] or isinstance(exponent, complex)
+    kinds = [x.array.dtype.kind] + ([exponent.array.dtype.kind] if isinstance(exponent, Tensor) else [])
+    is_complex = "c" in kinds or isinstance(exponent, complex)
     wanted = np.dtype("complex128" if is_complex else "float64")
     if x.array.dtype != wanted:
         raise DtypeError(

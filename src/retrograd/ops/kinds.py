@@ -29,5 +29,20 @@ def is_inference(input: Any) -> bool:
     return require_tensor("is_inference", "input", 1, input).is_inference()
 
 
+def is_signed(input: Any) -> bool:
+    """Whether the dtype can hold negative numbers."""
+    return require_tensor("is_signed", "input", 1, input).is_signed()
+
+
+def is_neg(input: Any) -> bool:
+    """Always false: negation is computed at once, never left pending."""
+    return require_tensor("is_neg", "input", 1, input).is_neg()
+
+
+def get_device(input: Any) -> int:
+    """The GPU's number, or -1 on the CPU."""
+    return require_tensor("get_device", "input", 1, input).get_device()
+
+
 FUNCTIONS: tuple[Any, ...] = (is_nonzero,)
-NOT_METHODS = (is_tensor, is_inference)
+NOT_METHODS = (is_tensor, is_inference, is_signed, is_neg, get_device)

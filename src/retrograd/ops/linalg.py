@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from retrograd.ops.shape import UnsafeView
 from retrograd.values import Array, Shape
 
 # C++'s names for dtypes, which PyTorch's messages about matrix products use.
-_C_NAMES = {
+C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int32": "int",
     "int64": "long int", "float16": "c10::Half", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
@@ -73,8 +74,8 @@ def _check_mm(x: Tensor, y: Tensor) -> None:
         )
     if a.dtype != b.dtype:
         raise DtypeError(
-            f"expected m1 and m2 to have the same dtype, but got: {_C_NAMES.get(a.dtype.name, a.dtype.name)} != "
-            f"{_C_NAMES.get(b.dtype.name, b.dtype.name)}. Convert one of them with .to(dtype)."
+            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype.name, a.dtype.name)} != "
+            f"{C_NAMES.get(b.dtype.name, b.dtype.name)}. Convert one of them with .to(dtype)."
         )
     _no_bool("addmm_impl_cpu_", x)
 
@@ -442,12 +443,28 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of several matrices, multiplied in the order that costs least."""
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
+        UserWarning,
+        stacklevel=2,
+    )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     chain: list[Any] = [require_tensor("chain_matmul", "matrices", i + 1, m) for i, m in enumerate(matrices)]
+    for m in chain:
+        if m.array.ndim != 2:
+            raise ShapeError(f"Tensor dimension is {m.array.ndim}, expected 2 instead.")
+    if len(chain) == 1:
+        return deliver(chain[0].clone(), out)
     for left, right in itertools.pairwise(chain):
         _check_mm(left, right)
-    return deliver(_multiplied(chain, _best_splits([m.array.shape for m in chain]), 0, len(chain) - 1), out)
+    return deliver(chained(chain).view((chain[0].array.shape[0], chain[-1].array.shape[1])), out)
+
+
+def chained(chain: list[Any]) -> Any:
+    """The product of several matrices, multiplied in the order that costs least."""
+    return _multiplied(chain, _best_splits([m.array.shape for m in chain]), 0, len(chain) - 1)
 
 
 def _best_splits(shapes: list[Shape]) -> dict[tuple[int, int], int]:
@@ -462,6 +479,8 @@ def _best_splits(shapes: list[Shape]) -> dict[tuple[int, int], int]:
                 (cost[i, k] + cost[k + 1, j] + sides[i] * sides[k + 1] * sides[j + 1], k) for k in range(i, j)
             ]
             cost[i, j], splits[i, j] = min(tries)
+    if len(shapes) == 3 and len({price for price, _ in tries}) == 1:
+        splits[0, 2] = 1  # three matrices at equal cost go from left to right, as in PyTorch
     return splits
 
 

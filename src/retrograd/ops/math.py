@@ -194,8 +194,8 @@ class Sign(ElementwiseUnary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "c":
-            raise RuntimeError(
-                "Unlike NumPy, sign doesn't support complex numbers: use sgn(), which gives x / |x|."
+            raise NotImplementedError(
+                "Unlike NumPy, sign is not intended to support complex numbers: use sgn(), which gives x / |x|."
             )
         return x.copy() if x.dtype.kind == "b" else _real_sign(x)
 

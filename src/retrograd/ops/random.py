@@ -334,6 +334,8 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose expected number is in each element of `input`."""
     x = require_tensor("poisson", "input", 1, input)
+    if x.array.dtype.kind != "f":
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     values = np.asarray(stream_of(generator).poisson(x.array)).astype(x.array.dtype)

@@ -120,7 +120,7 @@ class Shift(Unary):
 
     params = ("axis", "step", "fill")
 
-    def __init__(self, axis: int, step: int, fill: int) -> None:
+    def __init__(self, axis: int, step: int, fill: float) -> None:
         self.axis = axis
         self.step = step
         self.fill = fill

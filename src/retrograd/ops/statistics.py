@@ -322,33 +322,6 @@ def std_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
     return apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
 
 
-def norm(
-    input: Any,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
-    **numpy: Any,
-) -> Any:
-    """The p-norm of all elements, or of the vectors along `dim`; "fro" and None stand for 2.
-
-    >>> import retrograd as rg
-    >>> rg.norm(rg.tensor([3.0, 4.0])), rg.norm(rg.tensor([3.0, 4.0]), p=1)
-    (tensor(5.), tensor(7.))
-    """
-    dim, keepdim = dims_given("norm", dim, keepdim, numpy)
-    if p == "nuc":
-        raise NotImplementedError(
-            "norm: p='nuc' is not available. It is the sum of a matrix's singular values."
-        )
-    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. Give a number, or 'fro'.")
-    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
-
-
 def vector_norm(
     x: Any,
     ord: Any = 2,
@@ -367,16 +340,16 @@ def vector_norm(
     """
     dim, keepdim = dims_given("linalg.vector_norm", dim, keepdim, numpy)
     x = require_tensor("linalg_vector_norm", "input", 1, x)
-    order = _order(ord)
+    order = norm_order(ord)
     target = None if dtype is None else as_dtype(dtype)
     _check_norm_dtype(x.array.dtype, target)
     axis = axes_of(dim, x.array.ndim)
     if order < 0 or order == math.inf:
-        _check_identity(order, axis, x)
+        check_identity(order, axis, x)
     return deliver(apply1(VectorNorm(order, axis, keepdim, target), x), out)
 
 
-def _order(ord: Any) -> float:
+def norm_order(ord: Any) -> float:
     """The order of a norm as a number."""
     if isinstance(ord, Tensor) and ord.array.size == 1:
         ord = ord.array.item()
@@ -410,7 +383,7 @@ def _check_norm_dtype(given: DType, target: DType) -> None:
         )
 
 
-def _check_identity(order: float, axis: Axis, x: Tensor) -> None:
+def check_identity(order: float, axis: Axis, x: Tensor) -> None:
     """Norms that are no sum have no value for nothing."""
     shape = x.array.shape
     if axis is None and x.array.size == 0:
@@ -426,6 +399,6 @@ def _check_identity(order: float, axis: Axis, x: Tensor) -> None:
             )
 
 
-FUNCTIONS: tuple[Any, ...] = (var, std, norm)
+FUNCTIONS: tuple[Any, ...] = (var, std)
 NOT_METHODS: tuple[Any, ...] = (var_mean, std_mean)
 LINALG: dict[str, Any] = {"vector_norm": vector_norm}

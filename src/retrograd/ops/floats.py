@@ -1,0 +1,133 @@
+"""What floating point numbers are made of: sign, mantissa and exponent, infinities and NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.modes import current
+from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, GradientError
+from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.extrema import shown_fields
+from retrograd.values import Array
+
+
+class FrexpResult(NamedTuple):
+    """What `frexp(input)` returns: numbers in [0.5, 1) with the sign, and powers of two."""
+
+    mantissa: Any
+    exponent: Any
+
+    def __repr__(self) -> str:
+        return shown_fields("frexp", self._asdict())
+
+
+class Frexp(Variadic):
+    """x as mantissa * 2**exponent"""
+
+    keeps: ClassVar[int] = OUT
+    shown: ClassVar[dict[str, str]] = {"exponent": "out:1"}
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        mantissa, exponent = xp.frexp(xs[0])
+        return mantissa, exponent.astype(np.int32)
+
+    def scale(self, v: Any, exponent: Any) -> Any:
+        """V / 2**exponent"""
+        return v / as_value(np.exp2(plain(exponent).astype(np.float64)).astype(plain(v).dtype), v)
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        return [self.scale(gs[0], outs[1])]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.scale(ts[0], outs[1]), None
+
+
+class NanToNum(ElementwiseUnary):
+    """x with numbers in place of NaN and the infinities"""
+
+    params = ("nan", "posinf", "neginf")
+    keeps: ClassVar[int] = X
+
+    def __init__(self, nan: float | None, posinf: float | None, neginf: float | None) -> None:
+        self.nan = 0.0 if nan is None else nan
+        self.posinf = posinf
+        self.neginf = neginf
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return as_value(np.isfinite(plain(x)).astype(plain(x).dtype), x)
+
+
+def frexp(input: Any, *, out: Any = None) -> Any:
+    """`input` as `mantissa * 2 ** exponent`: the mantissa in [0.5, 1) with the sign, the exponent an int32.
+
+    >>> import retrograd as rg
+    >>> rg.frexp(rg.tensor([-3.0])).mantissa
+    tensor([-0.7500])
+    """
+    x = require_tensor("frexp", "input", 1, input)
+    if x.array.dtype.kind != "f":
+        raise DtypeError("torch.frexp() only supports floating-point dtypes. Convert with .float() first.")
+    mantissa, exponent = apply_n(Frexp(), (x,))
+    if out is None:
+        return FrexpResult(mantissa, exponent)
+    return FrexpResult(deliver(mantissa, out[0]), deliver(exponent, out[1]))
+
+
+def nan_to_num(
+    input: Any,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+    *,
+    out: Any = None,
+) -> Any:
+    """`input` with `nan` (0) in place of NaN, and `posinf` and `neginf` (the largest numbers) of the infinities.
+
+    >>> import retrograd as rg
+    >>> rg.nan_to_num(rg.tensor([float("nan"), float("inf"), 2.0]), posinf=9.0)
+    tensor([0., 9., 2.])
+    """
+    x = require_tensor("nan_to_num", "input", 1, input)
+    if x.array.dtype.kind == "c" and x.requires_grad and current().grad_enabled:
+        raise GradientError(
+            "nan_to_num does not support automatic differentiation for outputs with complex dtype. Apply it to "
+            "the real and the imaginary part."
+        )
+    return deliver(apply1(NanToNum(nan, posinf, neginf), x), out)
+
+
+def signbit(input: Any, *, out: Any = None) -> Any:
+    """Where the sign is negative, also that of a zero."""
+    a = require_tensor("signbit", "input", 1, input).array
+    if a.dtype.kind == "c":
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
+    return deliver(Tensor(np.asarray(np.signbit(a) if a.dtype.kind == "f" else a < 0)), out)
+
+
+def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
+    a = require_tensor(function, "input", 1, input).array
+    if a.dtype.kind == "c":
+        raise DtypeError(f"{function} does not support complex inputs. Ask for its real or imaginary part.")
+    return deliver(Tensor(np.asarray(a == number)), out)
+
+
+def isposinf(input: Any, *, out: Any = None) -> Any:
+    """Where elements are plus infinity."""
+    return _equal_to("isposinf", input, np.inf, out)
+
+
+def isneginf(input: Any, *, out: Any = None) -> Any:
+    """Where elements are minus infinity."""
+    return _equal_to("isneginf", input, -np.inf, out)
+
+
+FUNCTIONS = (frexp, nan_to_num, signbit, isposinf, isneginf)

@@ -1,0 +1,90 @@
+"""Functions of real numbers that are computed in double precision, whatever the dtype: their families, and series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.errors import unsupported_dtype
+from retrograd.values import Array
+
+
+def powers(coefficients: Sequence[float], t: Array) -> Array:
+    """The polynomial with these coefficients, lowest first, by Horner's rule."""
+    total = np.full_like(t, coefficients[-1])
+    for c in coefficients[-2::-1]:
+        total *= t
+        total += c
+    return total
+
+
+def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
+    """The Chebyshev series with these coefficients, lowest first, at t in [-1, 1], by Clenshaw's rule."""
+    double = 2 * t
+    last = np.zeros_like(t)
+    total = np.full_like(t, coefficients[-1])
+    for c in coefficients[-2:0:-1]:
+        last, total = total, c + double * total - last
+    return np.asarray(coefficients[0] + t * total - last)
+
+
+def _refuse(kernel: str, dtype: Any) -> None:
+    raise unsupported_dtype(kernel, dtype, "it takes real floating point tensors.")
+
+
+class RealUnary(ElementwiseUnary):
+    """A function of a real number. Owes `curve`, of a flat array of float64."""
+
+    kernel: str = ""  # how PyTorch's messages call it
+    floats: ClassVar[bool] = True
+    keeps: ClassVar[int] = X
+
+    def curve(self, x: Array) -> Array:
+        """The function."""
+        raise NotImplementedError(f"{self.name()} has no curve()")
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            _refuse(self.kernel, x.dtype)
+        found = self.curve(np.asarray(x, np.float64).reshape(-1))
+        return found.reshape(x.shape).astype(x.dtype, copy=False)
+
+
+class RealBinary(ElementwiseBinary):
+    """A function of two real numbers. Owes `surface`, of two flat arrays of float64."""
+
+    kernel: str = ""
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def surface(self, x: Array, y: Array) -> Array:
+        """The function."""
+        raise NotImplementedError(f"{self.name()} has no surface()")
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        dtype = (y if isinstance(x, (int, float, complex)) else x).dtype
+        if dtype.kind != "f":
+            _refuse(self.kernel, dtype)
+        a, b = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
+        return self.surface(a.reshape(-1), b.reshape(-1)).reshape(a.shape).astype(dtype, copy=False)
+
+
+class Underived(RealUnary):
+    """A function of a real number that PyTorch does not differentiate: its result requires no gradient."""
+
+    differentiable: ClassVar[bool] = False
+    params = ("kernel", "function")
+
+    def __init__(self, kernel: str, function: Any) -> None:
+        self.kernel = kernel
+        self.function = function
+
+    def function_name(self) -> str:
+        return f"special_{self.kernel.removesuffix('_cpu')}"
+
+    def curve(self, x: Array) -> Array:
+        found: Array = self.function(x)
+        return found

@@ -1,0 +1,495 @@
+"""Scattering that reduces what falls together, and tensors with another written into a part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply_n
+from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
+from retrograd.ops.choose import Where
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.gather import (
+    Gather,
+    GatherAdjoint,
+    ScatterValue,
+    SourceAt,
+    Take,
+    _along,
+    check_dtypes,
+    cut,
+    positions,
+)
+from retrograd.ops.index import Cleared, added_at, filled
+from retrograd.ops.rows import IndexFill, IndexSelect, IndexSelectAdjoint
+from retrograd.ops.shape import integer
+from retrograd.ops.split import Place, Select, Slice, select
+from retrograd.ops.triangle import Diagonal, diagonal
+from retrograd.values import Array, DType, Shape
+
+UFUNCS: dict[str, Any] = {
+    "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,
+}  # fmt: skip
+
+
+def neutral(reduce: str, dtype: DType) -> Any:
+    """What a reduction of nothing begins with."""
+    if reduce in ("sum", "mean", "prod"):
+        return 1 if reduce == "prod" else 0
+    if dtype.kind == "b":
+        return reduce == "amin"
+    if dtype.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
+
+
+class ReduceAt(SourceAt):
+    """x with a source reduced into it along a dimension, at an index.
+
+    The result depends on each element of x and of the source by a slope of its own: `slopes` gives vjp and jvp.
+    """
+
+    function: ClassVar[str] = ""
+    keeps: ClassVar[int] = X | OUT
+    params: ClassVar[tuple[str, ...]] = ("dim", "index", "reduce", "include_self")
+    shown: ClassVar[dict[str, str]] = {
+        "dim": "dim", "reduce": "reduce", "include_self": "include_self", "self": "x:0", "result": "out:0",
+    }  # fmt: skip
+
+    def __init__(self, dim: int, index: Array, reduce: str, include_self: bool) -> None:
+        super().__init__(dim, index)
+        self.reduce = reduce
+        self.include_self = include_self
+
+    def targets(self, xp: Any, shape: Shape) -> Array:
+        """Where the elements of the source go, in the flattened result."""
+        raise NotImplementedError
+
+    def picked(self, v: Any) -> Any:
+        """For each element of the source, that of `v` which it goes to."""
+        raise NotImplementedError
+
+    def summed(self, v: Any) -> Any:
+        """Zeros of the shape of x with the elements of `v` added where the source's go."""
+        raise NotImplementedError
+
+    def cleared(self, v: Any) -> Any:
+        """`v` with zeros where the source goes."""
+        raise NotImplementedError
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.x_shape, self.source_shape = x.shape, source.shape
+        out = x.copy("C")
+        flat, where = out.reshape(-1), self.targets(xp, x.shape).reshape(-1)
+        if not self.include_self:
+            flat[where] = neutral(self.reduce, x.dtype)
+        UFUNCS[self.reduce].at(flat, where, self.used(source).reshape(-1))
+        if self.reduce == "mean":
+            count = xp.maximum(xp.bincount(where, minlength=x.size) + int(self.include_self), 1)
+            count = count.astype(x.dtype)
+            flat[...] = flat // count if x.dtype.kind in "iu" else flat / count
+        return out
+
+    def used(self, source: Any) -> Any:
+        """That part of the source which goes anywhere."""
+        return source
+
+    def slopes(self, x: Any, source: Any, out: Any) -> tuple[Any, Any]:
+        """The derivative of the result by x, and by the source where it goes."""
+        if self.reduce == "sum":
+            return 1, 1
+        if self.reduce == "prod":
+            return self._product_slopes(x, source, out)
+        a, b, top = plain(x), plain(source), plain(out)
+        if self.reduce == "mean":
+            own, others = np.full(a.shape, int(self.include_self), a.dtype), np.ones(b.shape, a.dtype)
+        else:  # equals share
+            own, others = (a == top).astype(a.dtype), (b == self.picked(top)).astype(a.dtype)
+        share = own + self.summed(others)
+        share = 1 / (np.where(share == 0, 1, share) if self.reduce == "mean" else share)
+        if self.reduce == "mean":
+            return as_value(share, x), as_value(self.picked(share), x)
+        return as_value(own * share, x), as_value(others * self.picked(share), x)
+
+    def _product_slopes(self, x: Any, source: Any, out: Any) -> tuple[Any, Any]:
+        """The product of all others: a quotient, unless an element is itself the only zero."""
+        safe = Where().on(plain(x) == 0, 1.0, x)
+        by_x = self.fresh().on(safe, source) / safe
+        zero = plain(source) == 0
+        zeros = self.picked(self.summed(zero.astype(plain(x).dtype)))
+        alone = zero & (zeros == 1)
+        without = self.picked(self.fresh().on(x, Where().on(alone, 1.0, source)))
+        by_source = Where().on(alone, without, self.picked(out) / Where().on(zero, 1.0, source))
+        return by_x, TwoZeros(self.function).on(by_source) if (zeros > 1).any() else by_source
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        by_x, by_source = (conjugate(s) for s in self.slopes(xs[0], self.used(xs[1]), outs[0]))
+        found: list[Any] = [None, None]
+        if self.needs(0):
+            found[0] = self._by_x(g, by_x)
+        if self.needs(1):
+            part = scaled(self.picked(g), by_source)
+            if tuple(part.shape) != self.source_shape:
+                part = Place(self.source_shape, tuple([slice(0, n) for n in part.shape])).on(part)
+            found[1] = part
+        return found
+
+    def _by_x(self, v: Any, slope: Any) -> Any:
+        """`v` times the slope by x, which is none where x was overwritten."""
+        found = scaled(v, slope)
+        if self.include_self:
+            return found
+        return self.cleared(found if isinstance(found, Tensor) else np.asarray(found))
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        by_x, by_source = self.slopes(xs[0], self.used(xs[1]), outs[0])
+        first = None if ts[0] is None else self._by_x(ts[0], by_x)
+        return added(first, None if ts[1] is None else self.summed(scaled(self.used(ts[1]), by_source)))
+
+
+class TwoZeros(Linear):
+    """slopes of products with several zeros, which are right but not to be differentiated: theirs are no quotients"""
+
+    params = ("function",)
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x
+
+    def transpose(self, g: Any) -> Any:
+        raise RuntimeError(
+            f"{self.function}(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+            "position in self"
+        )
+
+
+class ScatterReduce(ReduceAt):
+    """x with a source reduced into it where an index points along a dimension"""
+
+    function: ClassVar[str] = "scatter_reduce"
+    shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "src": "x:1"}
+
+    def targets(self, xp: Any, shape: Shape) -> Array:
+        return positions(xp, self.index, self.dim, shape)
+
+    def used(self, source: Any) -> Any:
+        return cut(source, self.index.shape)
+
+    def picked(self, v: Any) -> Any:
+        return Gather(self.dim, self.index).on(v)
+
+    def summed(self, v: Any) -> Any:
+        return GatherAdjoint(self.dim, self.index, self.x_shape).on(v)
+
+    def cleared(self, v: Any) -> Any:
+        return ScatterValue(self.dim, self.index, 0).on(v)
+
+
+class IndexReduce(ReduceAt):
+    """x with the rows (or columns, …) of a source reduced into those that an index names"""
+
+    function: ClassVar[str] = "index_reduce"
+    shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "source": "x:1"}
+
+    def targets(self, xp: Any, shape: Shape) -> Array:
+        if not shape:
+            return xp.zeros(1, np.int64)
+        return xp.arange(int(np.prod(shape))).reshape(shape)[(slice(None),) * self.dim + (self.index,)]
+
+    def picked(self, v: Any) -> Any:
+        return IndexSelect(self.dim, self.index).on(v).reshape(self.source_shape)
+
+    def summed(self, v: Any) -> Any:
+        return IndexSelectAdjoint(self.dim, self.index, self.x_shape).on(v).reshape(self.x_shape)
+
+    def cleared(self, v: Any) -> Any:
+        return IndexFill(self.dim, self.index, 0).on(v)
+
+
+class PutSource(Variadic):
+    """x with a source written, or added, at numbers of its flattened order"""
+
+    node_name = "PutBackward0"
+    params = ("index", "accumulate")
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+
+    def __init__(self, index: Array, accumulate: bool) -> None:
+        self.index = index
+        self.accumulate = accumulate
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.shapes = x.shape, source.shape
+        out = x.copy("C")
+        flat, where = out.reshape(-1), self.index.reshape(-1)
+        if self.accumulate:
+            added_at(xp, flat, (where,), source.reshape(-1))
+        else:
+            flat[where] = source.reshape(-1)
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        kept = None
+        if self.needs(0):
+            kept = g if self.accumulate else self._cleared(g)
+        return [kept, Take(self.index).on(g).reshape(self.shapes[1]) if self.needs(1) else None]
+
+    def _cleared(self, v: Any) -> Any:
+        return Cleared((self.index.reshape(-1),)).on(v.reshape((-1,))).reshape(self.shapes[0])
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, self.shapes))
+
+
+# -- another tensor in the place of a view -------------------------------------------------------------------------
+
+
+class ViewScatter(Variadic):
+    """x with a source written to what a view of it shows."""
+
+    def part(self) -> Linear:
+        """The op that makes the view."""
+        raise NotImplementedError
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.shapes = x.shape, source.shape
+        out = x.copy("C")
+        hole = self.part().forward(xp, out)
+        if hole.shape != source.shape:
+            raise ShapeError(
+                f"expected src to have a size equal to the slice of self. src size = {sizes(source.shape)}, slice size "
+                f"= {sizes(hole.shape)}"
+            )
+        hole[...] = source
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        zeros = as_value(np.zeros(self.shapes[1], plain(g).dtype), g)
+        return [
+            self.fresh().on(g, zeros) if self.needs(0) else None,
+            self.part().on(g) if self.needs(1) else None,
+        ]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, self.shapes))
+
+
+class DiagonalScatter(ViewScatter):
+    """x with a source on a diagonal"""
+
+    params = ("offset", "dim1", "dim2")
+    shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
+
+    def __init__(self, offset: int, dim1: int, dim2: int) -> None:
+        self.offset = offset
+        self.dim1 = dim1
+        self.dim2 = dim2
+
+    def part(self) -> Linear:
+        return Diagonal(self.offset, self.dim1, self.dim2)
+
+
+class SelectScatter(ViewScatter):
+    """x with a source in the place of one element of a dimension"""
+
+    params = ("dim", "index")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "index"}
+
+    def __init__(self, dim: int, index: int) -> None:
+        self.dim = dim
+        self.index = index
+
+    def part(self) -> Linear:
+        return Select(self.dim, self.index)
+
+
+class SliceScatter(ViewScatter):
+    """x with a source in the place of a range of a dimension"""
+
+    params = ("dim", "start", "end", "step")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "start": "start", "end": "end", "step": "step"}
+
+    def __init__(self, dim: int, start: Any, end: Any, step: int) -> None:
+        self.dim = dim
+        self.start = start
+        self.end = end
+        self.step = step
+
+    def part(self) -> Linear:
+        return Slice(self.dim, self.start, self.end, self.step)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def scatter_reduce(
+    input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Any = None
+) -> Any:
+    """A copy of `input` into which `src` is reduced where `index` points along `dim`.
+
+    Args:
+        reduce: "sum", "prod", "mean", "amax" or "amin".
+        include_self: whether the elements of `input` take part where something is scattered to them.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2).scatter_reduce(0, rg.tensor([0, 0, 1]), rg.tensor([1.0, 5.0, 2.0]), "amax")
+    tensor([5., 2.])
+    """
+    x, source = (
+        require_tensor("scatter_reduce", "input", 1, input),
+        require_tensor("scatter_reduce", "src", 4, src),
+    )
+    if reduce not in UFUNCS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    d, i = _along("scatter", x, dim, index, source.array, "self")
+    check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
+    _check_kind("scatter_gather_tensor_cpu_reduce", reduce, x.array.dtype)
+    return deliver(apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, source)), out)
+
+
+def _check_kind(kernel: str, reduce: str, dtype: DType) -> None:
+    """Complex numbers have no order, truth values no mean."""
+    if (dtype.kind == "c" and reduce in ("amax", "amin")) or (dtype.kind == "b" and reduce == "mean"):
+        raise unsupported_dtype(f"{kernel}_{reduce}", dtype)
+
+
+def index_reduce(
+    input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Any = None
+) -> Any:
+    """A copy of `input` into whose rows (or columns, …) named by `index` those of `source` are reduced.
+
+    Args:
+        reduce: "prod", "mean", "amax" or "amin".
+        include_self: whether the rows of `input` take part where something is added to them.
+    """
+    x, rows = (
+        require_tensor("index_reduce", "input", 1, input),
+        require_tensor("index_reduce", "source", 4, source),
+    )
+    i = require_tensor("index_reduce", "index", 3, index).array
+    if reduce not in UFUNCS or reduce == "sum":
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    d = wrap_dim(dim, x.array.ndim)
+    _check_rows(x.array, rows.array, d, i)
+    where = i.reshape(-1).astype(np.int64, copy=False)
+    return deliver(apply_n(IndexReduce(d, where, reduce, bool(include_self)), (x, rows)), out)
+
+
+def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
+    """Complains where the rows of `b` cannot go to those of `a` that the index names."""
+    if i.dtype not in (np.int64, np.int32):
+        raise DtypeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {SCALAR_NAMES[i.dtype]}"
+        )
+    if i.ndim > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {i.ndim} and size: {sizes(i.shape)}"
+        )
+    if a.dtype != b.dtype:
+        raise DtypeError(
+            f"index_reduce_(): self ({SCALAR_NAMES[a.dtype]}) and source ({SCALAR_NAMES[b.dtype]}) must have the same "
+            "scalar type"
+        )
+    length = b.shape[d] if b.ndim else 1
+    if i.size != length:
+        raise ShapeError(
+            f"index_reduce_(): Number of indices ({i.size}) should be equal to source.size(dim): ({length}), for dim: "
+            f"{d}"
+        )
+    if a.shape[:d] + a.shape[d + 1 :] != b.shape[:d] + b.shape[d + 1 :]:
+        raise ShapeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{sizes(a.shape)} source.shape = {sizes(b.shape)}"
+        )
+    if ((i < 0) | (i >= (a.shape[d] if a.ndim else 1))).any():
+        raise IndexError("index out of range in self")
+    if a.dtype.kind in "cb":
+        raise unsupported_dtype("index_func_", a.dtype)
+
+
+def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+    """A copy of `input` with `source` written (or added) at numbers of its flattened order.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2, 2).put(rg.tensor([1, 2]), rg.tensor([5.0, 6.0]))
+    tensor([[0., 5.],
+            [6., 0.]])
+    """
+    x, values = require_tensor("put", "input", 1, input), require_tensor("put", "source", 3, source)
+    i = require_tensor("put", "index", 2, index).array
+    if i.dtype != np.int64:
+        raise DtypeError(f"put_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
+    if x.array.dtype != values.array.dtype:
+        raise DtypeError(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{SCALAR_NAMES[x.array.dtype]} and source.dtype = {SCALAR_NAMES[values.array.dtype]}"
+        )
+    if i.size != values.array.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{values.array.size}, index.numel() = {i.size}"
+        )
+    n = x.array.size
+    wrong = (i < -n) | (i >= n)
+    if wrong.any():
+        raise IndexError(
+            f"out of range: tried to access index {i[wrong].flat[0]} on a tensor of {n} elements."
+        )
+    return apply_n(PutSource(i, bool(accumulate)), (x, values))
+
+
+def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    """A copy of `input` with `src` on one of its diagonals."""
+    x = require_tensor("diagonal_scatter", "input", 1, input)
+    y = require_tensor("diagonal_scatter", "src", 2, src)
+    diagonal(x.detach(), offset, dim1, dim2)  # complains about the arguments
+    ndim = x.array.ndim
+    return apply_n(DiagonalScatter(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), (x, y))
+
+
+def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
+    """A copy of `input` with `src` in the place of `input.select(dim, index)`."""
+    x = require_tensor("select_scatter", "input", 1, input)
+    y = require_tensor("select_scatter", "src", 2, src)
+    select(x.detach(), dim, index)  # complains about the arguments
+    return apply_n(SelectScatter(wrap_dim(dim, x.array.ndim), integer(index)), (x, y))
+
+
+def slice_scatter(
+    input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1
+) -> Any:
+    """A copy of `input` with `src` in the place of the elements from `start` to `end` of dimension `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(4).slice_scatter(rg.ones(2), 0, 1, 3)
+    tensor([0., 1., 1., 0.])
+    """
+    x = require_tensor("slice_scatter", "input", 1, input)
+    y = require_tensor("slice_scatter", "src", 2, src)
+    return apply_n(SliceScatter(wrap_dim(dim, x.array.ndim), *slice_of(start, end, step)), (x, y))
+
+
+def slice_of(start: Any, end: Any, step: Any) -> tuple[Any, Any, int]:
+    """The bounds and the step of a slice, checked."""
+    if integer(step) <= 0:
+        raise ShapeError("slice step must be positive")
+    return None if start is None else integer(start), None if end is None else integer(end), integer(step)
+
+
+FUNCTIONS: tuple[Any, ...] = (
+    scatter_reduce, index_reduce, put, diagonal_scatter, select_scatter, slice_scatter,
+)  # fmt: skip
