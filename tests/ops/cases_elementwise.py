@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import retrograd as rg
+from retrograd.backends import fake
 from tests.ops.case import Case
 from tests.ops.samples import (
     ONE,
@@ -20,6 +21,8 @@ from tests.ops.samples import (
     nonzero,
     positive,
 )
+
+fake.install()
 
 NO_ORDER = {"complex": "complex numbers have no order"}
 NO_ROUNDING = {"complex": "complex numbers are not rounded"}
@@ -180,6 +183,8 @@ CONVERSION = (
     Case("Tensor.to", ONE, lambda x: x.astype("float32"), call=lambda x: x.to(rg.float32),
          excuses={"complex": "a complex tensor loses its imaginary part", "jvp": "gives a float argument back",
                   "numeric": "float32 is too coarse for differences", "float32": "gives floats to doubles"}),
+    Case("Tensor.to", ONE, lambda x: x, call=lambda x: x.to("fake:0").to("cpu"), form="another device",
+         excuses={"jvp": "two nodes"}),
     Case("Tensor.to", ONE, lambda x: x.astype("complex128"), call=lambda x: x.to(rg.complex128), form="complex",
          excuses={"jvp": "gives a complex argument back", "float32": "gives complex doubles"}),
     Case("Tensor.type_as", ONE, lambda x: x.astype("float64"), call=lambda x: x.type_as(rg.Tensor(np.zeros(1))),

@@ -42,6 +42,11 @@ def lower_mask(queries: int, keys: int, dtype: DType) -> Array:
     return np.where(np.tri(queries, keys, dtype=bool), dtype.type(0), dtype.type(-np.inf))
 
 
+def dense(v: Any) -> Any:
+    """`v` with its elements in memory: NumPy multiplies matrices that were expanded element by element."""
+    return v.copy() if not isinstance(v, Tensor) and 0 in v.strides else v
+
+
 class ScaledDotProductFlashAttentionForCpu(WithConstants):
     """softmax(scale * q @ k.mT + mask) @ v, for inputs (q, k, v, mask); several heads of q may share one of k and v
 
@@ -64,7 +69,7 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
             return v
         n, heads, rows, columns = v.shape
         shared = heads if heads in (1, self.heads) else self.heads
-        return wide(v).reshape((n, shared, heads // shared, rows, columns))
+        return dense(wide(v)).reshape((n, shared, heads // shared, rows, columns))
 
     def weights(self, q: Any, k: Any, mask: Any) -> Any:
         """How much each query looks at each key."""

@@ -208,9 +208,7 @@ def multi_head_attention_forward(
         found = found.mean(dim=1)
     out = linear(out, out_proj_weight, out_proj_bias)
     out = out.view((length, batch, out.shape[1]))
-    if batched:
-        return out, found
-    return out.squeeze(1), None if found is None else found.squeeze(0)
+    return (out, found) if batched else (out.squeeze(1), None if found is None else found.squeeze(0))
 
 
 def _in_a_batch(q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:

@@ -156,8 +156,12 @@ class MaximaAt(Maxima):
         lead = x.shape[: x.ndim - self.rank]
         flat, values = flattened(x, lead), None
         for where in self.candidates(x.shape[len(lead) :], len(lead)):
-            found = xp.take_along_axis(flat, where.reshape((*where.shape[: len(lead)], -1)), len(lead))
-            found = found.reshape(found.shape[: len(lead)] + where.shape[len(lead) :])
+            index = where.reshape((*where.shape[: len(lead)], -1))
+            if index.size == index.shape[-1]:  # the same in all images
+                found = flat.take(index.reshape(-1), len(lead))
+            else:
+                found = xp.take_along_axis(flat, index, len(lead))
+            found = found.reshape(lead + where.shape[len(lead) :])
             if values is None:
                 values, self.positions = found, xp.broadcast_to(where, found.shape).copy()
                 continue

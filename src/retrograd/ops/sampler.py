@@ -141,11 +141,13 @@ class GridSampler2D(Variadic):
         self.in_shape, dtype = x.shape, x.dtype
         if dtype.char == "e":
             x, grid = x.astype("float32"), grid.astype("float32")
-        flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-        out = xp.zeros((*x.shape[:2], math.prod(grid.shape[1:-1])), x.dtype)
-        for place, chosen in self.corners(x.shape, grid):
-            out += xp.take_along_axis(flat, place, 2) * product(chosen)
-        return out.reshape(*x.shape[:2], *grid.shape[1:-1]).astype(dtype, copy=False)
+        n, c, size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
+        # All channels of an element side by side, so that it is fetched at once.
+        rows = x.reshape(n, c, size).swapaxes(1, 2).reshape(n * size, c)
+        first, total = xp.arange(n)[:, None] * size, 0
+        for place, chosen in self.corners((n, 1, *x.shape[2:]), grid):
+            total = total + rows.take(place[:, 0] + first, 0) * product(chosen).swapaxes(1, 2)
+        return xp.ascontiguousarray(total.swapaxes(1, 2), dtype).reshape(n, c, *grid.shape[1:-1])
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         x, grid = xs
