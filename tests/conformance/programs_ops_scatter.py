@@ -451,3 +451,25 @@ def questions_as_functions(torch: Any) -> Any:
         torch.is_signed(x), torch.is_signed(x.bool()), torch.is_neg(x), torch.get_device(x), torch.detach(x),
         torch.constant_pad_nd(x, (1, 0), 2.0),
     ]  # fmt: skip
+
+
+@program(warns="reduce argument of torch.scatter with Tensor src is deprecated")
+def scatter_that_combines(torch: Any) -> Any:
+    x, i = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0, 0, 2])
+    y = torch.tensor([5.0, -1.0, 2.0])
+    return [
+        x.scatter(0, i, y, reduce="add"),
+        torch.scatter(x, 0, i, y, reduce="multiply"),
+        x.scatter(0, i, 2.0, reduce="multiply"),
+        x.clone().scatter_(0, i, 2.0, reduce="add"),
+        attempt("must be either add or multiply", x.scatter, 0, i, 2.0, reduce="sum"),
+    ]
+
+
+@program()
+def indices_repeated(torch: Any) -> Any:
+    return [
+        torch.repeat_interleave(torch.tensor([1, 0, 3])),
+        attempt("non-negative|be negative", torch.repeat_interleave, torch.tensor([1, -1])),
+        attempt("Long or Int|int32/int64", torch.repeat_interleave, torch.tensor([1.0])),
+    ]

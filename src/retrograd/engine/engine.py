@@ -187,12 +187,12 @@ def _stop_after_fork() -> None:
     """In a child that was forked in the middle of a backward: that one is its parent's, others begin anew."""
     state: EngineState = _LOCAL.state
     task, state.task = state.task, None
-    shared = 0
+    shared = set()
     around = task
     while around is not None:
         if around.shared is not None:
             around.shared.after_fork()
-            shared += 1
+            shared.add(around.shared)
         around = around.outer
     ONE_BLAS_THREAD.after_fork(shared)
     if task is not None:

@@ -121,7 +121,7 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
         if task.anomaly:
             report(node, error)
         raise
-    if not task.keep_graph:
+    if task.frees:
         node.release()
         if node.witness is not None:
             node.witness = None

@@ -203,13 +203,14 @@ class Shared:
         """The calling thread's part: returns when the backward is done, raises what stopped it."""
         self.task.shared = self
         try:
-            self.task.queue.pop()  # it is empty, and raises if the backward was stopped just before this
-            with threads.ONE_BLAS_THREAD:
-                try:
-                    self._claim_all()
-                    self._work()
-                finally:
-                    self._finish()
+            try:
+                threads.ONE_BLAS_THREAD.limit(self)
+                self.task.queue.pop()  # it is empty, and raises if the backward was stopped just before this
+                self._claim_all()
+                self._work()
+            finally:
+                self.over = True  # a plain store, so that no interrupt can come before it
+                self._finish()
             threads.raise_and_forget(self)
         except BaseException:
             self._take_claims_back()
@@ -224,15 +225,17 @@ class Shared:
             self.run(item)
 
     def _finish(self) -> None:
-        """Sends the workers home and lets go of all gradients: a job that comes later finds nothing to do."""
-        with self.changed:
-            self.over = True
-            while self.helpers or self.turns:
-                self.changed.wait()
-            for heap in (self.large, self.small, self.user):
-                heap.clear()
-        self.inboxes.clear()
-        self.ready = []
+        """Waits for the workers and lets go of all gradients: a job that comes later finds nothing to do."""
+        try:
+            with self.changed:
+                while self.helpers or self.turns:
+                    self.changed.wait()
+                for heap in (self.large, self.small, self.user):
+                    heap.clear()
+            self.inboxes.clear()
+            self.ready = []
+        finally:
+            threads.ONE_BLAS_THREAD.release(self)
 
     def _wait(self) -> NodeTask | None:
         """The caller's next node; None when there will be none."""

@@ -139,21 +139,24 @@ class OneBlasThread:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.users = 0
+        self.users: set[Any] = set()  # the backwards that are shared now
         self.before: int | None = None
 
-    def __enter__(self) -> None:
+    def limit(self, user: Any) -> None:
+        """Begins; `user` has a field `over`, by which one that was interrupted on its way out is forgotten."""
         with self.lock:
+            self.users = {u for u in self.users if not u.over}
             if not self.users:
                 self.before = blas_threads()
-                set_blas_threads(1)
-            self.users += 1
+            self.users.add(user)
+            set_blas_threads(1)
 
-    def __exit__(self, *exc: object) -> None:
+    def release(self, user: Any) -> None:
+        """Ends; does nothing for one that has not begun."""
         with self.lock:
-            self.users -= 1
-            if not self.users and self.before is not None:
+            if self.users == {user} and self.before is not None:
                 set_blas_threads(self.before)
+            self.users.discard(user)
 
     def set_afterwards(self, count: int) -> None:
         """Lets matrix products use `count` threads, as soon as no backward is shared."""
@@ -163,12 +166,12 @@ class OneBlasThread:
             else:
                 set_blas_threads(count)
 
-    def after_fork(self, users: int) -> None:
-        """In a forked child, where `users` of the backwards that are shared go on: the lock may belong to nobody."""
+    def after_fork(self, users: set[Any]) -> None:
+        """In a forked child, where only `users` are left: whoever had the lock is not there to give it back."""
         self.lock = threading.RLock()
         if self.users and not users and self.before is not None:
             set_blas_threads(self.before)
-        self.users = users
+        self.users &= users
 
 
 SETTINGS = Settings()

@@ -32,8 +32,7 @@ class Watch:
         self.start = start.node
         self.given = list(start.buffer.values)
         self.min_topological_nr = min_topological_nr
-        self.keep_graph = task.keep_graph
-        task.keep_graph = True
+        task.frees = False
         if current().replaying:
             _leave_out_leaves(task, self.start)
 
@@ -47,7 +46,7 @@ class Watch:
             if not current().replaying:
                 self._check(engine)
         finally:
-            if not self.keep_graph:
+            if not self.task.keep_graph:
                 place = self.task.place
                 for node in self.nodes:
                     node.release()

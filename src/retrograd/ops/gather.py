@@ -320,8 +320,20 @@ def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: A
     return deliver(apply1(Gather(d, i), x), out)
 
 
-def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = None, out: Any = None) -> Any:
+def scatter(
+    input: Any,
+    dim: Any,
+    index: Any,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+    out: Any = None,
+) -> Any:
     """A copy of `input` with `src`, a tensor or a number, written where `index` points along `dim`.
+
+    Args:
+        reduce: "add" or "multiply" to combine instead; see `scatter_reduce`.
 
     >>> import retrograd as rg
     >>> rg.zeros(1, 3).scatter(1, rg.tensor([[2]]), 5.0)
@@ -329,6 +341,10 @@ def scatter(input: Any, dim: Any, index: Any, src: Any = None, *, value: Any = N
     """
     x = require_tensor("scatter", "input", 1, input)
     source = src if src is not None else value
+    if reduce is not None:
+        from retrograd.ops.scatters import scatter_combined  # which imports this module
+
+        return deliver(scatter_combined(x, dim, index, source, reduce), out)
     if not isinstance(source, Tensor):
         d, i = _along("scatter", x, dim, index, None, "self")
         return deliver(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)

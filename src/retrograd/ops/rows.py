@@ -235,14 +235,18 @@ def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
     return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
 
 
-def repeat_interleave(input: Any, repeats: Any, dim: Any = None, *, output_size: Any = None) -> Any:
+def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
     """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
+
+    With `repeats` alone, its indices, each as often as it says.
 
     >>> import retrograd as rg
     >>> rg.tensor([1, 2]).repeat_interleave(2)
     tensor([1, 1, 2, 2])
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
+    if repeats is None:
+        return repeat_interleave(Tensor(np.arange(x.array.size)), x)
     if dim is None:
         x, dim = reshape(x, -1), 0
     elif x.array.ndim == 0:

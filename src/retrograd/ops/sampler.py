@@ -144,7 +144,8 @@ class GridSampler2D(Variadic):
         n, c, size = x.shape[0], x.shape[1], math.prod(x.shape[2:])
         # All channels of an element side by side, so that it is fetched at once.
         rows = x.reshape(n, c, size).swapaxes(1, 2).reshape(n * size, c)
-        first, total = xp.arange(n)[:, None] * size, 0
+        first = xp.arange(n)[:, None] * size
+        total: Any = 0
         for place, chosen in self.corners((n, 1, *x.shape[2:]), grid):
             total = total + rows.take(place[:, 0] + first, 0) * product(chosen).swapaxes(1, 2)
         return xp.ascontiguousarray(total.swapaxes(1, 2), dtype).reshape(n, c, *grid.shape[1:-1])
@@ -350,9 +351,9 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
     >>> import retrograd as rg
     >>> theta = rg.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
-    >>> rg.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=True)
-    tensor([[[[-1.,  0.],
-              [ 1.,  0.]]]])
+    >>> rg.nn.functional.affine_grid(theta, (1, 1, 1, 2), align_corners=False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
     """
     x = require_tensor("affine_grid", "theta", 1, theta)
     if x.array.dtype.kind != "f":

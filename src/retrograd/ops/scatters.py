@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from retrograd.ops.gather import (
     cut,
     positions,
 )
-from retrograd.ops.index import Cleared, added_at, filled
+from retrograd.ops.index import Cleared, added_at, filled, number_for
 from retrograd.ops.rows import IndexFill, IndexSelect, IndexSelectAdjoint
 from retrograd.ops.shape import integer
 from retrograd.ops.split import Place, Select, Slice, select
@@ -357,6 +358,25 @@ def scatter_reduce(
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
     _check_kind("scatter_gather_tensor_cpu_reduce", reduce, x.array.dtype)
     return deliver(apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, source)), out)
+
+
+def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) -> Any:
+    """`scatter` with a reduction: what `scatter_reduce` has come to replace."""
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    if isinstance(source, Tensor):
+        warnings.warn(
+            "The reduce argument of torch.scatter with Tensor src is deprecated: use scatter_reduce, which knows more "
+            "reductions.",
+            UserWarning,
+            stacklevel=3,
+        )
+    else:
+        number = number_for(source, x.array.dtype)
+        source = Tensor(
+            np.full(require_tensor("scatter", "index", 3, index).array.shape, number, x.array.dtype)
+        )
+    return scatter_reduce(x, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
 def _check_kind(kernel: str, reduce: str, dtype: DType) -> None:

@@ -1,0 +1,108 @@
+"""Rows of the op table on PyTorch: the same call, with PyTorch's functions in the places of ours."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+import warnings
+from typing import Any
+
+import numpy as np
+
+import retrograd as rg
+from tests.ops.case import Case
+from tests.ops.samples import Array, Sample
+
+
+class TensorOf(type):
+    """Stands for `rg.Tensor` in a row's own call: wraps arrays as they are, has PyTorch's methods and instances."""
+
+    torch: Any = None
+
+    def __call__(cls, value: Any) -> Any:
+        return dense(cls.torch, np.asarray(value))
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, cls.torch.Tensor)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.torch.Tensor, name)
+
+
+class Twin:
+    """PyTorch under the name of retrograd."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.Tensor = TensorOf("Tensor", (), {"torch": torch})
+        TensorOf.torch = torch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.torch, name)
+
+    def function(self, case: Case) -> Any:
+        """What the row calls."""
+        call = case.call
+        if call is None or call.__module__.startswith("retrograd"):
+            return functools.reduce(getattr, case.name.split("."), self.torch)
+        return self.translated(call)
+
+    def translated(self, value: Any) -> Any:
+        """A function of the tests that calls PyTorch where it called retrograd; anything else is given back."""
+        if isinstance(value, types.ModuleType) and value.__name__.startswith("retrograd"):
+            path = value.__name__.split(".")[1:]
+            return functools.reduce(getattr, path, self.torch) if path else self
+        if not isinstance(value, types.FunctionType):
+            return value
+        if value.__module__.startswith("retrograd"):
+            return self.by_name(value)
+        if not value.__module__.startswith("tests."):
+            return value
+        names = {n: self.translated(v) for n, v in value.__globals__.items() if n in names_in(value.__code__)}
+        cells = tuple(types.CellType(self.translated(c.cell_contents)) for c in value.__closure__ or ())
+        made = types.FunctionType(
+            value.__code__, {**names, "__builtins__": __builtins__}, value.__name__, value.__defaults__, cells
+        )
+        made.__kwdefaults__ = value.__kwdefaults__
+        return made
+
+    def by_name(self, function: Any) -> Any:
+        """PyTorch's function of the name that this one has in retrograd."""
+        for path in ("", "linalg", "special", "fft", "nn.functional"):
+            place = functools.reduce(getattr, filter(None, path.split(".")), rg)
+            if getattr(place, function.__name__, None) is function:
+                return getattr(functools.reduce(getattr, filter(None, path.split(".")), self.torch), function.__name__)
+        return function
+
+    def argument(self, value: Any) -> Any:
+        return dense(self.torch, value) if isinstance(value, np.ndarray) else value
+
+    def run(self, case: Case, sample: Sample, inputs: list[Any]) -> list[Any]:
+        """All tensors the row's call returned."""
+        args = [self.argument(a) for a in sample.args]
+        kwargs = {k: self.argument(v) for k, v in sample.kwargs.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = self.function(case)(*inputs, *args, **kwargs)
+        if isinstance(made, self.torch.Tensor):
+            return [made]
+        return [t for t in made if isinstance(t, self.torch.Tensor)]
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """The global names that a function and the functions inside it use."""
+    inner = (c for c in code.co_consts if isinstance(c, types.CodeType))
+    return set(code.co_names).union(*(names_in(c) for c in inner))
+
+
+def dense(torch: Any, array: Array) -> Any:
+    """A PyTorch tensor with the strides of the array, or of its own where the array is empty or runs backwards."""
+    if array.size and all(s > 0 for s in array.strides):
+        return torch.from_numpy(array if array.flags.writeable else array.copy())
+    return torch.zeros(array.shape, dtype=torch.from_numpy(np.zeros(1, array.dtype)).dtype) if not array.size else torch.from_numpy(np.array(array, order="C"))
+
+
+def plain(t: Any) -> Array:
+    """The numbers of a PyTorch tensor, which may be a pending conjugate or negative."""
+    return t.detach().resolve_conj().resolve_neg().numpy()
