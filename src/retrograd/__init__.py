@@ -646,12 +646,9 @@ from retrograd.ops.scan import (
     cumsum,
 )
 from retrograd.ops.scatters import (
-    diagonal_scatter,
     index_reduce,
     put,
     scatter_reduce,
-    select_scatter,
-    slice_scatter,
 )
 from retrograd.ops.sets import (
     bucketize,
@@ -771,6 +768,11 @@ from retrograd.ops.trigonometry import (
 )
 from retrograd.ops.trigonometry import (
     atanh as arctanh,
+)
+from retrograd.ops.view_scatters import (
+    diagonal_scatter,
+    select_scatter,
+    slice_scatter,
 )
 from retrograd.ops.windows import (
     bartlett_window,

@@ -471,5 +471,4 @@ def indices_repeated(torch: Any) -> Any:
     return [
         torch.repeat_interleave(torch.tensor([1, 0, 3])),
         attempt("non-negative|be negative", torch.repeat_interleave, torch.tensor([1, -1])),
-        attempt("Long or Int|int32/int64", torch.repeat_interleave, torch.tensor([1.0])),
     ]

@@ -35,6 +35,7 @@ class Twin:
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
+        self.made: dict[Any, Any] = {}
         self.Tensor = TensorOf("Tensor", (), {"torch": torch})
         TensorOf.torch = torch
 
@@ -49,22 +50,40 @@ class Twin:
         return self.translated(call)
 
     def translated(self, value: Any) -> Any:
-        """A function of the tests that calls PyTorch where it called retrograd; anything else is given back."""
+        """A function of the tests that calls PyTorch where it called retrograd; constants in PyTorch's terms."""
+        if isinstance(value, rg.Tensor):
+            return dense(self.torch, value.array)
+        if isinstance(value, np.ndarray):
+            return value
+        if type(value) in (tuple, list):
+            return type(value)(self.translated(v) for v in value)
         if isinstance(value, types.ModuleType) and value.__name__.startswith("retrograd"):
             path = value.__name__.split(".")[1:]
             return functools.reduce(getattr, path, self.torch) if path else self
         if not isinstance(value, types.FunctionType):
-            return value
+            return self.object_of(value) if type(value).__module__.startswith("tests.") else value
         if value.__module__.startswith("retrograd"):
             return self.by_name(value)
-        if not value.__module__.startswith("tests."):
-            return value
-        names = {n: self.translated(v) for n, v in value.__globals__.items() if n in names_in(value.__code__)}
-        cells = tuple(types.CellType(self.translated(c.cell_contents)) for c in value.__closure__ or ())
-        made = types.FunctionType(
-            value.__code__, {**names, "__builtins__": __builtins__}, value.__name__, value.__defaults__, cells
-        )
-        made.__kwdefaults__ = value.__kwdefaults__
+        return self.rebound(value) if value.__module__.startswith("tests.") else value
+
+    def object_of(self, value: Any) -> Any:
+        """An object of the tests whose methods call PyTorch."""
+        methods = {n: self.rebound(m) for n, m in vars(type(value)).items() if not n.startswith("__")}
+        made = type(type(value).__name__, (), methods)()
+        vars(made).update(vars(value))
+        return made
+
+    def rebound(self, function: Any) -> Any:
+        """A function of the tests with other globals and cells; one that names itself finds the new one."""
+        if function in self.made:
+            return self.made[function]
+        names: dict[str, Any] = {"__builtins__": __builtins__}
+        cells = tuple(types.CellType(self.translated(c.cell_contents)) for c in function.__closure__ or ())
+        made = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells)
+        made.__kwdefaults__ = function.__kwdefaults__
+        self.made[function] = made
+        used = names_in(function.__code__)
+        names.update({n: self.translated(v) for n, v in function.__globals__.items() if n in used})
         return made
 
     def by_name(self, function: Any) -> Any:
@@ -76,7 +95,8 @@ class Twin:
         return function
 
     def argument(self, value: Any) -> Any:
-        return dense(self.torch, value) if isinstance(value, np.ndarray) else value
+        """An argument that is no differentiable input, in PyTorch's terms."""
+        return dense(self.torch, value) if isinstance(value, np.ndarray) else self.translated(value)
 
     def run(self, case: Case, sample: Sample, inputs: list[Any]) -> list[Any]:
         """All tensors the row's call returned."""

@@ -17,7 +17,6 @@ from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.complexes import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
 from retrograd.ops.convert import clone
 from retrograd.ops.pad import pad as padded
-from retrograd.ops.scatters import slice_of
 from retrograd.ops.shape import (
     Alias,
     Expand,
@@ -48,6 +47,7 @@ from retrograd.ops.split import (
 )
 from retrograd.ops.strided import Unfold, unfold
 from retrograd.ops.triangle import DiagonalCopy, diagonal
+from retrograd.ops.view_scatters import slice_of
 from retrograd.values import Array, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ from retrograd.ops import (
     triangle,
     triangular,
     trigonometry,
+    view_scatters,
     windows,
 )
 
@@ -191,6 +192,7 @@ MODULES = (
     triangle,
     triangular,
     trigonometry,
+    view_scatters,
     windows,
 )
 
