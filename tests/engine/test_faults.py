@@ -140,16 +140,11 @@ def test_no_kind_of_error_is_lost_on_the_way(place, error, monkeypatch):
     def raise_it(*args: Any) -> None:
         raise error
 
-    monkeypatch.setattr(Mine, "__new__", lambda *args: error())
+    monkeypatch.setattr(sys.modules[__name__], "fail", raise_it)
     with sharing(4):
         loss = leaf().sin() + PLACES[place](leaf()) + leaf().cos()
-        monkeypatch.undo()
-        monkeypatch.setattr(sys.modules[__name__], "fail", raise_it)
-        made = leaf().sin() + PLACES[place](leaf()) + leaf().cos()
-        for y in (loss, made):
-            with pytest.raises((error, Mine)):
-                y.backward()
-    monkeypatch.undo()
+        with pytest.raises(error):
+            loss.backward()
     assert_clean()
 
 
@@ -360,10 +355,8 @@ def interrupted_at(number: int) -> Callable[..., Any]:
     These are the beginning of a function and the end of a call into C; they are counted as they come.
     """
     left = [number]
-    outside = (
-        "_finish",
-        "release",
-    )  # the way out: what a second interrupt could hit, the third might, and so on
+    # The way out (what could be saved from one interrupt would fall to the next), and generators, which Python closes.
+    outside = ("_finish", "release", "<genexpr>")
 
     def profile(frame: Any, event: str, arg: Any) -> None:
         if event not in ("call", "c_return") or "retrograd/engine" not in frame.f_code.co_filename:
@@ -587,12 +580,13 @@ def test_the_collector_may_come_at_any_time():
 
     def work() -> None:
         with sharing(3):
+            assert_clean_elsewhere()  # all threads are there, and know their modes
+            gc.set_threshold(37)
             for _ in range(100):
                 Finalised(ran, "fake:0")
                 x = leaf(np.ones(3))
                 ((x * 2).sin() + (x * 3).cos() + x.to("fake:0").exp().to("cpu")).sum().backward()
 
-    gc.set_threshold(37)
     try:
         within_limit(work)
     finally:

@@ -189,6 +189,11 @@ FUNCTIONS: dict[str, Any] = {
     "diagonal": lambda x: np.diagonal(x, 1), "diag": lambda x: np.diag(x[0]), "tril": lambda x: np.tril(x),
     "triu": lambda x: np.triu(x, 1), "norm": lambda x: np.linalg.norm(x[0]),
     "pad": lambda x: np.pad(x, ((0, 1), (2, 0))),
+    "sort": lambda x: np.sort(x), "argsort": lambda x: np.argsort(x), "diff": lambda x: np.diff(x, axis=0),
+    "median": lambda x: np.median(x), "quantile": lambda x: np.quantile(x, [0.25, 0.5], axis=1),
+    "cross": lambda x: np.cross(x[0], x[1]), "nanmean": lambda x: np.nanmean(x, axis=0),
+    "inv": lambda x: np.linalg.inv(x @ x.T), "solve": lambda x: np.linalg.solve(x @ x.T, x[:, 0]),
+    "slogdet": lambda x: tuple(np.linalg.slogdet(x @ x.T)), "kron": lambda x: np.kron(x, x[0]),
     "real": lambda x: np.real(x), "imag": lambda x: np.imag(x), "zeros_like": lambda x: np.zeros_like(x),
     "full_like": lambda x: np.full_like(x, 2.0), "shape": lambda x: np.shape(x), "size": lambda x: np.size(x),
     "ndim": lambda x: np.ndim(x), "allclose": lambda x: np.allclose(x, MATRIX), "isclose": lambda x: np.isclose(x, 4.0),
@@ -198,6 +203,7 @@ FUNCTIONS: dict[str, Any] = {
     "fftn": lambda x: np.fft.fftn(x, axes=(0,)), "fftshift": lambda x: np.fft.fftshift(x),
 }  # fmt: skip
 WITHOUT_GRADIENT = {
+    "argsort",
     "argmax", "argmin axis", "any", "all", "count_nonzero", "where alone", "nonzero", "flatnonzero", "argwhere", "imag",
     "zeros_like", "full_like", "shape", "size", "ndim", "allclose", "isclose", "array_equal",
 }  # fmt: skip

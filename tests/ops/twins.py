@@ -125,4 +125,4 @@ def dense(torch: Any, array: Array) -> Any:
 
 def plain(t: Any) -> Array:
     """The numbers of a PyTorch tensor, which may be a pending conjugate or negative."""
-    return t.detach().resolve_conj().resolve_neg().numpy()
+    return t.numpy(force=True)

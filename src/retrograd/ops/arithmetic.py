@@ -12,7 +12,7 @@ from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.choose import Where
-from retrograd.ops.common import deliver, plain, require_tensor, zero_like
+from retrograd.ops.common import check_division, deliver, plain, require_tensor, wrapped, zero_like
 from retrograd.ops.convert import convert
 from retrograd.ops.math import Log
 from retrograd.ops.rounding import rounded_division
@@ -32,7 +32,10 @@ class Add(ElementwiseBinary):
     shown = {"alpha": "alpha"}
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.add(x, y)
+        try:
+            return xp.add(x, y)
+        except OverflowError:
+            return xp.add(*wrapped(x, y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1
@@ -61,7 +64,10 @@ class Sub(ElementwiseBinary):
     shown = {"alpha": "alpha"}
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.subtract(x, y)
+        try:
+            return xp.subtract(x, y)
+        except OverflowError:
+            return xp.subtract(*wrapped(x, y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -1
@@ -93,7 +99,7 @@ class RsubTensor(ElementwiseBinary):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.subtract(y, x if self.alpha == 1 else x * self.alpha)
+        return xp.subtract(*wrapped(y, x if self.alpha == 1 else x * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return -self.alpha if i == 0 else 1
@@ -111,7 +117,7 @@ class Rsub(ElementwiseUnary):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return xp.subtract(self.number, x if self.alpha == 1 else x * self.alpha)
+        return xp.subtract(*wrapped(self.number, x if self.alpha == 1 else x * self.alpha))
 
     def slope(self, x: Any, out: Any) -> Any:
         return -self.alpha
@@ -124,7 +130,10 @@ class Mul(ElementwiseBinary):
     keeps1: ClassVar[int] = X
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.multiply(x, y)
+        try:
+            return xp.multiply(x, y)
+        except OverflowError:
+            return xp.multiply(*wrapped(x, y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return y if i == 0 else x
@@ -257,10 +266,9 @@ class RemainderOfNumber(ElementwiseUnary):
         self.number = number
 
     def forward(self, xp: Any, x: Array) -> Array:
-        no_bools("remainder", x, self.number)
-        if x.dtype.kind == "c":
-            raise unsupported_dtype("remainder_cpu", x.dtype)
-        return xp.remainder(x, self.number)
+        x, number = wrapped(x, self.number)
+        check_division("remainder_cpu", x, number)
+        return xp.remainder(x, number)
 
     def slope(self, x: Any, out: Any) -> Any:
         return 1
@@ -273,7 +281,8 @@ class Remainder(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        no_bools("remainder", x, y)
+        x, y = wrapped(x, y)
+        check_division("remainder_cpu", x, y)
         return xp.remainder(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -284,9 +293,8 @@ class FloorDivide(Binary):
     """floor(x / y), which PyTorch does not differentiate"""
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        no_bools("floor_divide", x, y)
-        if all(np.asarray(v).dtype.kind in "biu" for v in (x, y)) and np.any(np.equal(y, 0)):
-            raise DtypeError("ZeroDivisionError: floor_divide of integers by zero")
+        x, y = wrapped(x, y)
+        check_division("div_floor_cpu", x, y)
         return xp.floor_divide(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -365,7 +373,9 @@ def neg(input: Any, *, out: Any = None) -> Any:
 
 def positive(input: Any) -> Any:
     """`input` itself."""
-    return require_tensor("positive", "input", 1, input)
+    if require_tensor("positive", "input", 1, input).array.dtype.kind == "b":
+        raise DtypeError("The `+` operator, on a bool tensor is not supported. Convert it with .int() first.")
+    return input
 
 
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:

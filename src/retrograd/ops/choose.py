@@ -12,8 +12,9 @@ from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error
-from retrograd.ops.common import as_value, deliver, plain
-from retrograd.values import Array
+from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.data import narrowed
+from retrograd.values import Array, DType
 
 
 class Where(Binary):
@@ -91,6 +92,11 @@ class Minimum(Extremum):
         return a < b
 
 
+def _limit(number: Any, dtype: DType) -> Any:
+    """A limit for `clamp`; one for integers has to fit their dtype."""
+    return narrowed(np.asarray(number), dtype) if type(number) is int and dtype.kind in "iu" else number
+
+
 class Clamp(Unary):
     """x limited to [low, high], each a number or None; the gradient passes where x is within"""
 
@@ -104,8 +110,9 @@ class Clamp(Unary):
         self.high = high
 
     def forward(self, xp: Any, x: Array) -> Array:
-        found = x if self.low is None else xp.maximum(x, self.low)
-        return found if self.high is None else xp.minimum(found, self.high)
+        low, high = (_limit(v, x.dtype) for v in (self.low, self.high))
+        found = x if low is None else xp.maximum(x, low)
+        return found if high is None else xp.minimum(found, high)
 
     def inside(self, x: Any) -> Array:
         """Where x is within the limits."""
@@ -211,20 +218,22 @@ def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
-def _no_complex(function: str, *operands: Any) -> None:
-    if any(isinstance(v, Tensor) and v.array.dtype.kind == "c" for v in operands):
+def _two_tensors(function: str, x: Any, y: Any) -> None:
+    """Refuses numbers, and tensors without an order."""
+    require_tensor(function, "input", 1, x)
+    if "c" in (x.array.dtype.kind, require_tensor(function, "other", 2, y).array.dtype.kind):
         raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
 
 
 def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of two tensors, element by element; NaN wins."""
-    _no_complex("maximum", input, other)
+    _two_tensors("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 
 
 def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of two tensors, element by element; NaN wins."""
-    _no_complex("minimum", input, other)
+    _two_tensors("minimum", input, other)
     return deliver(apply2(Minimum(), input, other), out)
 
 

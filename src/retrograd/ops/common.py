@@ -11,7 +11,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error
+from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
 from retrograd.values import Axis
 
 
@@ -83,6 +83,33 @@ def as_value(array: Any, like: Any) -> Any:
 def zero_like(v: Any) -> Any:
     """Zeros in the shape and kind of `v`: unlike `v * 0` also where `v` is infinite."""
     return as_value(np.zeros_like(plain(v)), v)
+
+
+def wrapped(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands; a Python int that the other's integer dtype cannot hold goes round, as in C."""
+    if type(y) is int and x.dtype.kind in "iu":
+        return x, _turned(y, x.dtype)
+    if type(x) is int and y.dtype.kind in "iu":
+        return _turned(x, y.dtype), y
+    return x, y
+
+
+def _turned(number: int, dtype: Any) -> int:
+    """A number modulo the size of an integer dtype, in its range."""
+    if not -(2**63) <= number < 2**64:
+        raise OverflowError(f"int too big to convert: {number} needs more than 64 bits")
+    bits = 8 * dtype.itemsize
+    found = number & ((1 << bits) - 1)
+    return found - (1 << bits) if dtype.kind == "i" and found >> (bits - 1) else found
+
+
+def check_division(kernel: str, x: Any, y: Any) -> None:
+    """Refuses to divide with a rest in booleans or complex numbers, and integers by zero."""
+    dtype = y.dtype if isinstance(x, (int, float, complex)) else x.dtype
+    if dtype.kind in "bc":
+        raise unsupported_dtype(kernel, dtype)
+    if dtype.kind in "iu" and np.any(np.equal(y, 0)):
+        raise DtypeError("ZeroDivisionError: integers cannot be divided by zero. Convert to floats first.")
 
 
 def require_tensor(function: str, argument: str, position: int, value: Any) -> Tensor:

@@ -11,7 +11,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, require_tensor, wrapped
 from retrograd.values import Array
 
 
@@ -28,7 +28,7 @@ class Pointwise(Binary):
         return self.function
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return getattr(xp, self.function)(x, y)
+        return getattr(xp, self.function)(*wrapped(x, y))
 
 
 class PointwiseUnary(Unary):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,47 +17,9 @@ from retrograd.ops.choose import maximum, minimum
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Reduction, axes_of, dims_given, restored_axes
+from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
 from retrograd.ops.scan import one_dim
 from retrograd.values import Array, Axis
-
-# -- what functions with two results return ------------------------------------------------------------------------
-
-
-class MaxResult(NamedTuple):
-    """What `max(input, dim)` returns: the values and where they are."""
-
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return shown_fields("max", self._asdict())
-
-
-class MinResult(NamedTuple):
-    """What `min(input, dim)` returns: the values and where they are."""
-
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return shown_fields("min", self._asdict())
-
-
-class AminmaxResult(NamedTuple):
-    """What `aminmax(input)` returns: the smallest and the largest."""
-
-    min: Any
-    max: Any
-
-    def __repr__(self) -> str:
-        return shown_fields("aminmax", self._asdict())
-
-
-def shown_fields(name: str, fields: dict[str, Any]) -> str:
-    """A result with named fields, printed as PyTorch does."""
-    lines = [f"{field}={value!r}" for field, value in fields.items()]
-    return f"torch.return_types.{name}(\n" + ",\n".join(lines) + ")"
-
 
 # -- extrema along a dimension: the gradient goes to the element that was found ------------------------------------
 

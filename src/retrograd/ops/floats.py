@@ -13,7 +13,7 @@ from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
-from retrograd.ops.extrema import shown_fields
+from retrograd.ops.returns import shown_fields
 from retrograd.values import Array
 
 

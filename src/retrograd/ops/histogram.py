@@ -13,7 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.create import int_from, spaced
-from retrograd.ops.extrema import shown_fields
+from retrograd.ops.returns import shown_fields
 from retrograd.ops.sort import c_name
 from retrograd.values import Array, Shape
 

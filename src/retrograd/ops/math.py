@@ -10,7 +10,8 @@ from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X
 from retrograd.core.tensor import Tensor
-from retrograd.ops.common import deliver, plain, zero_like
+from retrograd.errors import unsupported_dtype
+from retrograd.ops.common import deliver, plain, require_tensor, zero_like
 from retrograd.values import Array
 
 LN2 = 0.6931471805599453
@@ -164,7 +165,9 @@ class Abs(Unary):
 
 
 def _real_sign(x: Array) -> Array:
-    """-1, 0 or 1; 0 for NaN, where NumPy says NaN."""
+    """-1, 0 or 1; 0 for NaN, where NumPy says NaN. Booleans stay as they are."""
+    if x.dtype.kind == "b":
+        return x.copy()
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
@@ -197,7 +200,7 @@ class Sign(ElementwiseUnary):
             raise NotImplementedError(
                 "Unlike NumPy, sign is not intended to support complex numbers: use sgn(), which gives x / |x|."
             )
-        return x.copy() if x.dtype.kind == "b" else _real_sign(x)
+        return _real_sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return zero_like(g)
@@ -320,7 +323,7 @@ def angle(input: Any, *, out: Any = None) -> Any:
 def abs(input: Any, *, out: Any = None) -> Any:
     """The absolute value of each element."""
     if isinstance(input, Tensor) and input.array.dtype.kind == "b":
-        raise RuntimeError("abs: not implemented for bool tensors; they are never negative.")
+        raise unsupported_dtype("abs_cpu", input.array.dtype, "booleans are never negative.")
     return deliver(apply1(Abs(), input), out)
 
 
@@ -345,17 +348,17 @@ def resolve_conj(input: Any) -> Any:
 
 def isnan(input: Tensor) -> Tensor:
     """Where elements are not a number."""
-    return Tensor(np.isnan(input.array))
+    return Tensor(np.isnan(require_tensor("isnan", "input", 1, input).array))
 
 
 def isinf(input: Tensor) -> Tensor:
     """Where elements are infinite."""
-    return Tensor(np.isinf(input.array))
+    return Tensor(np.isinf(require_tensor("isinf", "input", 1, input).array))
 
 
 def isfinite(input: Tensor) -> Tensor:
     """Where elements are neither infinite nor not a number."""
-    return Tensor(np.isfinite(input.array))
+    return Tensor(np.isfinite(require_tensor("isfinite", "input", 1, input).array))
 
 
 FUNCTIONS = (

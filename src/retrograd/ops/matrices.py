@@ -13,8 +13,8 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
-from retrograd.ops.extrema import shown_fields
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import shown_fields
 from retrograd.ops.triangle import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
 

@@ -140,7 +140,7 @@ class NativeGroupNorm(OfChannels):
     kernel = "GroupNormKernelImpl"
     params = ("group", "eps")
     shown: ClassVar[dict[str, str]] = {"group": "group", "eps": "eps", "input": "x:0", "weight": "x:1"}
-    axes = (2,)
+    axes: Shape = (2,)
 
     def __init__(self, group: int, eps: float) -> None:
         self.group = group

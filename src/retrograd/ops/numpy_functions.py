@@ -343,7 +343,9 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
 
 @implements(np.quantile)
 def _quantile(a: Any, q: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
-    return deliver(ours("quantile")(floating(a), q, axis, bool(keepdims)), out)
+    x = floating(a)
+    at = q if isinstance(q, (int, float)) else tensor_of(q).to(x.array.dtype)
+    return deliver(ours("quantile")(x, at, axis, bool(keepdims)), out)
 
 
 @implements(np.median)

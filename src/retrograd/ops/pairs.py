@@ -12,7 +12,7 @@ from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, operand_error, unsupported_dtype
 from retrograd.ops.choose import Where
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
+from retrograd.ops.common import as_value, check_division, deliver, plain, require_tensor, wrapped, zero_like
 from retrograd.ops.compare import Pointwise
 from retrograd.ops.convert import convert
 from retrograd.ops.math import LN2, Exp2, Log, Log1p, Sigmoid
@@ -138,10 +138,8 @@ class Fmin(Fmax):
 
 def _checked_fmod(x: Array, y: Any) -> Array:
     """The remainder with the sign of x."""
-    if x.dtype.kind in "bc":
-        raise unsupported_dtype("fmod_cpu", x.dtype)
-    if x.dtype.kind in "iu" and np.any(np.equal(y, 0)):
-        raise DtypeError("ZeroDivisionError: fmod of integers by zero")
+    x, y = wrapped(x, y)
+    check_division("fmod_cpu", x, y)
     return np.fmod(x, y)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import deliver, zero_like
+from retrograd.ops.common import check_division, deliver, wrapped, zero_like
 from retrograd.values import Array
 
 
@@ -51,7 +51,7 @@ class Round(Flat):
         self.decimals = decimals
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return x.copy() if x.dtype.kind in "iu" else xp.round(x, self.decimals)
+        return x.copy() if x.dtype.kind in "iu" else xp.round(_no_bool("round", x), self.decimals)
 
 
 class RoundDecimals(Round):
@@ -64,6 +64,8 @@ class Frac(ElementwiseUnary):
     """the fraction that trunc cuts off"""
 
     def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported_dtype("frac_cpu", x.dtype)
         return xp.subtract(x, xp.trunc(x))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -81,12 +83,14 @@ class DivRounded(ElementwiseBinary):
         self.mode = mode
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        x, y = wrapped(x, y)
+        check_division(f"div_{self.mode}_cpu", x, y)
         if self.mode == "floor":
             return xp.floor_divide(x, y)
-        found = xp.trunc(xp.true_divide(x, y))
-        return (
-            found.astype(x.dtype) if (y if isinstance(x, (int, float)) else x).dtype.kind in "iu" else found
-        )
+        quotient = xp.true_divide(x, y)
+        if xp.result_type(x, y).kind == "f":
+            return xp.trunc(quotient)
+        return xp.floor_divide(xp.subtract(x, xp.fmod(x, y)), y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return zero_like(g)

@@ -15,19 +15,12 @@ from retrograd.ops.common import deliver, plain, require_tensor
 from retrograd.ops.extrema import ExtremumAlong, found_along
 from retrograd.ops.gather import Gather, GatherAdjoint
 from retrograd.ops.math import Exp
+from retrograd.ops.returns import CummaxResult, CumminResult
 from retrograd.ops.scan import Recurrence, Shift, one_dim
-from retrograd.ops.sort import Found, nans
+from retrograd.ops.sort import nans
 from retrograd.values import Array
 
 # -- running extrema -----------------------------------------------------------------------------------------------
-
-
-class CummaxResult(Found):
-    """What `cummax` returns."""
-
-
-class CumminResult(Found):
-    """What `cummin` returns."""
 
 
 class RunningExtremum(ExtremumAlong):

@@ -10,7 +10,7 @@ Quantiles, which are made of sorting and interpolation, are in `quantile.py`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,47 +20,18 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.create import int_from
-from retrograd.ops.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along, shown_fields
+from retrograd.ops.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
 from retrograd.ops.reduce import dims_given
+from retrograd.ops.returns import (
+    KthvalueResult,
+    MedianResult,
+    ModeResult,
+    NanmedianResult,
+    SortResult,
+    TopkResult,
+)
 from retrograd.ops.scan import one_dim
 from retrograd.values import Array
-
-# -- what the functions return -------------------------------------------------------------------------------------
-
-
-class Found(NamedTuple):
-    """Elements, and their indices along the dimension."""
-
-    values: Any
-    indices: Any
-
-    def __repr__(self) -> str:
-        return shown_fields(type(self).__name__.removesuffix("Result").lower(), self._asdict())
-
-
-class SortResult(Found):
-    """What `sort` returns."""
-
-
-class TopkResult(Found):
-    """What `topk` returns."""
-
-
-class KthvalueResult(Found):
-    """What `kthvalue` returns."""
-
-
-class MedianResult(Found):
-    """What `median(input, dim)` returns."""
-
-
-class NanmedianResult(Found):
-    """What `nanmedian(input, dim)` returns."""
-
-
-class ModeResult(Found):
-    """What `mode` returns."""
-
 
 # -- order ---------------------------------------------------------------------------------------------------------
 
