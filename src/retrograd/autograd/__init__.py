@@ -1,6 +1,6 @@
 """What people import: backward, grad, the modes, custom operations and the graph's public face."""
 
-from retrograd.autograd import graph
+from retrograd.autograd import functional, graph
 from retrograd.autograd import modes as grad_mode
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.backward import backward, grad
@@ -29,6 +29,7 @@ __all__ = [
     "detect_anomaly",
     "detect_nonfinite",
     "enable_grad",
+    "functional",
     "grad",
     "grad_mode",
     "graph",

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
-from retrograd.core.modes import INFERENCE, current
+from retrograd.core.modes import INFERENCE, current, update_forward
 
 
 class ModeContext:
@@ -254,10 +254,12 @@ class inference_mode(ModeContext):  # noqa: N801 - torch's name
         self.previous.append((state.grad_enabled, state.special))
         state.grad_enabled = not self.mode
         state.special = state.special | INFERENCE if self.mode else state.special & ~INFERENCE
+        update_forward(state)
 
     def __exit__(self, *exc: object) -> None:
         state = current()
         state.grad_enabled, state.special = self.previous.pop()
+        update_forward(state)
 
     def clone(self) -> ModeContext:
         return type(self)(self.mode)

@@ -10,7 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import namespace_of, where_of
 from retrograd.core.hooks import call_hook
-from retrograd.core.modes import before_write
+from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
@@ -72,7 +72,10 @@ class AccumulateGrad(Node):
 
     def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: int) -> None:
         old = variable._grad
-        if tensors:
+        if tensors and not is_grad_enabled():
+            # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
+            variable._grad = Tensor(_dense_copy(new.array)) if old is None else SOCKET.operators.iadd(old, new)
+        elif tensors:
             # The gradient may itself be part of a graph: never write into it.
             variable._grad = SOCKET.operators.clone(new) if old is None else old + new
         elif old is None:

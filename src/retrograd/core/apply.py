@@ -23,11 +23,12 @@ from retrograd.backends.dtypes import (
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
-from retrograd.core.modes import ANOMALY, INFERENCE, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge
 from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.places import CALLER, USERS, getframe, mark, user_frame
 from retrograd.core.saved import inference_error
+from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recorded, refresh_view
@@ -66,7 +67,7 @@ def apply1(op: Unary, x: Any) -> Any:
     elif x._requires or x._lost is not None:
         hand_on1(out, x, op, state)
     if state.special:
-        _finish_special(op, out, state)
+        _finish_special(op, (x,), (out,), state)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -148,7 +149,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     else:
         hand_on(out, (x, y), op, state)
     if state.special:
-        _finish_special(op, out, state)
+        _finish_special(op, (x, y), (out,), state)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -293,8 +294,8 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     for out in outs:
         if out._node is None:
             hand_on(out, xs, op, state)
-        if state.special:
-            _finish_special(op, out, state)
+    if state.special:
+        _finish_special(op, xs, outs, state)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
@@ -353,16 +354,21 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _finish_special(op: Op, out: Tensor, state: ThreadState) -> None:
-    """What becomes of a result and its node when something special is on."""
-    if state.special & INFERENCE and out._base is None:
-        out._counter = UNTRACKED
-    if state.special & ANOMALY and out._node is op and out.output_nr == 0:
+def _finish_special(op: Op, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
+    """What becomes of results and their node when something special is on."""
+    recorded = False
+    for out in outs:
+        recorded = recorded or out._node is op
+        if state.special & INFERENCE and out._base is None:
+            out._counter = UNTRACKED
+    if state.special & ANOMALY and recorded:
         remember_origin(op, state)
-    if state.special & SAVED_HOOKS and out._node is op and out.output_nr == 0:
+    if state.special & SAVED_HOOKS and recorded:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():
             op.pack(name, pack, unpack, keep_version=False)
+    if state.special & LEVEL:
+        carry(op, operands, outs, state)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

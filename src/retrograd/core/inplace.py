@@ -14,8 +14,9 @@ import weakref
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
-from retrograd.core.modes import INFERENCE, SAVED_HOOKS, before_write, current
+from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
+from retrograd.core.tangent import overwrite
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, UNTRACKED, VersionCounter
 from retrograd.core.views import (
@@ -44,7 +45,7 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
         raise overlap_error()
     if not x.array.flags.writeable:
         _unlock(x)
-    if state.special & SAVED_HOOKS:
+    if state.special & (SAVED_HOOKS | FORWARD):
         state.overwriting, state.overwriting_version = weakref.ref(x.array), x.counter().version
     if state.write_guard is not None:
         state.write_guard.before_write(x.array)
@@ -101,6 +102,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     before_write(array)  # once more after check_writable: the op itself may have saved what lies there
     put_values(array, result.array)
     x.bump_version()
+    if current().special & FORWARD:
+        overwrite(x, result, current())
     if node is None:
         return x
     if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:

@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks and anomaly mode now; forward levels and recording as they arrive. `apply` tests it once per op, so features that
-are off cost a single integer test.
+hooks, anomaly mode, and an open level of forward mode. `apply` tests it once per op, so features that are off cost a
+single integer test.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from retrograd.core.plain import ThreadLocal
 INFERENCE = 1
 SAVED_HOOKS = 2  # pack and unpack hooks for saved values
 ANOMALY = 4  # nodes remember where they were made
+LEVEL = 8  # a level of forward mode is open: views remember where their tangents lie
+FORWARD = 16  # ... and tangents are computed: see core/tangent.py
 
 
 class ThreadState:
@@ -31,8 +33,10 @@ class ThreadState:
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
     replaying: bool = False  # whether a backward runs again in search of a NaN: `.grad` stays as it is
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
+    level: Any = None  # the open level of forward mode
+    forward_enabled: bool = True  # what set_fwd_grad_enabled says
     overwriting: Any = (
-        None  # with hooks on: weak reference to the array that an in-place op works on, and its version
+        None  # with hooks on, or tangents: weak reference to the array that an in-place op works on, and its version
     )
     overwriting_version: int = 0
     write_guard: Any = (
@@ -53,6 +57,14 @@ def current() -> ThreadState:
     """This thread's state."""
     state: ThreadState = LOCAL.state
     return state
+
+
+def update_forward(state: ThreadState) -> None:
+    """Sets the bits of forward mode by what is open and enabled: inference mode has no tangents."""
+    bits = 0
+    if state.level is not None:
+        bits = LEVEL | FORWARD if state.forward_enabled and not state.special & INFERENCE else LEVEL
+    state.special = state.special & ~(LEVEL | FORWARD) | bits
 
 
 def before_write(array: Any) -> None:

@@ -64,6 +64,7 @@ class Node(PlainNode):
     freed: bool = False  # whether what the node had saved is gone
     freed_by: Any = None  # the Place of the backward that freed it
     witness: Any = None  # under detect_nonfinite: see core/witness.py
+    duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
     lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
 
     # -- what subclasses give ------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 from retrograd.backends.base import namespace_of
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
-from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, restored
+from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.values import Array
@@ -97,7 +97,7 @@ class Op(Node):
             return None
         if counter is None:
             return Tensor(namespace_of(value).asarray(value))  # a number, as PyTorch shows it
-        return restored(node, nr, checked(self, value, counter, version, node, nr), counter)
+        return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
     def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
         """Puts the value of a slot through a pack hook. See Note [Packed values]."""
@@ -123,6 +123,14 @@ class Op(Node):
         if name in self.shown and not self.shown[name].startswith(("x:", "out:")):
             return getattr(self, self.shown[name])
         return self.unpacked(self.saved_slot(name))
+
+
+def no_forward_mode(op: Op) -> NotImplementedError:
+    """The error of an op that has no jvp."""
+    return NotImplementedError(
+        f"Trying to use forward AD with {op.function_name()} that does not support it: it has no forward-mode "
+        "derivative. Take its operands out of forward mode with detach(), or use another function."
+    )
 
 
 def scaled(v: Any, s: Any) -> Any:
@@ -176,7 +184,7 @@ class Unary(Op):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         """The tangent of the output, from the tangent `t` of the input."""
-        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+        raise no_forward_mode(self)
 
     def on(self, x: Any) -> Any:
         """Applies this op to an array or a Tensor, inside a formula."""
@@ -195,12 +203,12 @@ class Unary(Op):
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
-                x = restored(self.next0, self.nr0, x, self.x_counter)
+                x = revived(self, "x", self.next0, self.nr0, x, self.x_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
-                out = restored(self, 0, out, self.out_counter)
+                out = revived(self, "out", self, 0, out, self.out_counter)
         return (self.vjp(g, x, out),)
 
     def release(self) -> None:
@@ -254,7 +262,7 @@ class Binary(Op):
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         """The tangent of the output; an operand without a tangent gives None."""
-        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+        raise no_forward_mode(self)
 
     def on(self, x: Any, y: Any) -> Any:
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
@@ -273,17 +281,17 @@ class Binary(Op):
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
             if tensors:
-                x = restored(self.next0, self.nr0, x, self.x_counter)
+                x = revived(self, "x", self.next0, self.nr0, x, self.x_counter)
         if y is not None:
             if self.y_counter is not None and self.y_counter.version != self.y_version:
                 y = reloaded(self, y, self.y_counter, self.y_version, self.next1, self.nr1)
             if tensors:
-                y = restored(self.next1, self.nr1, y, self.y_counter)
+                y = revived(self, "y", self.next1, self.nr1, y, self.y_counter)
         if out is not None:
             if self.out_counter is not None and self.out_counter.version != self.out_version:
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
-                out = restored(self, 0, out, self.out_counter)
+                out = revived(self, "out", self, 0, out, self.out_counter)
         return (
             None if self.next0 is None else self.vjp(0, g, x, y, out),
             None if self.next1 is None else self.vjp(1, g, x, y, out),
@@ -340,7 +348,7 @@ class Variadic(Op):
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         """The tangent of the output (or a tuple of them); inputs without a tangent give None."""
-        raise NotImplementedError(f"{self.name()} has no forward-mode derivative")
+        raise no_forward_mode(self)
 
     def keeps_input(self, i: int) -> bool:
         """Whether input `i` is saved; overridden where one input's gradient needs only the others."""
@@ -372,7 +380,7 @@ class Variadic(Op):
         if value is None:
             return None
         value = checked(self, value, counter, version, node, nr)
-        return restored(node, nr, value, counter) if tensors else value
+        return revived(self, name, node, nr, value, counter) if tensors else value
 
     def slot_names(self) -> list[str]:
         names = [f"x:{i}" for i, x in enumerate(self.xs or ()) if x is not None]

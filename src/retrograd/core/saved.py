@@ -163,6 +163,16 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
     return tensor
 
 
+def revived(owner: Node, slot: Any, node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
+    """`restored`, with the tangent that the value had when `owner` saved it."""
+    found = restored(node, nr, array, counter)
+    if owner.duals is not None and isinstance(found, Tensor) and found._tangent is None:
+        tangent, level = owner.duals.get(slot), current().level
+        if tangent is not None and level is not None:
+            level.give(found, tangent)
+    return found
+
+
 class SavedValue:
     """A tensor saved by a custom Function: its array, its version and its place in the graph."""
 
@@ -196,7 +206,7 @@ class SavedValue:
         array = checked(owner, self.array, self.counter, self.version, node, self.output_nr)
         if self.original is not None:
             return self.original
-        found: Tensor = restored(node, self.output_nr, array, self.counter)
+        found: Tensor = revived(owner, self.output_nr, node, self.output_nr, array, self.counter)
         return found
 
 

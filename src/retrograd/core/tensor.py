@@ -14,7 +14,7 @@ import numpy as np
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
-from retrograd.core.modes import INFERENCE, current
+from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.printing import format_tensor
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
@@ -54,6 +54,8 @@ class Tensor(TensorOperators):
     _post_accumulate: HookTable | None = None
     _lost: Lost | None = None  # why this tensor has no history: see Note [Lost tracking]
     _reduced: bool = False  # a single number computed from many: likely a loss
+    _tangent: Any = None  # in forward mode: see core/tangent.py
+    _forward_base: Any = None  # of a view: whose tangent holds its own, if not that of `_base`; False: nobody's
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
     keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
@@ -334,6 +336,7 @@ class Tensor(TensorOperators):
         self._node = None
         self.output_nr = 0
         self._requires = False
+        self._tangent = None
         return self
 
     @property
@@ -363,6 +366,9 @@ class Tensor(TensorOperators):
         made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
         made._base, made._counter = self._base, None if self._base is not None else self.counter()
         made._view_version, made._view_kind = self._view_version, self._view_kind
+        made._forward_base = self._forward_base
+        if self._tangent is not None:
+            self._tangent.level.give(made, self._tangent.value)
         return made
 
     # -- text, copies, pickles -----------------------------------------------------------------------------------
@@ -373,8 +379,17 @@ class Tensor(TensorOperators):
             suffixes = [f"grad_fn=<{type(node).__name__}>"]
         else:
             suffixes = ["requires_grad=True"] if self.requires_grad else []
+        if current().special & FORWARD:
+            suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
         return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+
+    def _tangent_suffix(self) -> list[str]:
+        """What is printed of a tangent."""
+        from retrograd.core.tangent import tangent_of
+
+        tangent = tangent_of(self, current())
+        return [] if tangent is None else [f"tangent={tangent!r}"]
 
     def __format__(self, spec: str) -> str:
         if self.array.ndim == 0 and type(self) is Tensor:

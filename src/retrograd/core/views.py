@@ -350,6 +350,7 @@ def recorded(x: Tensor) -> Tensor:
     found = Tensor(x.array)
     found._counter = x.counter()
     found._node, found._requires = NOWHERE, True
+    found._tangent, found._forward_base = x._tangent, x._base if x._forward_base is None else x._forward_base
     return found
 
 

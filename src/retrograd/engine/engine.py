@@ -9,7 +9,7 @@ from typing import Any
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, LOCAL, current
+from retrograd.core.modes import ANOMALY, FORWARD, LOCAL, current
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.plain import ThreadLocal
 from retrograd.core.tensor import Tensor
@@ -59,7 +59,8 @@ class Engine:
         """
         state: EngineState = _LOCAL.state
         outer = state.task
-        task = GraphTask(keep_graph, create_graph, create_graph, outer)
+        tensors = create_graph or current().special & FORWARD != 0  # tangents are of Tensors
+        task = GraphTask(keep_graph, create_graph, tensors, outer)
         start = _first(task, roots, inputs)
         min_nr = min((node.topological_nr for node, _ in outputs if node is not None), default=0)
         task.roots.add(start.node)

@@ -18,6 +18,7 @@ from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.erf import Erfc, erfc_array
 from retrograd.ops.math import Exp, Sigmoid
 from retrograd.ops.math import abs as absolute
+from retrograd.ops.tied import tied
 from retrograd.ops.trigonometry import Tanh
 from retrograd.values import Array
 
@@ -65,7 +66,7 @@ class Gate(Unary):
         raise NotImplementedError(f"{self.name()} has no gate()")
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return Where().on(self.gate(x, out), g, 0.0)
+        return tied(Where().on(self.gate(x, out), g, 0.0), x, self)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return Where().on(self.gate(x, out), t, 0.0)
@@ -82,6 +83,9 @@ class Relu(Gate):
         if x.dtype.kind == "c":
             raise unsupported("relu", x)
         return xp.maximum(x, 0)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return tied(Where().on(self.gate(x, out), g, 0.0), out, self, "Threshold")
 
     def gate(self, x: Any, out: Any) -> Array:
         return ~(plain(out) <= 0)  # NaN passes
@@ -106,6 +110,12 @@ class Threshold(Gate):
         return ~(plain(x) <= self.threshold)
 
 
+class ThresholdInPlace(Threshold):
+    """Threshold, in its own memory"""
+
+    node_name = "ThresholdBackward1"
+
+
 class Hardtanh(Gate):
     """x limited to [min_val, max_val]; no gradient at the limits"""
 
@@ -128,7 +138,14 @@ class Hardtanh(Gate):
         return ~((a <= self.min_val) | (a >= self.max_val))
 
 
-class LeakyRelu(Activation):
+class Leaky(Activation):
+    """A function whose slope is constant on either side."""
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return tied(super().vjp(g, x, out), x, self)
+
+
+class LeakyRelu(Leaky):
     """x where it is positive, else x times a small slope"""
 
     kernel = "leaky_relu_cpu"
@@ -146,7 +163,13 @@ class LeakyRelu(Activation):
         return as_value(np.where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
 
 
-class Hardsigmoid(Activation):
+class LeakyReluInPlace(LeakyRelu):
+    """LeakyRelu, in its own memory"""
+
+    node_name = "LeakyReluBackward1"
+
+
+class Hardsigmoid(Leaky):
     """(x + 3) / 6 limited to [0, 1]"""
 
     kernel = "hardsigmoid_cpu"
@@ -198,6 +221,12 @@ class Elu(Activation):
         return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), float(self.scale))
 
 
+class EluInPlace(Elu):
+    """Elu, in its own memory"""
+
+    node_name = "EluBackward1"
+
+
 class Celu(Elu):
     """x where it is positive, else alpha * (exp(x / alpha) - 1)"""
 
@@ -206,6 +235,12 @@ class Celu(Elu):
 
     def __init__(self, alpha: float) -> None:
         super().__init__(alpha, 1.0, 1.0 / alpha)
+
+
+class CeluInPlace(Celu):
+    """Celu, in its own memory"""
+
+    node_name = "CeluBackward1"
 
 
 class Softplus(Activation):
@@ -320,7 +355,7 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """`input` where it is above `threshold`, else `value`."""
-    return _activated("threshold", Threshold(threshold, value), input, inplace)
+    return _activated("threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace)
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -332,7 +367,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """`input` where it is positive, else `negative_slope * input`."""
-    return _activated("leaky_relu", LeakyRelu(negative_slope), input, inplace)
+    return _activated("leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace)
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
@@ -347,19 +382,19 @@ def hardswish(input: Any, inplace: bool = False) -> Any:
 
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
-    return _activated("elu", Elu(alpha), input, inplace)
+    return _activated("elu", (EluInPlace if inplace else Elu)(alpha), input, inplace)
 
 
 def selu(input: Any, inplace: bool = False) -> Any:
     """`elu` scaled so that a deep network keeps mean 0 and variance 1."""
-    return _activated("selu", Elu(SELU_ALPHA, SELU_SCALE), input, inplace)
+    return _activated("selu", (EluInPlace if inplace else Elu)(SELU_ALPHA, SELU_SCALE), input, inplace)
 
 
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _activated("celu", Celu(alpha), input, inplace)
+    return _activated("celu", (CeluInPlace if inplace else Celu)(alpha), input, inplace)
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None) -> Any:

@@ -6,16 +6,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_with_scalar
+from retrograd.backends.dtypes import result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate, xp_of
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.choose import Where
-from retrograd.ops.common import check_division, deliver, plain, require_tensor, wrapped, zero_like
+from retrograd.ops.common import (
+    check_division,
+    deliver,
+    number_pair,
+    plain,
+    require_tensor,
+    wrapped,
+    zero_like,
+)
 from retrograd.ops.convert import convert
+from retrograd.ops.data import narrowed
 from retrograd.ops.math import Log
-from retrograd.ops.rounding import rounded_division
+from retrograd.ops.rounding import DivRounded, rounded_division
 from retrograd.values import Array
 
 
@@ -51,7 +60,7 @@ class AddScaled(Add):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.add(x, y * self.alpha)
+        return xp.add(*wrapped(x, y * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else self.alpha
@@ -83,7 +92,7 @@ class SubScaled(Sub):
         self.alpha = alpha
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return xp.subtract(x, y * self.alpha)
+        return xp.subtract(*wrapped(x, y * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -self.alpha
@@ -199,8 +208,12 @@ class Pow(ElementwiseUnary):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "b":
             return x.copy() if self.exponent else xp.ones_like(x)
-        if x.dtype.kind in "iu" and self.exponent < 0:
-            raise DtypeError("Integers to negative integer powers are not allowed.")
+        if x.dtype.kind in "iu":
+            if self.exponent < 0:
+                raise DtypeError("Integers to negative integer powers are not allowed.")
+            return x ** narrowed(np.asarray(self.exponent), x.dtype)
+        if self.exponent == -0.5 and x.dtype.kind == "f":
+            return 1 / xp.sqrt(x)  # as PyTorch: C's power differs at -0.0 and -Inf
         return x**self.exponent
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -208,7 +221,15 @@ class Pow(ElementwiseUnary):
             return zero_like(x)
         # PyTorch's formula to the letter when it is recorded: each order keeps its place in the graph.
         direct = self.exponent == 2 and not isinstance(x, Tensor)
-        return self.exponent * (x if direct else x ** (self.exponent - 1))
+        return self.exponent * (x if direct else Pow(self.exponent - 1).on(x))
+
+
+def _power(xp: Any, x: Any, y: Array) -> Array:
+    """X ** y; a negative power of an integer is rounded towards zero, so that only 1 and -1 leave something."""
+    if y.dtype.kind != "i" or not (y < 0).any():
+        return xp.power(x, y)
+    whole = xp.power(x, xp.where(y < 0, y & 1, y))
+    return xp.where((y < 0) & (xp.abs(x) != 1), y.dtype.type(0), whole)
 
 
 class PowTensor(ElementwiseBinary):
@@ -221,9 +242,7 @@ class PowTensor(ElementwiseBinary):
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         no_bools("pow", x, y)
-        if x.dtype.kind in "iu" and (y < 0).any():
-            raise DtypeError("Integers to negative integer powers are not allowed.")
-        return xp.power(x, y)
+        return _power(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 0:
@@ -247,7 +266,7 @@ class PowOfNumber(ElementwiseUnary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         no_bools("pow", x)
-        return xp.power(self.number, x)
+        return _power(xp, *wrapped(self.number, x))
 
     def slope(self, x: Any, out: Any) -> Any:
         if self.number == 0:
@@ -286,11 +305,19 @@ class Remainder(ElementwiseBinary):
         return xp.remainder(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return 1 if i == 0 else -xp_of(plain(x)).floor_divide(plain(x), plain(y))
+        return 1 if i == 0 else -DivRounded("floor").on(x, y)
 
 
 class FloorDivide(Binary):
     """floor(x / y), which PyTorch does not differentiate"""
+
+    node_name = "NotImplemented"
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def function_name(self) -> str:
+        return "floor_divide"
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         x, y = wrapped(x, y)
@@ -299,7 +326,7 @@ class FloorDivide(Binary):
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         raise RuntimeError(
-            "derivative for floor_divide is not implemented: it is zero almost everywhere. Detach the result, or "
+            "derivative for aten::floor_divide is not implemented: it is zero almost everywhere. Detach the result, or "
             "divide with `/`."
         )
 
@@ -314,13 +341,31 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     >>> rg.add(rg.tensor([1.0, 2.0]), 10)
     tensor([11., 12.])
     """
-    return deliver(apply2(Add() if alpha == 1 else AddScaled(alpha), input, other), out)
+    if type(input) is not Tensor:
+        input = number_pair(input, other)
+    plainly = alpha == 1 and type(alpha) is not bool
+    return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
+
+
+def _factor(alpha: Any, x: Any, y: Any) -> Any:
+    """`alpha`, if the dtype of the result can hold it."""
+    dtype = result_type(x, y)
+    if isinstance(alpha, bool) and dtype.kind != "b":
+        raise DtypeError("Boolean alpha only supported for Boolean results. Give a number.")
+    if isinstance(alpha, float) and dtype.kind in "biu":
+        raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and dtype.kind != "c":
+        raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return narrowed(np.asarray(alpha), dtype).item() if dtype.kind in "biu" else alpha
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcasting."""
     _no_bool_subtraction(input, other)
-    return deliver(apply2(Sub() if alpha == 1 else SubScaled(alpha), input, other), out)
+    if type(input) is not Tensor:
+        input = number_pair(input, other)
+    plainly = alpha == 1 and type(alpha) is not bool
+    return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
 
 
 def _no_bool_subtraction(x: Any, y: Any) -> None:
@@ -340,6 +385,8 @@ def _no_bool_subtraction(x: Any, y: Any) -> None:
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
     _no_bool_subtraction(other, input)
+    if alpha != 1 or type(alpha) is bool:
+        alpha = _factor(alpha, input, other)
     if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):
         return apply1(Rsub(other, alpha), _for_number(input, other))
     return apply2(RsubTensor(alpha), input, other)
@@ -347,6 +394,8 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * other`, broadcasting."""
+    if type(input) is not Tensor:
+        input = number_pair(input, other)
     return deliver(apply2(Mul(), input, other), out)
 
 
@@ -356,6 +405,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     Args:
         rounding_mode: None, "trunc" (towards zero) or "floor".
     """
+    if type(input) is not Tensor:
+        input = number_pair(input, other)
     if rounding_mode is None:
         return deliver(apply2(Div(), input, other), out)
     return deliver(rounded_division(input, other, rounding_mode), out)
@@ -441,7 +492,7 @@ def modulo(x: Any, y: Any) -> Any:
 
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     """`floor(input / other)`."""
-    return deliver(apply2(FloorDivide(), input, other), out)
+    return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)
 
 
 FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)

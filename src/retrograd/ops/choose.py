@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_of_arrays, scalar_dtype
+from retrograd.backends.dtypes import result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, broadcast_error
+from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.data import narrowed
 from retrograd.values import Array, DType
@@ -47,28 +47,27 @@ class Where(Binary):
 
 
 class Extremum(Binary):
-    """The larger or smaller of two; equals share the gradient, NaN wins."""
+    """The larger or smaller of two; equals share the gradient, NaN wins and leaves it to both, as in PyTorch."""
 
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def share(self, i: int, x: Any, y: Any) -> Array:
-        """1 where operand `i` was chosen, 1/2 where both are equal, else 0."""
+    def shared(self, i: int, v: Any, x: Any, y: Any) -> Any:
+        """What operand `i` has of v: all where it was chosen, half where both are equal, else nothing."""
         a, b = (plain(x), plain(y)) if i == 0 else (plain(y), plain(x))
-        chosen = self.prefers(a, b)
-        dtype = self.out_dtype
-        return np.where(a == b, dtype.type(0.5), np.asarray(chosen, dtype))
+        half = np.where(a == b, self.out_dtype.type(0.5), self.out_dtype.type(1))
+        return Where().on(self.prefers(b, a), 0.0, v * as_value(half, v))
 
     def prefers(self, a: Array, b: Array) -> Array:
         """Where `a` is chosen over `b`."""
         raise NotImplementedError
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        return g * as_value(self.share(i, x, y), g)
+        return self.shared(i, g, x, y)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
-        a = None if tx is None else tx * as_value(self.share(0, x, y), tx)
-        b = None if ty is None else ty * as_value(self.share(1, x, y), ty)
+        a = None if tx is None else self.shared(0, tx, x, y)
+        b = None if ty is None else self.shared(1, ty, x, y)
         return added(a, b)
 
 
@@ -121,7 +120,7 @@ class Clamp(Unary):
         return np.asarray(low & (a <= self.high) if self.high is not None else low)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return g * as_value(self.inside(x).astype(plain(x).dtype), g)
+        return Where().on(self.inside(x), g, 0.0)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return self.vjp(t, x, out)
@@ -139,14 +138,50 @@ class ClampMax(Clamp):
     node_name = "ClampMaxBackward0"
 
 
+class ClampMinTensor(Binary):
+    """x, but at least y, which gets the gradient where x is below it"""
+
+    node_name = "ClampMinBackward1"
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.maximum(x, y)
+
+    def within(self, i: int, x: Any, y: Any) -> Array:
+        """Where operand `i` is chosen; neither is where one of them is NaN."""
+        return np.asarray(plain(x) >= plain(y) if i == 0 else plain(x) < plain(y))
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.within(i, x, y), g, 0.0)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else self.vjp(0, tx, x, y, out)
+        return added(a, None if ty is None else self.vjp(1, ty, x, y, out))
+
+
+class ClampMaxTensor(ClampMinTensor):
+    """x, but at most y, which gets the gradient where x is above it"""
+
+    node_name = "ClampMaxBackward1"
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.minimum(x, y)
+
+    def within(self, i: int, x: Any, y: Any) -> Array:
+        return np.asarray(plain(x) <= plain(y) if i == 0 else plain(x) > plain(y))
+
+
 class ClampTensor(Variadic):
-    """x limited by tensors; a limit that is reached gets the gradient"""
+    """x limited by tensors; a limit that is passed gets the gradient, NaN and two equal limits leave it to nobody"""
 
     node_name = "ClampBackward0"
     keeps: ClassVar[int] = X
+    shown: ClassVar[dict[str, str]] = {"self": "x:0", "min": "x:1", "max": "x:2"}
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, low, high = xs
+        dtype = _common_dtype([v for v in xs if v is not None])
+        x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
         found = x if low is None else xp.maximum(x, low)
         return found if high is None else xp.minimum(found, high)
 
@@ -154,24 +189,28 @@ class ClampTensor(Variadic):
         """Where x, the lower and the upper limit decide."""
         x, low, high = (None if v is None else plain(v) for v in xs)
         over = np.asarray(False) if high is None else (x > high if low is None else (x > high) | (low > high))
-        under = np.asarray(False) if low is None else (x < low) & ~over
-        return ~(over | under), under, over
+        under = np.asarray(False) if low is None else (x < low if high is None else (x < low) & (low < high))
+        inside = (True if low is None else x >= low) & (True if high is None else x <= high)
+        return np.asarray(inside), under, over
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
-        masks = self.masks(xs)
-        return [
-            g * as_value(m.astype(self.out_dtype), g) if self.needs(i) else None for i, m in enumerate(masks)
-        ]
+        return [Where().on(m, g, 0.0) if self.needs(i) else None for i, m in enumerate(self.masks(xs))]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         total: Any = None
         for t, m in zip(ts, self.masks(xs), strict=True):
             if t is not None:
-                total = added(
-                    total, t * as_value(m.astype(plain(outs[0]).dtype if outs else plain(t).dtype), t)
-                )
+                total = added(total, Where().on(m, t, 0.0))
         return total
+
+
+def _common_dtype(arrays: Sequence[Array]) -> DType:
+    """The dtype of a result of these arrays."""
+    found = arrays[0]
+    for other in arrays[1:]:
+        found = np.empty((1,) * max(found.ndim, other.ndim), result_of_arrays(found, other))
+    return found.dtype
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -186,8 +225,6 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     tensor([0., 2.])
     """
     if not isinstance(condition, Tensor):
-        from retrograd.errors import operand_error
-
         raise operand_error("where", "condition", 1, condition)
     if input is None and other is None:
         return tuple(Tensor(i) for i in np.nonzero(condition.array))
@@ -212,10 +249,15 @@ def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
         dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
         return Tensor(np.asarray(x, dtype)), Tensor(np.asarray(y, dtype))
     if not isinstance(x, Tensor):
-        return Tensor(np.asarray(x, scalar_dtype(x))), y
-    if not isinstance(y, Tensor):
-        return x, Tensor(np.asarray(y, scalar_dtype(y)))
-    return x, y
+        return _beside(y, x), y
+    return x, y if isinstance(y, Tensor) else _beside(x, y)
+
+
+def _beside(x: Tensor, number: Any) -> Tensor:
+    """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
+    if type(number) is int and x.array.dtype.kind in "iu":
+        return Tensor(narrowed(np.asarray(number), x.array.dtype))
+    return Tensor(np.asarray(number, scalar_dtype(number)))
 
 
 def _two_tensors(function: str, x: Any, y: Any) -> None:
@@ -246,36 +288,43 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if isinstance(input, Tensor) and input.array.dtype.kind == "c":
+    x = _limited("clamp", input, min, max)
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return deliver(apply1(Clamp(min, max), x), out)
+    for position, (name, limit) in enumerate((("min", min), ("max", max)), 2):
+        if limit is not None:
+            require_tensor("clamp", name, position, limit)
+    return deliver(apply_n(ClampTensor(), (x, min, max)), out)
+
+
+def _limited(function: str, input: Any, *limits: Any) -> Tensor:
+    """What is to be clamped, in the dtype that it and the numbers among its limits have in common."""
+    x = require_tensor(function, "input", 1, input)
+    if x.array.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
-    if isinstance(min, Tensor) or isinstance(max, Tensor):
-        limits = [
-            v if v is None or isinstance(v, Tensor) else Tensor(np.asarray(v, input.array.dtype))
-            for v in (min, max)
-        ]
-        return deliver(apply_n(ClampTensor(), (input, *limits)), out)
-    return deliver(apply1(Clamp(min, max), _promoted_for(input, min, max)), out)
-
-
-def _promoted_for(x: Any, *limits: Any) -> Any:
-    """An integer tensor limited by floats is computed in floats."""
-    if isinstance(x, Tensor) and x.array.dtype.kind in "biu" and any(isinstance(v, float) for v in limits):
-        return Tensor(x.array.astype(scalar_dtype(1.0)))
-    return x
+    numbers = [v for v in limits if v is not None and not isinstance(v, Tensor)]
+    if any(isinstance(v, complex) for v in numbers):
+        raise DtypeError("value cannot be converted to type double without overflow: clamp got a complex limit")
+    dtype = x.array.dtype
+    for v in numbers:
+        dtype = result_with_scalar(dtype, v)
+    if dtype.kind == "b" and numbers:
+        raise unsupported_dtype("clamp_scalar_cpu", dtype)
+    return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype))
 
 
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`input`, but at least `min`."""
     if isinstance(min, Tensor):
-        return clamp(input, min=min, out=out)
-    return deliver(apply1(ClampMin(min, None), _promoted_for(input, min)), out)
+        return deliver(apply2(ClampMinTensor(), _limited("clamp_min", input), min), out)
+    return deliver(apply1(ClampMin(min, None), _limited("clamp_min", input, min)), out)
 
 
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`input`, but at most `max`."""
     if isinstance(max, Tensor):
-        return clamp(input, max=max, out=out)
-    return deliver(apply1(ClampMax(None, max), _promoted_for(input, max)), out)
+        return deliver(apply2(ClampMaxTensor(), _limited("clamp_max", input), max), out)
+    return deliver(apply1(ClampMax(None, max), _limited("clamp_max", input, max)), out)
 
 
 def where_method(input: Any, condition: Any, other: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
+from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
@@ -25,10 +25,7 @@ def deliver(result: Any, out: Any) -> Any:
             "requires grad. Drop out=, or compute under no_grad()."
         )
     if not can_cast(result.array.dtype, out.array.dtype):
-        raise DtypeError(
-            f"result type {SCALAR_NAMES[result.array.dtype]} can't be cast to the desired output type "
-            f"{SCALAR_NAMES[out.array.dtype]}"
-        )
+        raise no_cast(result.array.dtype, out.array.dtype)
     check_writable(out)
     if out.array.shape == result.array.shape:
         np.copyto(out.array, result.array, casting="unsafe")
@@ -36,6 +33,13 @@ def deliver(result: Any, out: Any) -> Any:
         out.array = result.array.astype(out.array.dtype)
     out.bump_version()
     return out
+
+
+def no_cast(dtype: Any, target: Any) -> DtypeError:
+    """The error for a result that does not fit the dtype it has to have."""
+    return DtypeError(
+        f"result type {SCALAR_NAMES[dtype]} can't be cast to the desired output type {SCALAR_NAMES[target]}"
+    )
 
 
 def wrap_dim(dim: Any, ndim: int) -> int:
@@ -103,12 +107,19 @@ def _turned(number: int, dtype: Any) -> int:
     return found - (1 << bits) if dtype.kind == "i" and found >> (bits - 1) else found
 
 
+def number_pair(x: Any, y: Any) -> Any:
+    """The first operand, as a tensor if both are numbers."""
+    numbers = (bool, int, float, complex)
+    both = isinstance(x, numbers) and isinstance(y, numbers)
+    return Tensor(np.asarray(x, scalar_dtype(x))) if both else x
+
+
 def check_division(kernel: str, x: Any, y: Any) -> None:
     """Refuses to divide with a rest in booleans or complex numbers, and integers by zero."""
     dtype = y.dtype if isinstance(x, (int, float, complex)) else x.dtype
     if dtype.kind in "bc":
         raise unsupported_dtype(kernel, dtype)
-    if dtype.kind in "iu" and np.any(np.equal(y, 0)):
+    if dtype.kind in "iu" and np.size(x) and np.any(np.equal(y, 0)):
         raise DtypeError("ZeroDivisionError: integers cannot be divided by zero. Convert to floats first.")
 
 

@@ -49,15 +49,16 @@ class PointwiseUnary(Unary):
 
 def eq(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input == other`."""
-    return deliver(apply2(Pointwise("equal"), input, other), out)
+    return deliver(apply2(Pointwise("equal"), require_tensor("eq", "input", 1, input), other), out)
 
 
 def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input != other`."""
-    return deliver(apply2(Pointwise("not_equal"), input, other), out)
+    return deliver(apply2(Pointwise("not_equal"), require_tensor("ne", "input", 1, input), other), out)
 
 
 def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
+    require_tensor(function, "input", 1, x)
     for v in (x, y):
         dtype = (
             v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, complex) else None

@@ -24,6 +24,7 @@ from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Sum
 from retrograd.ops.shape import reshape
 from retrograd.ops.softmax import LogSoftmax
+from retrograd.ops.tied import tied
 from retrograd.values import Array
 
 # -- ops ---------------------------------------------------------------------------------------------------------
@@ -57,15 +58,12 @@ class NllLoss(WithConstants):
 
     params = ("reduction", "ignore_index")
     shown: ClassVar[dict[str, str]] = {
-        "reduction": "reduction", "ignore_index": "ignore_index", "target": "x:1", "weight": "x:2",
+        "reduction": "reduction", "ignore_index": "ignore_index", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip
 
     def __init__(self, reduction: int, ignore_index: int) -> None:
         self.reduction = reduction
         self.ignore_index = ignore_index
-
-    def keeps_input(self, i: int) -> bool:
-        return i > 0
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x = xs[0]
@@ -108,7 +106,7 @@ class NllLoss(WithConstants):
     def slopes(self, v: Any, factors: Any, total: Any) -> Any:
         """`v` times the derivatives that are not 0."""
         if isinstance(factors, float):
-            return v * (factors / total if self.reduction == MEAN and total else factors)
+            return v * (factors / (total or np.nan) if self.reduction == MEAN else factors)
         return v * as_value(
             np.where(factors == 0, 0, factors / total) if self.reduction == MEAN else factors, v
         )
@@ -116,7 +114,8 @@ class NllLoss(WithConstants):
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
         g = gs[0].reshape(tuple(places.shape)) if self.reduction == NONE else gs[0]
-        return [Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))]
+        found = Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
+        return [tied(found, xs[0], self)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
@@ -478,6 +477,8 @@ def kl_div(
             UserWarning,
             stacklevel=2,
         )
+    if any(v.array.dtype.kind in "biu" for v in (x, t)):
+        raise DtypeError("kl_div: Integral inputs not supported. Convert them with .float() first.")
     code = SUM if reduction == "batchmean" else reduction_code(reduction, size_average, reduce)
     if log_target:
         losses = Exp().on(t) * (t - x)

@@ -11,12 +11,13 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.activation import Activation, Gate, unsupported
+from retrograd.ops.activation import Gate, Leaky, unsupported
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.generator import default_generator
 from retrograd.ops.join import Cat
 from retrograd.ops.math import Sigmoid
+from retrograd.ops.tied import tied
 from retrograd.values import Array
 
 
@@ -60,7 +61,9 @@ class PreluKernel(Binary):
         return xp.where(x > 0, x, x * y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        return Where().on(plain(x) > 0, g, g * y) if i == 0 else Where().on(plain(x) > 0, 0.0, g * x)
+        if i == 1:
+            return Where().on(plain(x) > 0, 0.0, g * x)
+        return tied(Where().on(plain(x) > 0, g, g * y), x, self)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         a = None if tx is None else self.vjp(0, tx, x, y, out)
@@ -70,7 +73,7 @@ class PreluKernel(Binary):
         return super().saved_slot({"weight": "other"}.get(name, name))
 
 
-class RreluWithNoise(Activation):
+class RreluWithNoise(Leaky):
     """x where it is positive, else x times a slope: drawn for each element in training, else the middle"""
 
     kernel = "leaky_relu_cpu"

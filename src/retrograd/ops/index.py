@@ -19,7 +19,7 @@ import numpy as np
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.modes import current
+from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
@@ -364,8 +364,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
     steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
     source = _source(x, value, key)
-    tracked = current().grad_enabled and is_differentiable(x.array.dtype)
-    if tracked and (x.requires_grad or source.requires_grad):
+    state = current()
+    tracked = state.grad_enabled and (x.requires_grad or source.requires_grad)
+    if (tracked or state.special & FORWARD) and is_differentiable(x.array.dtype):
         part: Any = x
         for step in steps:
             part = apply1(step, part)

@@ -14,16 +14,17 @@ import numpy as np
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.modes import current
+from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
-from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.arithmetic import add, div, mul, sub
 from retrograd.ops.arrange import T, Transpose
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims, zero_like
 from retrograd.ops.create import filled, number_from
 from retrograd.ops.fused import addcdiv, addcmul, lerp
+from retrograd.ops.math import abs as absolute
 from retrograd.ops.shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.values import Array, Shape
 
@@ -198,8 +199,9 @@ def bare(x: Any, other: Any) -> Any:
     """`other` as NumPy can take it for a write into `x.array` that needs no record; None if there is more to do."""
     if type(x) is not Tensor or x.array.dtype.kind != "f":
         return None
-    recording = current().grad_enabled
-    if recording and (x._requires or x._base is not None):
+    state = current()
+    recording = state.grad_enabled
+    if (recording and (x._requires or x._base is not None)) or state.special & FORWARD:
         return None
     if type(other) is float or type(other) is int:
         return other
@@ -288,9 +290,18 @@ def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
     return _into(np.add, self, (b - self.array) * weight)
 
 
+def abs_(self: Tensor) -> Tensor:
+    """`abs`, in place."""
+    if self.array.dtype.kind == "c":
+        raise DtypeError("In-place abs is not supported for complex tensors. Their absolute values are real.")
+    check_writable(self)
+    return write(self, absolute(self))
+
+
 def _recorded(x: Tensor) -> bool:
-    """Whether a write to `x` changes a history."""
-    return current().grad_enabled and (x._requires or x._base is not None)
+    """Whether a write to `x` changes a history, or a tangent."""
+    state = current()
+    return (state.grad_enabled and (x._requires or x._base is not None)) or state.special & FORWARD != 0
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -381,6 +392,8 @@ def move_in_place(x: Tensor, op: Linear) -> Tensor:
     result: Tensor = apply1(op, x)
     x.array = result.array
     x.bump_version()
+    if result._tangent is not None:
+        result._tangent.level.give(x, result._tangent.value)
     if result._node is not None:
         # A retained gradient stays where it was asked for, as in PyTorch: `move_to` would take it along.
         x._node, x.output_nr, x._requires = result._node, result.output_nr, True
@@ -434,7 +447,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 # Methods whose in-place form is the method itself followed by a move.
 NAMES = (
-    "abs", "absolute", "neg", "negative", "reciprocal", "square", "sqrt", "rsqrt", "exp", "exp2", "expm1",
+    "neg", "negative", "reciprocal", "square", "sqrt", "rsqrt", "exp", "exp2", "expm1",
     "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "arcsin", "arccos", "arctan",
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh", "sigmoid", "relu",
     "erf", "erfc", "sign", "sgn", "floor", "ceil", "round", "trunc", "fix", "frac", "pow",
@@ -456,6 +469,8 @@ FUNCTIONS: tuple[Any, ...] = ()
 NOT_METHODS: tuple[Any, ...] = (fill,)
 METHODS: dict[str, Any] = {
     **{f"{name}_": in_place(name) for name in NAMES},
+    "abs_": abs_,
+    "absolute_": abs_,
     "add_": add_,
     "sub_": sub_,
     "mul_": mul_,

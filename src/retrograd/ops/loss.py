@@ -11,9 +11,8 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, sizes
-from retrograd.ops.activation import unsupported
-from retrograd.ops.choose import Clamp
-from retrograd.ops.common import require_tensor
+from retrograd.ops.activation import Hardtanh, unsupported
+from retrograd.ops.common import no_cast, require_tensor
 from retrograd.ops.math import Abs
 from retrograd.ops.reduce import Mean, Sum
 from retrograd.ops.shape import Expand
@@ -113,7 +112,7 @@ class SmoothL1Loss(DifferenceLoss):
         return xp.where(size < self.beta, d * d * (0.5 / self.beta), size - 0.5 * self.beta)
 
     def tilt(self, d: Any) -> Any:
-        return Clamp(-1.0, 1.0).on(d * (1 / self.beta))
+        return Hardtanh(-1.0, 1.0).on(d * (1 / self.beta))
 
 
 class HuberLoss(DifferenceLoss):
@@ -132,7 +131,7 @@ class HuberLoss(DifferenceLoss):
         return xp.where(size < self.delta, d * d * 0.5, (size - 0.5 * self.delta) * self.delta)
 
     def tilt(self, d: Any) -> Any:
-        return Clamp(-float(self.delta), float(self.delta)).on(d)
+        return Hardtanh(-float(self.delta), float(self.delta)).on(d)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -241,6 +240,8 @@ def huber_loss(
     code = reduction_code(reduction)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
+    if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":
+        raise no_cast(t.array.dtype, x.array.dtype)
     if weight is None:
         return apply2(HuberLoss(code, delta), x, t)
     _check_weight(x, weight)

@@ -236,7 +236,7 @@ class Angle(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         found = xp.angle(x).astype(real_of(x.dtype), copy=False)
-        return found if x.dtype.kind == "c" else xp.where(xp.isnan(x), x, found)
+        return found if x.dtype.kind == "c" else xp.where(xp.isnan(x) | (x == 0), xp.absolute(x), found)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).dtype.kind != "c":

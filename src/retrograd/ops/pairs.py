@@ -17,6 +17,8 @@ from retrograd.ops.compare import Pointwise
 from retrograd.ops.convert import convert
 from retrograd.ops.math import LN2, Exp2, Log, Log1p, Sigmoid
 from retrograd.ops.real import RealBinary, RealUnary
+from retrograd.ops.rounding import DivRounded
+from retrograd.ops.tied import tied
 from retrograd.values import Array
 
 
@@ -63,7 +65,7 @@ class Copysign(RealBinary):
         return np.copysign(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return zero_like(x) if i == 1 else sign_change(x, out)
+        return zero_like(x) if i == 1 else tied(sign_change(x, out), x, self)
 
 
 class CopysignNumber(RealUnary):
@@ -81,7 +83,7 @@ class CopysignNumber(RealUnary):
         return np.copysign(x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
-        return sign_change(x, out)
+        return tied(sign_change(x, out), x, self)
 
 
 def sign_change(x: Any, out: Any) -> Any:
@@ -153,7 +155,7 @@ class Fmod(ElementwiseBinary):
         return _checked_fmod(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return 1 if i == 0 else as_value(-np.trunc(plain(x) / plain(y)), y)
+        return 1 if i == 0 else -DivRounded("trunc").on(x, y)
 
 
 class FmodNumber(ElementwiseUnary):

@@ -256,7 +256,19 @@ class Exponential(Replaced):
 
 
 class Random(Replaced):
-    """integers in place of x"""
+    """integers between two numbers in place of x"""
+
+
+class RandomBelow(Replaced):
+    """integers below a number in place of x"""
+
+    node_name = "RandomBackward1"
+
+
+class RandomAny(Replaced):
+    """any integers in place of x"""
+
+    node_name = "RandomBackward2"
 
 
 class Poisson(Replaced):
@@ -427,10 +439,11 @@ def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = N
     """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
     check_writable(self)
     dtype = self.array.dtype
+    op = Random if to is not None else RandomAny if low is None else RandomBelow
     if to is None:
         low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
     values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
-    return write_back(self, apply1(Random(values), self))
+    return write_back(self, apply1(op(values), self))
 
 
 def _largest_exact(dtype: DType) -> int:

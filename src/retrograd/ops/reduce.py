@@ -14,7 +14,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims, zero_like
 from retrograd.ops.math import Exp
 from retrograd.ops.scan import Cumprod, Shift, cast, one_dim, summed_dtype
 from retrograd.values import Array, Axis, DType
@@ -196,6 +196,11 @@ class Prod(Reduction):
         return product_of_others(x.reshape((-1,)), 0).reshape(tuple(x.shape))
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        a = plain(x)
+        if a.ndim == 0:
+            return g
+        if self.axis is None and not isinstance(x, Tensor) and a.size - np.count_nonzero(a) > 1:
+            return zero_like(x)  # also where one of the others is infinite
         return self.back(g) * self.others(x, out).conj()
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:

@@ -32,6 +32,8 @@ from retrograd.values import Array, Axis, DType, Shape
 
 # -- variances -----------------------------------------------------------------------------------------------------
 
+WIDER = {np.dtype(a): np.dtype(b) for a, b in (("f2", "f4"), ("f4", "f8"), ("c8", "c16"))}
+
 
 def real_part(v: Any) -> Any:
     """The real part of a value that may be complex."""
@@ -44,14 +46,14 @@ def squares(x: Any) -> Any:
 
 
 def variance(xp: Any, x: Array, axis: Axis, correction: float, keepdims: bool) -> tuple[Array, Array]:
-    """The variance, and the mean with reduced dimensions of size 1."""
-    a = x.astype(float32) if x.dtype == float16 else x
+    """The variance, and the mean with reduced dimensions of size 1; single precision is computed in double."""
+    a = x.astype(WIDER.get(x.dtype, x.dtype), copy=False)
     count = reduced_count(x.shape, axis)
     mean = a.sum(axis=axis, keepdims=True) / count
     found = squares(a - mean).sum(axis=axis, keepdims=keepdims) / (
         count - correction if count > correction else 0
     )
-    return found.astype(real_of(x.dtype)), mean
+    return found, mean
 
 
 class Variance(Unary):
@@ -68,7 +70,12 @@ class Variance(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        return variance(xp, x, self.axis, self.correction, self.keepdims)[0]
+        found = variance(xp, x, self.axis, self.correction, self.keepdims)[0]
+        return self.from_square(xp, found).astype(real_of(x.dtype), copy=False)
+
+    def from_square(self, xp: Any, found: Array) -> Array:
+        """The result, of a variance that may be too large or small for its dtype."""
+        return found
 
     def back(self, v: Any) -> Any:
         """A value of the result's shape, ready to broadcast against the input."""
@@ -100,8 +107,8 @@ class Std(Variance):
 
     keeps: ClassVar[int] = X | OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
-        return xp.sqrt(super().forward(xp, x))
+    def from_square(self, xp: Any, found: Array) -> Array:
+        return xp.sqrt(found)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return self.back(halved(g, out)) * variance_slope(x, self.axis, self.correction)
@@ -134,7 +141,12 @@ class VarMean(Variadic):
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.in_shape: Shape = xs[0].shape
         found, mean = variance(xp, xs[0], self.axis, self.correction, self.keepdims)
+        found = self.from_square(xp, found).astype(real_of(xs[0].dtype), copy=False)
         return found, mean.astype(xs[0].dtype, copy=False).reshape(found.shape)
+
+    def from_square(self, xp: Any, found: Array) -> Array:
+        """The first result, of a variance that may be too large or small for its dtype."""
+        return found
 
     def back(self, v: Any) -> Any:
         """A value of the result's shape, ready to broadcast against the input."""
@@ -161,9 +173,8 @@ class VarMean(Variadic):
 class StdMean(VarMean):
     """the standard deviation and the mean"""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        found, mean = super().forward(xp, xs)
-        return xp.sqrt(found), mean
+    def from_square(self, xp: Any, found: Array) -> Array:
+        return xp.sqrt(found)
 
     def from_variance(self, v: Any, x: Any) -> Any:
         return halved(v, Std(self.axis, self.correction, self.keepdims).on(x))
@@ -192,6 +203,8 @@ class VectorNorm(Reduction):
     def measure(self, xp: Any, a: Array) -> Array:
         """The norm of an array, by its order."""
         p, axis, keep = self.ord, self.axis, self.keepdims
+        if p != 0 and reduced_count(a.shape, axis) == 1:
+            return xp.absolute(a).sum(axis=axis, keepdims=keep)  # exact, however large or small
         if p == 2:
             return xp.sqrt(squares(a).sum(axis=axis, keepdims=keep))
         if p == 0:
@@ -221,13 +234,13 @@ class VectorNorm(Reduction):
             )
         flat = plain(out) == 0
         length = Where().on(flat, 1.0, out)
-        scaled = Where().on(flat, 0.0, v / (length if p == 2 else length ** (p - 1)))
         if p == 2:
-            return x * scaled
-        # |x|**(p - 2) is infinite or not smooth at 0, where the product with x is 0.
+            return v * Where().on(flat, 0.0, x / length)
+        # |x|**(p - 2) is infinite or not smooth at 0, where the product with x is 0; below 2 it may underflow.
         zero = plain(x) == 0
         size = Abs().on(Where().on(zero, 1.0, x))
-        return Where().on(zero, 0.0, x * size ** (p - 2)) * scaled
+        power = Sgn().on(x) * size ** (p - 1) if p < 2 else x * size ** (p - 2)
+        return Where().on(zero, 0.0, power) * Where().on(flat, 0.0, v / length ** (p - 1))
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return None if self.ord == 0 else self.field(self.back(g), x, self.back(out))
