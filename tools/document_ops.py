@@ -22,36 +22,53 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from tests.ops.case import Case  # noqa: E402
+from tests.ops.cases import CASES  # noqa: E402
 
 import retrograd  # noqa: E402
 from retrograd.core.op import Op  # noqa: E402
-from tests.ops.case import Case  # noqa: E402
-from tests.ops.cases import CASES  # noqa: E402
 
 DTYPES = ("float32", "float64", "complex64", "complex128", "int64", "bool")
 FAMILIES = (
     "View", "Linear", "Symmetric", "ElementwiseUnary", "ElementwiseBinary", "Bilinear", "Unary", "Binary", "Variadic",
 )  # fmt: skip
 
-# Why something of PyTorch's is not here: the first pattern that matches a name.
-REASONS = (
-    (r"quant|fbgemm|q_scale|q_zero|q_per|qscheme|int_repr|choose_qparams", "quantised tensors"),
-    (r"sparse|_indices|coalesce|hspmm|hsmm|dsmm|smm|spmm|saddmm|sspaddmm|dense_dim|values_copy|to_dense|^values$|^indices",
-     "sparse tensors"),
-    (r"cudnn|miopen|mkldnn|native_norm|batch_norm_", "entry points of one library or kernel; the public function is here"),
-    (r"autocast|bfloat16|chalf|scaled_|grouped_mm", "lower precision: NumPy has no bfloat16"),
-    (r"sym_|SymInt|unify_type|parse_|import_ir|merge_type|compile$|wait$|fork$|while_loop|^cond$|handle_torch|has_torch"
-     r"|boolean_dispatch|assert_int|typename|classproperty|thread_safe", "compiler and scripting"),
-    (r"lstm|gru|rnn_", "recurrent layers come with the modules"),
-    (r"^save$|^load$|from_file|get_file_path|storage|share_memory|module_load", "storage and files"),
-    (r"is_(ipu|maia|meta|mps|mtia|vulkan|xla|xpu|nested|pinned|shared|distributed)|^(cuda|ipu|xpu|mtia)$|pin_memory"
-     r"|record_stream|get_device_module|default_device|vulkan|const_data_ptr", "other devices"),
-    (r"determin|set_warn|is_warn|flush_denormal|float32_matmul|anomaly_enabled|default_tensor_type|init_num_threads"
-     r"|profiler|multiprocessing|cxx11", "settings of PyTorch's own kernels"),
-    (r"^(symeig|eig|lstsq|solve|matrix_rank|volatile|reinforce|resize|resize_as|new|name|frobenius_norm)$",
-     "removed or deprecated in PyTorch"),
-    (r"vmap", "comes with the functional transforms"),
-)  # fmt: skip
+# Why something of PyTorch's is not here: the first reason one of whose patterns matches the name.
+REASONS = {
+    "quantised tensors": "quant fbgemm q_scale q_zero q_per qscheme int_repr choose_qparams",
+    "sparse tensors": """
+        sparse _indices coalesce hspmm hsmm dsmm smm spmm saddmm sspaddmm dense_dim values_copy to_dense ^values$
+        ^indices
+    """,
+    "entry points of one library or kernel; the public function is here": "cudnn miopen mkldnn native_norm batch_norm_",
+    "lower precision: NumPy has no bfloat16": "autocast bfloat16 chalf scaled_ grouped_mm",
+    "compiler and scripting": """
+        sym_ unify_type parse_ import_ir merge_type compile$ wait$ fork$ while_loop ^cond$ handle_torch has_torch
+        boolean_dispatch assert_int typename classproperty thread_safe Optional
+    """,
+    "recurrent layers come with the modules": "lstm gru rnn_",
+    "storage and files": "^save$ ^load$ from_file get_file_path storage share_memory module_load",
+    "other devices": """
+        is_(ipu|maia|meta|mps|mtia|vulkan|xla|xpu|nested|pinned|shared|distributed) ^(cuda|ipu|xpu|mtia)$ pin_memory
+        record_stream get_device_module default_device vulkan const_data_ptr
+    """,
+    "settings of PyTorch's own kernels": """
+        determin set_warn is_warn flush_denormal float32_matmul anomaly_enabled default_tensor_type init_num_threads
+        profiler multiprocessing cxx11
+    """,
+    "removed or deprecated in PyTorch": """
+        ^(symeig|eig|lstsq|solve|matrix_rank|volatile|reinforce|resize|resize_as|new|name|frobenius_norm)$
+    """,
+    "comes with the functional transforms": "vmap",
+}
+
+INTRODUCTION = """\
+# The operations
+
+Written by `tools/document_ops.py` from the op table that the tests run. A row is a differentiable function, with the
+node it records (PyTorch's name), the family that gives its derivatives, what it computes, and the dtypes it takes.
+*composed* functions are made of other rows. Every one can be differentiated any number of times.
+"""
 
 
 def family_of(node: Any) -> str:
@@ -104,11 +121,17 @@ def rows() -> Iterator[str]:
 
 def public(module: Any) -> set[str]:
     """The functions of a module of PyTorch's, or of its Tensor."""
-    return {
-        name
-        for name in dir(module)
-        if not name.startswith("_") and callable(getattr(module, name, None)) and not inspect.isclass(getattr(module, name))
-    }
+    names = [name for name in dir(module) if not name.startswith("_")]
+    found = {name: getattr(module, name, None) for name in names}
+    return {name for name, value in found.items() if callable(value) and not inspect.isclass(value)}
+
+
+def reason_for(name: str) -> str:
+    """Why a function of PyTorch's is not here."""
+    for reason, patterns in REASONS.items():
+        if any(re.search(pattern, name) for pattern in patterns.split()):
+            return reason
+    return "not written yet"
 
 
 def missing() -> dict[str, list[str]]:
@@ -125,8 +148,7 @@ def missing() -> dict[str, list[str]]:
     for prefix, (theirs, ours) in spaces.items():
         for name in sorted(public(theirs)):
             if not hasattr(ours, name):
-                why = next((reason for pattern, reason in REASONS if re.search(pattern, name)), "not written yet")
-                found.setdefault(why, []).append(f"{prefix}.{name}")
+                found.setdefault(reason_for(name), []).append(f"{prefix}.{name}")
     return found
 
 
@@ -136,12 +158,7 @@ def text() -> str:
     gaps = missing()
     count = sum(len(names) for names in gaps.values())
     page = [
-        "# The operations",
-        "",
-        "Written by `tools/document_ops.py` from the op table that the tests run. A row is a differentiable function, with",
-        "the node it records (PyTorch's name), the family that gives its derivatives, what it computes, and the dtypes it",
-        "takes. *composed* functions are made of other rows. Every one can be differentiated any number of times.",
-        "",
+        INTRODUCTION,
         f"{len(lines)} functions.",
         "",
         "| function | node | family | computes | dtypes |",

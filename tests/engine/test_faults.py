@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import gc
 import sys
 import threading
@@ -18,11 +17,10 @@ import pytest
 import retrograd as rg
 from retrograd.backends import fake
 from retrograd.backends.blas import blas_threads
-from retrograd.engine import evaluate, threads
+from retrograd.engine import threads
 from tests.engine.together import (
     LIMIT,
     here,
-    interrupt,
     leaf,
     real_stderr,
     sharing,
@@ -304,127 +302,6 @@ def test_a_graph_may_run_again_after_an_error(count):
             x.grad = None
             loss.backward()
             assert x.grad.item() == pytest.approx(np.cos(2) + np.exp(2)), place
-
-
-# -- interrupts ------------------------------------------------------------------------------------------------------
-
-
-def test_an_interrupt_ends_a_shared_backward_within_a_node():
-    ran: list[str] = []
-
-    def long() -> None:
-        ran.append("long")
-        if len(ran) == 1:
-            interrupt()
-        time.sleep(0.05)
-
-    with sharing(2):
-        y = leaf()
-        for _ in range(50):
-            y = step(y, long)
-        with pytest.raises(KeyboardInterrupt):
-            (y * 1 + y.sin()).backward()
-    assert len(ran) < 10
-    assert_clean()
-
-
-def test_an_interrupt_reaches_a_caller_who_waits_for_a_device():
-    ran: list[str] = []
-
-    def long() -> None:
-        ran.append(here())
-        if len(ran) == 1:
-            interrupt()
-        time.sleep(0.05)
-
-    y = leaf().to("fake:0")
-    for _ in range(50):
-        y = step(y, long)
-    with pytest.raises(KeyboardInterrupt):
-        y.to("cpu").backward()
-    assert len(ran) < 10
-    assert set(ran) == {"retrograd-fake:0-0"}
-    time.sleep(0.1)
-    assert len(ran) < 10
-    assert_clean()
-
-
-def interrupted_at(number: int) -> Callable[..., Any]:
-    """A profile function that raises KeyboardInterrupt at one of the moments at which Python does, in the engine.
-
-    These are the beginning of a function and the end of a call into C; they are counted as they come.
-    """
-    left = [number]
-    # The way out (what could be saved from one interrupt would fall to the next), and generators, which Python closes.
-    outside = ("_finish", "release", "<genexpr>")
-
-    def profile(frame: Any, event: str, arg: Any) -> None:
-        if event not in ("call", "c_return") or "retrograd/engine" not in frame.f_code.co_filename:
-            return
-        if event == "c_return" and isinstance(getattr(arg, "__self__", None), contextvars.ContextVar):
-            return  # the one call whose result must not be lost: it says how NumPy's warnings were
-        if event == "call" and frame.f_code.co_name in outside:
-            return
-        left[0] -= 1
-        if left[0] == 0:
-            raise KeyboardInterrupt
-
-    return profile
-
-
-def branches() -> Any:
-    x = leaf()
-    return (x * x).sin() + x.exp() * x
-
-
-def with_hook() -> Any:
-    y = branches()
-    y.register_hook(lambda g: inner())
-    return y
-
-
-def with_callback() -> Any:
-    y = branches()
-    y.register_hook(lambda g: engine.queue_callback(inner))
-    return y
-
-
-def across() -> Any:
-    x = leaf()
-    return (x.to("fake:0").sin() * 2).to("cpu") + x.cos()
-
-
-@pytest.mark.skipif(not evaluate.__file__.endswith(".py"), reason="a compiled engine has no such moments")
-@pytest.mark.parametrize("make", [branches, with_hook, with_callback, across])
-@pytest.mark.parametrize("count", [1, 3])
-def test_an_interrupt_at_any_moment_leaves_the_engine_usable(make, count):
-    before = blas_threads()
-    for number in range(1, 5000):
-        with sharing(count):
-            y = make()
-            try:
-                sys.setprofile(interrupted_at(number))
-                try:
-                    y.backward()
-                finally:
-                    sys.setprofile(None)
-            except KeyboardInterrupt:
-                state = engine.current_task(), rg.is_grad_enabled(), engine.is_checkpoint_valid()
-                assert state == (None, True, True), number
-                assert np.geterr()["divide"] == "warn", number
-            else:
-                break
-    else:
-        pytest.fail("the backward never came to its end")
-    assert number > 20
-    assert blas_threads() == before
-    assert_clean()
-
-
-def inner() -> None:
-    with rg.enable_grad():
-        y = leaf().exp()
-    y.backward()
 
 
 # -- errors about errors ---------------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from tests.engine.together import (
     real_stderr,
     sharing,
     step,
-    wait_for,
     watchdog,
     within_limit,
     workers,
@@ -218,8 +217,8 @@ def test_workers_and_the_caller_share_built_in_nodes():
 
     with sharing(3):
         sum(step(leaf(), note) for _ in range(20)).backward()
-    assert threading.current_thread().name in ran
-    assert ran & {"retrograd-cpu-0", "retrograd-cpu-1"}
+    assert here() in ran
+    assert any(name.startswith("retrograd-cpu-") for name in ran)
 
 
 def test_everything_a_user_wrote_runs_on_the_calling_thread():
@@ -496,9 +495,3 @@ def test_a_device_without_a_thread_is_an_error_and_is_there_when_threads_are(no_
     no_more_threads()
     within_limit(y.backward)
     assert x.grad.item() == pytest.approx(np.cos(2))
-
-
-def test_waiting_for_an_event_that_does_not_come_is_a_failure(monkeypatch, capfd):
-    monkeypatch.setattr("tests.engine.together.LIMIT", 0.01)
-    with pytest.raises(AssertionError, match="stuck"):
-        wait_for(threading.Event())

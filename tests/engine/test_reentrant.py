@@ -18,7 +18,7 @@ import pytest
 import retrograd as rg
 from retrograd.backends import fake
 from retrograd.utils.checkpoint import checkpoint
-from tests.engine.together import here, interrupt, leaf, real_stderr, sharing, step, watchdog
+from tests.engine.together import here, leaf, real_stderr, sharing, watchdog
 
 __all__ = ["real_stderr", "watchdog"]
 
@@ -461,69 +461,3 @@ def test_shared_backwards_nest(depth):
         descend(0)
     expected = [np.cos(2 * v) + np.cos(v) for v in range(depth + 1)]
     np.testing.assert_allclose([x.grad.item() for x in leaves], expected)
-
-
-# -- interrupts ------------------------------------------------------------------------------------------------------
-
-
-@ways
-def test_an_interrupt_of_the_caller_ends_the_backward_below(how):
-    reached: list[int] = []
-
-    def note(depth: int) -> None:
-        reached.append(depth)
-        if depth == 20:
-            interrupt()
-            threading.Event().wait(0.2)  # a fresh stack is another thread: the caller is woken meanwhile
-
-    x = leaf(0.0)
-    with pytest.raises(KeyboardInterrupt):
-        how(x, 130, note)
-    assert min(reached) >= 18, "it goes on for no more than the node it is at"
-    assert engine.current_task() is None
-    assert rg.is_grad_enabled()
-    x.grad = None
-    how(x, 65, nothing)
-    assert x.grad.item() == 66
-
-
-def test_an_interrupt_ends_a_shared_backward_on_a_fresh_stack():
-    ran: list[str] = []
-    x = leaf()
-
-    def wait() -> None:
-        interrupt()
-        threading.Event().wait(0.3)
-
-    def note(depth: int) -> None:
-        if depth:
-            return
-        with rg.enable_grad():
-            loss = sum(step(step(leaf(), lambda: ran.append("late")), wait) for _ in range(3))
-        loss.backward()
-
-    with sharing(2), pytest.raises(KeyboardInterrupt):
-        through_hooks(x, 70, note)
-    assert len(ran) < 3
-    assert engine.current_task() is None
-
-
-def test_an_interrupt_that_comes_too_late_for_the_backward_below_is_not_lost():
-    x = leaf()
-    ended: list[int] = []
-
-    def note(depth: int) -> None:
-        if depth == 0:
-            interrupt()
-
-    def swallow(depth: int) -> None:
-        try:
-            through_hooks(x, depth, note)
-        except KeyboardInterrupt:
-            ended.append(1)
-            raise
-
-    with pytest.raises(KeyboardInterrupt):
-        through_callbacks(x, 58, lambda depth: None if depth else swallow(1))
-    assert ended == [1]
-    assert engine.current_task() is None

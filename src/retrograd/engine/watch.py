@@ -4,8 +4,8 @@ Note [Looking for NaN]
 ~~~~~~~~~~~~~~~~~~~~~~
 A backward under `detect_nonfinite` runs as always, except that saved values are freed at its end instead of node by
 node. Then each gradient that it has left in a leaf or will return is reduced to one number, which a single NaN or Inf
-would spoil. Only if that happens does the search in `engine/nonfinite.py` begin, and it can use everything: it runs the
-same backward again, node by node, without touching `.grad`, and computes the forward pass again.
+would spoil. Only if that happens does the search in `engine/nan/search.py` begin, and it can use everything: it runs
+the same backward again, node by node, without touching `.grad`, and computes the forward pass again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Watch:
         try:
             what = self._first_bad()
             if what is not None:
-                from retrograd.engine.nonfinite import search
+                from retrograd.engine.nan.search import search
 
                 raise search(self, engine, *what)
         finally:

@@ -21,7 +21,7 @@ from retrograd.core.op import ROAD, Binary, Op, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import CopySlices
 from retrograd.core.witness import unchanged
-from retrograd.engine.finding import FORWARD, INPUT, Finding
+from retrograd.engine.nan.finding import FORWARD, INPUT, Finding
 from retrograd.engine.watch import INF, NAN, flags
 
 topological_nr = attrgetter("topological_nr")

@@ -10,8 +10,8 @@ from retrograd.core.hooks import hook_name
 from retrograd.core.node import Node
 from retrograd.core.op import Op
 from retrograd.core.places import Place, made_at
-from retrograd.engine import traps
-from retrograd.engine.finding import (
+from retrograd.engine.nan import traps
+from retrograd.engine.nan.finding import (
     BACKWARD,
     FORWARD,
     GRADIENT,

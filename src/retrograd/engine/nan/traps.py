@@ -16,9 +16,14 @@ import numpy as np
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Op
 from retrograd.core.views import CopySlices
-from retrograd.engine.finding import Finding
+from retrograd.engine.nan.finding import Finding
 
-WHERE, FILL, PRODUCT, SELECTION, CLAMP, WRITE = "where", "masked_fill", "mask", "selection", "clamp", "write"
+WHERE: str = "where"
+FILL: str = "masked_fill"
+PRODUCT: str = "mask"
+SELECTION: str = "selection"
+CLAMP: str = "clamp"
+WRITE: str = "write"
 # What drops elements, by the name of its node.
 _KINDS = {
     "Where": WHERE,

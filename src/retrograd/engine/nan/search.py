@@ -8,7 +8,7 @@ Note [The first cause]
 2. The forward pass is computed again. If the culprit's formula has used a forward value that was not finite, that value
    is followed back to the operation that made it from finite ones, or to a leaf or constant that held it.
 3. If the bad elements of the culprit's result had a gradient of exactly 0 coming in, something has masked them: 0 times
-   an infinite slope. What masked them is looked for on the way from the root: see `engine/traps.py`.
+   an infinite slope. What masked them is looked for on the way from the root: see `engine/nan/traps.py`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import _run_posthooks, _run_prehooks, fitted, run_tensor_hooks
-from retrograd.engine.explain import message
-from retrograd.engine.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
-from retrograd.engine.recompute import Forward
+from retrograd.engine.nan.explain import message
+from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
+from retrograd.engine.nan.recompute import Forward
+from retrograd.engine.nan.traps import Masker, masker_of, spoilt_mask
 from retrograd.engine.task import GraphTask
-from retrograd.engine.traps import Masker, masker_of, spoilt_mask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
 

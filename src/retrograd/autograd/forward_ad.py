@@ -1,0 +1,265 @@
+"""Forward mode: tensors that carry a tangent, and results that get theirs with it. See Note [Tangents].
+
+>>> import retrograd as rg
+>>> from retrograd.autograd import forward_ad
+>>> x, direction = rg.tensor([1.0, 2.0]), rg.tensor([1.0, 0.0])
+>>> with forward_ad.dual_level():
+...     y = forward_ad.make_dual(x, direction) ** 3
+...     forward_ad.unpack_dual(y).tangent
+tensor([3., 0.])
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from retrograd.autograd.modes import ModeContext
+from retrograd.core.apply import apply1
+from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
+from retrograd.core.op import View
+from retrograd.core.tangent import Level, laid_out, tangent_of, zeros_laid_out
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, type_name
+from retrograd.ops.shape import Reshape
+from retrograd.values import Array
+
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "set_fwd_grad_enabled",
+    "unpack_dual",
+]
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A tensor without its tangent, and the tangent; None if it has none."""
+
+    primal: Any
+    tangent: Any
+
+
+class Identity(View):
+    """the same memory and history, without a tangent"""
+
+    fresh_results: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x[...]
+
+    def transpose(self, g: Any) -> Any:
+        return g
+
+    def name(self) -> str:
+        return "torch::autograd::Identity"
+
+
+# -- levels --------------------------------------------------------------------------------------------------------
+
+
+def enter_dual_level() -> int:
+    """Opens a level, in which tensors may have tangents, and gives its number. There can be one at a time."""
+    state = current()
+    if state.level is not None:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment: a dual level is open in this thread already. Leave "
+            "it first, with exit_dual_level(); for a second derivative take autograd.grad() inside one level."
+        )
+    state.level = Level()
+    update_forward(state)
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Leaves the level; all tangents go with it."""
+    state = current()
+    if state.level is None:
+        raise RuntimeError("Dual level must be a positive number. (No dual level is open: enter one first.)")
+    if level is not None and level != 0:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported. The "
+            f"open level is 0, not {level}."
+        )
+    closing, state.level = state.level, None
+    update_forward(state)
+    closing.close()
+
+
+class dual_level(ModeContext):  # noqa: N801 - torch's name
+    """A level of forward mode as a `with` block or decorator: inside, tensors may have tangents.
+
+    >>> import retrograd as rg
+    >>> with rg.autograd.forward_ad.dual_level():
+    ...     dual = rg.autograd.forward_ad.make_dual(rg.tensor(2.0), rg.tensor(1.0))
+    ...     dual * dual
+    tensor(4., tangent=tensor(4.))
+    """
+
+    def __enter__(self) -> Any:
+        return enter_dual_level()
+
+    def __exit__(self, *exc: object) -> None:
+        exit_dual_level()
+
+
+class set_fwd_grad_enabled(ModeContext):  # noqa: N801 - as set_grad_enabled
+    """Whether tangents are seen and computed; at once, and as a context manager or decorator for a while."""
+
+    def __init__(self, mode: bool) -> None:
+        state = current()
+        self.mode = bool(mode)
+        self.before = state.forward_enabled
+        state.forward_enabled = self.mode
+        update_forward(state)
+
+    def __enter__(self) -> Any:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        state = current()
+        state.forward_enabled = self.before
+        update_forward(state)
+
+    def __call__(self, func: Any) -> Any:
+        self.__exit__()
+        return super().__call__(func)
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)
+
+
+_set_fwd_grad_enabled = set_fwd_grad_enabled
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return current().forward_enabled
+
+
+# -- duals ---------------------------------------------------------------------------------------------------------
+
+
+def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+    """A view of `tensor` that has `tangent`. Results computed from it have tangents until the level is left.
+
+    Args:
+        tensor: floating-point or complex; it stays as it is.
+        tangent: of the same shape. Its memory is shared where it is laid out as that of `tensor`: writes to the dual
+            in place write into it.
+        level: the number that `enter_dual_level` gave.
+
+    >>> import retrograd as rg
+    >>> with rg.autograd.forward_ad.dual_level():
+    ...     rg.autograd.forward_ad.make_dual(rg.tensor([0.0]), rg.tensor([5.0])).sin()
+    tensor([0.], tangent=tensor([5.]))
+    """
+    state = current()
+    if state.level is None or (level is not None and level < 0):
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first. "
+            "Levels belong to the thread that entered them."
+        )
+    _check_kind("primal", tensor)
+    _check_kind("tangent", tangent)
+    if level:
+        raise RuntimeError(f"Invalid level given to _make_dual: there is level 0 only, not {level}")
+    _check_dual(tensor, tangent)
+    dual: Any = apply1(Reshape(tensor.array.shape), tensor)
+    dual._forward_base = False
+    if state.special & INFERENCE:
+        return dual
+    enabled = state.special & FORWARD
+    state.special &= ~FORWARD
+    try:
+        given = tangent if _same_memory(tensor, tangent) else _copy_laid_out(tangent, tensor.array)
+    finally:
+        state.special |= enabled
+    state.level.give(dual, given)
+    return dual
+
+
+def _check_kind(what: str, value: Any) -> None:
+    """Only floating-point and complex tensors can be part of a dual."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"make_dual(): the {what} must be a Tensor, not {type_name(value)}")
+    if value.array.dtype.kind not in "fc":
+        raise ValueError(
+            f"Expected {what} to be floating point or complex, but got: torch.{value.array.dtype}. Convert it first: "
+            "t.float()."
+        )
+
+
+def _check_dual(tensor: Tensor, tangent: Tensor) -> None:
+    """Both are without a tangent so far, and of one shape."""
+    state = current()
+    if tangent_of(tensor, state) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported. Take its primal first: unpack_dual(t).primal."
+        )
+    if tangent_of(tangent, state) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported. There are "
+            "no tangents of tangents: take unpack_dual(t).primal."
+        )
+    if tangent.array.shape != tensor.array.shape:
+        raise wrong_size("make_dual()", tensor.array, tangent.array)
+
+
+def wrong_size(where: str, primal: Array, tangent: Array) -> ShapeError:
+    """The error of a tangent that does not have the shape of its tensor."""
+    return ShapeError(
+        "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+        f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+        f"{list(tangent.shape)}. (In {where}.) Expand or reshape the tangent."
+    )
+
+
+def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
+    """Whether a tangent lies in its memory as the tensor in its own, so that views of both are alike."""
+    a, b = tensor.array, tangent.array
+    if a.strides != b.strides and a.size:
+        return False
+    return tensor.storage_offset() == tangent.storage_offset() and _storage_size(a) == _storage_size(b)
+
+
+def _storage_size(array: Any) -> int:
+    """How many elements the memory behind an array has room for."""
+    itemsize = array.itemsize
+    while array.base is not None and hasattr(array.base, "__array_interface__"):
+        array = array.base
+    return int(getattr(array, "nbytes", 0)) // itemsize
+
+
+def _copy_laid_out(tangent: Tensor, array: Array) -> Any:
+    """A copy of a tangent in the layout of a tensor."""
+    if tangent.array.dtype != array.dtype:
+        return laid_out(tangent, array, True)
+    made: Any = zeros_laid_out(array, array.dtype)
+    return made.copy_(tangent)
+
+
+def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+    """A view of `tensor` without its tangent, and the tangent; None if it has none.
+
+    >>> import retrograd as rg
+    >>> fwd = rg.autograd.forward_ad
+    >>> with fwd.dual_level():
+    ...     fwd.unpack_dual(fwd.make_dual(rg.tensor(1.0), rg.tensor(2.0)))
+    UnpackedDualTensor(primal=tensor(1.), tangent=tensor(2.))
+    """
+    state = current()
+    if state.level is None or (level is not None and level < 0):
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type_name(tensor)}")
+    tangent = None if level else tangent_of(tensor, state)
+    enabled = state.special & FORWARD
+    state.special &= ~FORWARD
+    try:
+        primal: Any = apply1(Identity(), tensor)
+    finally:
+        state.special |= enabled
+    primal._forward_base = False
+    return UnpackedDualTensor(primal, tangent)
