@@ -19,7 +19,7 @@ import numpy as np
 from retrograd.autograd.linking import finished
 from retrograd.autograd.nesting import flattened_like, form_of, iter_tensors, unflatten
 from retrograd.autograd.once import once_differentiable
-from retrograd.core.modes import current
+from retrograd.core.modes import FORWARD, current
 from retrograd.core.node import Grads, Node
 from retrograd.core.plain import FunctionMeta
 from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
@@ -96,6 +96,8 @@ class FunctionCtx(Node):
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
                 f"autograd.Function, as on {self._forward_cls.__name__}. Keep what the first access gave in a variable."
             )
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward  # inside jvp
         if self.freed:
             raise freed_graph(self)
         found = tuple(None if s is None else s.unpack(self) for s in self._saved)
@@ -256,7 +258,8 @@ class Function(metaclass=FunctionMeta):
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """The tangents of the outputs, from those of the arguments."""
         raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD. "
+            f"{ctx._forward_cls.__name__} has none, and an argument of it has a tangent."
         )
 
     @staticmethod
@@ -278,8 +281,9 @@ class Function(metaclass=FunctionMeta):
         ctx: BackwardCFunction = cls._backward_cls()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         state = current()
-        was_enabled = state.grad_enabled
+        was_enabled, special = state.grad_enabled, state.special
         state.grad_enabled = False
+        state.special = special & ~FORWARD
         try:
             if separate:
                 output = cls.forward(*args)
@@ -287,7 +291,7 @@ class Function(metaclass=FunctionMeta):
             else:
                 output = cls.forward(ctx, *args)
         finally:
-            state.grad_enabled = was_enabled
+            state.grad_enabled, state.special = was_enabled, special
         return finished(ctx, args, output, was_enabled and any(ctx.needs_input_grad))
 
 

@@ -42,11 +42,6 @@ def carry_through(
 def _called(ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], count: int) -> tuple[Any, ...]:
     """What `jvp` returned, one tangent per output of `forward`."""
     cls = ctx._forward_cls
-    if cls.jvp is cls.__mro__[-2].jvp:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD. "
-            f"{cls.__name__} has none, and an argument of it has a tangent."
-        )
     if ctx.materialize_grads:
         tangents = [_filled(a, t) for a, t in zip(args, tangents, strict=True)]
     if ctx.saved_for_forward is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from retrograd.autograd.function_tangents import carry_through
 from retrograd.backends.base import CPU
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, current
+from retrograd.core.modes import ANOMALY, LEVEL, current
 from retrograd.core.node import Edge, InputMetadata
 from retrograd.core.places import mark
 from retrograd.core.saved import SavedValue
@@ -39,6 +40,9 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     outputs = tuple(
         _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
     )
+    if current().special & LEVEL:
+        carry_through(ctx, args, raw, outputs, current())
+    ctx.saved_for_forward = None
     if recorded:
         # backward() gets one gradient per output, also of those that have none.
         kinds = [_metadata(out) for out in outputs]
