@@ -31,6 +31,9 @@ conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch 
 
 bench: $(STAMPS)/test oracle-auto ## measure against PyTorch in one process
 	$(PY) benchmarks/run.py $(ARGS)
+	$(PY) benchmarks/threads.py
+	$(PY) benchmarks/diagnostics.py
+	$(PY) benchmarks/nonfinite.py --repeat 500
 
 check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets
 	$(PY) -m ruff format --check .

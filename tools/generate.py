@@ -60,6 +60,7 @@ OTHERS = {
     ],
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
+    "retrograd.serialization": ["load", "save"],
 }
 SUBPACKAGES = ["autograd", "cuda", "fft", "linalg", "nn", "random", "special", "utils"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
@@ -78,8 +79,9 @@ DTYPE_ALIASES = {
 # Functions that return something else than one Tensor: their stub says Any.
 NOT_ONE_TENSOR = {
     "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "allclose", "aminmax", "chunk",
-    "cummax", "cummin", "dim_order", "dsplit", "equal", "frexp", "geqrf", "histogram", "hsplit", "is_same_size",
-    "is_set_to", "kthvalue", "lu", "max", "median", "min", "mode", "nanmedian", "nonzero", "numel", "qr", "random_",
+    "const_data_ptr", "cummax", "cummin", "dim_order", "dsplit", "equal", "frexp", "geqrf", "histogram", "hsplit",
+    "is_pinned", "is_same_size", "is_set_to", "is_shared", "kthvalue", "lu", "max", "median", "min", "mode",
+    "nanmedian", "nonzero", "numel", "qr", "random_",
     "slogdet", "sort", "split", "split_with_sizes", "std_mean", "svd", "tensor_split", "topk", "triangular_solve",
     "type", "unbind", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
     "var_mean", "vsplit", "where",

@@ -126,6 +126,10 @@ from retrograd.ops.arrange import (
 from retrograd.ops.arrange import (
     transpose as swapdims,
 )
+from retrograd.ops.attributes import (
+    frobenius_norm,
+    typename,
+)
 from retrograd.ops.bags import (
     table_embedding_bag as embedding_bag,
 )
@@ -650,12 +654,30 @@ from retrograd.ops.scatters import (
     put,
     scatter_reduce,
 )
+from retrograd.ops.segments import (
+    segment_reduce,
+)
 from retrograd.ops.sets import (
     bucketize,
     isin,
     searchsorted,
     unique,
     unique_consecutive,
+)
+from retrograd.ops.settings import (
+    are_deterministic_algorithms_enabled,
+    get_default_device,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_default_device,
+    set_default_tensor_type,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_warn_always,
+    use_deterministic_algorithms,
 )
 from retrograd.ops.shape import (
     broadcast_shapes,
@@ -782,6 +804,10 @@ from retrograd.ops.windows import (
     istft,
     kaiser_window,
     stft,
+)
+from retrograd.serialization import (
+    load,
+    save,
 )
 
 __version__ = "0.1.0"
@@ -919,6 +945,7 @@ __all__ = [
     "arctan_",
     "arctanh",
     "arctanh_",
+    "are_deterministic_algorithms_enabled",
     "argmax",
     "argmin",
     "argsort",
@@ -1112,6 +1139,7 @@ __all__ = [
     "frac",
     "frac_",
     "frexp",
+    "frobenius_norm",
     "from_dlpack",
     "from_numpy",
     "frombuffer",
@@ -1123,8 +1151,11 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_default_device",
     "get_default_dtype",
+    "get_deterministic_debug_mode",
     "get_device",
+    "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
     "get_rng_state",
@@ -1176,6 +1207,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_complex",
     "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
@@ -1185,6 +1217,7 @@ __all__ = [
     "is_same_size",
     "is_signed",
     "is_tensor",
+    "is_warn_always_enabled",
     "isclose",
     "isfinite",
     "isin",
@@ -1211,6 +1244,7 @@ __all__ = [
     "linalg",
     "linear",
     "linspace",
+    "load",
     "log",
     "log10",
     "log10_",
@@ -1362,23 +1396,31 @@ __all__ = [
     "rsqrt",
     "rsqrt_",
     "rsub",
+    "save",
     "scalar_tensor",
     "scatter",
     "scatter_add",
     "scatter_reduce",
     "searchsorted",
     "seed",
+    "segment_reduce",
     "select",
     "select_copy",
     "select_scatter",
     "selu",
     "selu_",
+    "set_default_device",
     "set_default_dtype",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
     "set_grad_enabled",
     "set_num_interop_threads",
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",
+    "set_warn_always",
     "sgn",
     "short",
     "sigmoid",
@@ -1452,6 +1494,7 @@ __all__ = [
     "trunc_",
     "type",
     "type_as",
+    "typename",
     "uint16",
     "uint32",
     "uint64",
@@ -1468,6 +1511,7 @@ __all__ = [
     "unsafe_split_with_sizes",
     "unsqueeze",
     "unsqueeze_copy",
+    "use_deterministic_algorithms",
     "utils",
     "vander",
     "var",

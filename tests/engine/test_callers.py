@@ -184,13 +184,13 @@ def test_a_retained_graph_serves_all_callers(count):
 
 
 def test_retained_gradients_of_a_shared_graph_add_up():
-    x = leaf(np.ones(20))
+    x = leaf(np.ones(20_000))  # NumPy lets other threads run while it adds so many
     y = x * 2
     y.retain_grad()
     loss = (y * 3).sum()
-    at_once(*[lambda: [loss.backward(retain_graph=True) for _ in range(50)]] * CALLERS)
-    assert y.grad.tolist() == [3.0 * 50 * CALLERS] * 20
-    assert x.grad.tolist() == [6.0 * 50 * CALLERS] * 20
+    at_once(*[lambda: [loss.backward(retain_graph=True) for _ in range(30)]] * CALLERS)
+    assert set(y.grad.tolist()) == {3.0 * 30 * CALLERS}
+    assert set(x.grad.tolist()) == {6.0 * 30 * CALLERS}
 
 
 @one_and_four
@@ -258,6 +258,27 @@ def test_a_caller_who_failed_gives_his_claims_back(count):
             handle.remove()
             b.sum().backward()
             assert y.grad.tolist() == [0.6, 0.8]
+
+
+@one_and_four
+def test_a_node_that_failed_may_run_in_another_backward(count):
+    failing = [True]
+
+    def unpack(t: Any) -> Any:
+        if failing[0]:
+            raise KeyError("mine")
+        return t
+
+    x, y = leaf([0.1, 0.2]), leaf([0.3, 0.4])
+    with rg.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        a = x.sin()
+    loss = a.sum() + y.sum()
+    with sharing(count):
+        with pytest.raises(KeyError):
+            loss.backward()
+        failing[0] = False
+        loss.backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos([0.1, 0.2]))
 
 
 # -- modes -----------------------------------------------------------------------------------------------------------

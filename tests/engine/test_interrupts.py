@@ -78,7 +78,7 @@ def interrupted_at(number: int) -> Callable[..., Any]:
     def profile(frame: Any, event: str, arg: Any) -> None:
         if event not in ("call", "c_return") or "retrograd/engine" not in frame.f_code.co_filename:
             return
-        if event == "c_return" and isinstance(getattr(arg, "__self__", None), contextvars.ContextVar):
+        if event == "c_return" and arg.__name__ == "set" and isinstance(arg.__self__, contextvars.ContextVar):
             return  # the one call whose result must not be lost: it says how NumPy's warnings were
         if event == "call" and frame.f_code.co_name in outside:
             return

@@ -25,6 +25,7 @@ from tests.engine.together import (
     LIMIT,
     here,
     leaf,
+    many_switches,
     real_stderr,
     sharing,
     step,
@@ -52,7 +53,7 @@ def gradients(program: Program, count: int) -> list[bytes | None]:
     """The bits of the gradients of all leaves, computed by so many threads."""
     leaves, pool = program.grow(rg)
     roots = picked(tracked(pool), [997, 31, 5, 2])
-    with sharing(count):
+    with sharing(count), many_switches():
         rg.autograd.backward(roots, [rg.Tensor(w) for w in weights_for(roots)])
     return [None if x.grad is None else x.grad.numpy().tobytes() for x in leaves]
 
@@ -72,9 +73,10 @@ def test_a_thousand_graphs_have_the_same_bits_for_1_2_and_8_threads():
 
 
 def sums(count: int, scale: list[float]) -> bytes:
-    """Many gradients of very different size that meet in a leaf: another order of sums has other bits."""
+    """Many gradients of very different size that meet in a leaf, each in its own time: the bits tell the order."""
     x = leaf(np.linspace(0.1, 0.7, 5))
-    branches = [(x * s).sin() * (1 / s) for s in scale]
+    dice = random.Random()
+    branches = [step(x * s, lambda: time.sleep(dice.choice([0, 0, 0.001]))).sin() * (1 / s) for s in scale]
     with sharing(count):
         rg.autograd.backward(branches, [rg.Tensor(np.full(5, s)) for s in scale])
     return x.grad.numpy().tobytes()
@@ -85,7 +87,7 @@ def test_sums_are_taken_in_the_order_of_one_thread():
     scale = [dice.uniform(0.1, 1) * 10 ** dice.uniform(-8, 8) for _ in range(40)]
     alone = sums(1, scale)
     assert sums(1, scale[::-1]) != alone, "the order would not be noticed"
-    for _ in range(50):
+    for _ in range(10):
         assert sums(8, scale) == alone
 
 
@@ -261,6 +263,29 @@ def test_everything_a_user_wrote_runs_on_the_calling_thread():
             loss.backward()
             assert len(ran) >= 24
             assert set(ran) == {here()}
+
+
+def test_hooks_of_a_leaf_alone_run_on_the_calling_thread():
+    ran: list[str] = []
+    with sharing(4), many_switches():
+        for _ in range(50):
+            leaves = [leaf() for _ in range(4)]
+            for x in leaves:
+                x.register_post_accumulate_grad_hook(lambda t: ran.append(here()))
+            sum(x.sin() for x in leaves).backward()
+    assert ran == [here()] * 200
+
+
+def test_a_hook_waits_for_those_that_come_before_it():
+    """The first has to wait for a device, the second is ready at once."""
+    ran: list[str] = []
+    second = leaf() * 1
+    first = leaf() * 1
+    first.register_hook(lambda g: ran.append("first"))
+    second.register_hook(lambda g: ran.append("second"))
+    slow = step(first.to("fake:0"), lambda: time.sleep(0.05)).to("cpu")
+    (second + slow).backward()
+    assert ran == ["first", "second"]
 
 
 def test_a_hook_that_a_hook_registers_runs_on_the_calling_thread_too():
@@ -475,9 +500,9 @@ def no_more_threads(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "THREADS", threads.Threads())
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    yield monkeypatch.undo
-    monkeypatch.undo()
+    with monkeypatch.context() as until_called:
+        until_called.setattr(threading.Thread, "start", refuse)
+        yield until_called.undo
 
 
 def test_a_caller_who_gets_no_helpers_works_alone(no_more_threads):

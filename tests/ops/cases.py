@@ -11,6 +11,7 @@ from tests.ops.cases_linalg import LINALG
 from tests.ops.cases_matrices import MATRICES
 from tests.ops.cases_network import NETWORK
 from tests.ops.cases_nn import NN
+from tests.ops.cases_polish import POLISH
 from tests.ops.cases_reduce import REDUCE
 from tests.ops.cases_scatter import SCATTER
 from tests.ops.cases_shape import SHAPE
@@ -33,4 +34,5 @@ CASES: tuple[Case, ...] = (
     *FOURIER,
     *SCATTER,
     *IMAGES,
+    *POLISH,
 )

@@ -13,14 +13,15 @@ EXEMPT_OPS: dict[str, str] = {
     ),
     **because(
         "has no derivative, as in PyTorch; see test_without_derivative.py",
-        "arithmetic.FloorDivideBackward0 gammas.SpecialZetaBackward2 pairs.NotImplemented",
+        "arithmetic.NotImplemented gammas.SpecialZetaBackward2 pairs.NotImplemented",
     ),
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
         """
         random.BernoulliBackward0 random.BernoulliBackward1 random.BernoulliBackward2 random.ExponentialBackward0
         random.NormalBackward0 random.NormalBackward1 random.NormalBackward2 random.NormalBackward3
-        random.PoissonBackward0 random.RandomBackward0 random.UniformBackward0
+        random.PoissonBackward0 random.RandomBackward0 random.RandomBackward1 random.RandomBackward2
+        random.UniformBackward0
         draws.CauchyBackward0 draws.GeometricBackward0 draws.LogNormalBackward0
     """,
     ),
@@ -119,4 +120,31 @@ EXEMPT_FUNCTIONS |= because(
 EXEMPT_FUNCTIONS |= because(
     "a deprecated name of interpolate; see programs_ops_images.py",
     "nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest",
+)
+
+EXEMPT_OPS |= because("refuses a derivative; see programs_ops_polish.py", "ldl.NotImplemented")
+EXEMPT_FUNCTIONS |= because(
+    "refuses a derivative; see programs_ops_polish.py",
+    "linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve",
+)
+EXEMPT_FUNCTIONS |= because(
+    "writes what Python says, without a gradient; see programs_ops_polish.py",
+    "Tensor.apply_ Tensor.map2_ Tensor.map_",
+)
+EXEMPT_FUNCTIONS |= because(
+    "says something about memory or devices",
+    """
+    Tensor.const_data_ptr Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn Tensor.is_mps
+    Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared Tensor.is_sparse_csr
+    Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory Tensor.share_memory_ typename
+    """,
+)
+EXEMPT_FUNCTIONS |= because(
+    "a switch of the whole process",
+    """
+    are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode get_float32_matmul_precision
+    is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device set_default_tensor_type
+    set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
+    use_deterministic_algorithms
+    """,
 )

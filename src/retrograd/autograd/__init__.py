@@ -1,11 +1,12 @@
 """What people import: backward, grad, the modes, custom operations and the graph's public face."""
 
-from retrograd.autograd import functional, graph
+from retrograd.autograd import forward_ad, functional, graph
 from retrograd.autograd import modes as grad_mode
 from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.backward import backward, grad
 from retrograd.autograd.custom_gradient import custom_gradient
 from retrograd.autograd.function import Function, NestedIOFunction
+from retrograd.autograd.gradcheck import gradcheck, gradgradcheck
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -29,9 +30,12 @@ __all__ = [
     "detect_anomaly",
     "detect_nonfinite",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "is_multithreading_enabled",

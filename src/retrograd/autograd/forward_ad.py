@@ -229,7 +229,8 @@ def _storage_size(array: Any) -> int:
     itemsize = array.itemsize
     while array.base is not None and hasattr(array.base, "__array_interface__"):
         array = array.base
-    return int(getattr(array, "nbytes", 0)) // itemsize
+    size: int = getattr(array, "nbytes", 0) // itemsize
+    return size
 
 
 def _copy_laid_out(tangent: Tensor, array: Array) -> Any:

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def carry_through(
-    ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...], outputs: tuple[Any, ...], state: ThreadState
+    ctx: BackwardCFunction,
+    args: tuple[Any, ...],
+    raw: tuple[Any, ...],
+    outputs: tuple[Any, ...],
+    state: ThreadState,
 ) -> None:
     """Gives the outputs of a Function their tangents. `raw` is what `forward` returned."""
     for given, out in zip(raw, outputs, strict=True):
@@ -39,7 +43,9 @@ def carry_through(
         state.special |= FORWARD
 
 
-def _called(ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], count: int) -> tuple[Any, ...]:
+def _called(
+    ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], count: int
+) -> tuple[Any, ...]:
     """What `jvp` returned, one tangent per output of `forward`."""
     cls = ctx._forward_cls
     if ctx.materialize_grads:
@@ -90,7 +96,7 @@ class _Results:
                     f"a differentiable Tensor. You should return None at that position instead. ({self.name})"
                 )
             return
-        self._check(i, out, tangent)
+        tangent = self._check(i, out, tangent)
         if any(given is d for d in self.ctx.dirty_tensors):
             self._take_written(out, given, tangent)
         else:
@@ -105,8 +111,8 @@ class _Results:
             return False
         return not any(out.array is n.array for n in self.ctx.non_differentiable)
 
-    def _check(self, i: int, out: Tensor, tangent: Any) -> None:
-        """A tangent is there, of a kind and shape that tangents have."""
+    def _check(self, i: int, out: Tensor, tangent: Any) -> Tensor:
+        """The tangent, if it is there and of a kind and shape that tangents have."""
         if tangent is None or tangent.array.dtype.kind not in "fc":
             found = "None" if tangent is None else f"a tensor of dtype {tangent.array.dtype}"
             raise GradientError(
@@ -119,6 +125,8 @@ class _Results:
                 f"not supported. Tensor is of size {list(out.array.shape)} while the given forward gradient is of size "
                 f"{list(tangent.array.shape)}: {self.name} returned it for output {i}."
             )
+        checked: Tensor = tangent
+        return checked
 
     def _take_written(self, out: Tensor, given: Any, tangent: Tensor) -> None:
         """An input that was written in place: so must its tangent be."""

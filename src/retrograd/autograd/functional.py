@@ -1,17 +1,17 @@
 """Products with Jacobians and Hessians, and the whole of them, of functions of tensors.
 
-Each function here takes `func` and the inputs it is to be called with (a Tensor, or a tuple of them), and derives
-what it returns (likewise). Results are tuples where inputs or outputs are.
+Each function here takes `func` and the inputs it is to be called with (a Tensor, or a tuple of them), and
+differentiates what it returns (likewise). Results are tuples where inputs or outputs are.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from retrograd.autograd import forward_ad
 from retrograd.autograd.backward import grad
 from retrograd.autograd.functional_args import (
     LENIENT,
@@ -55,9 +55,9 @@ def vjp(
 
     >>> import retrograd as rg
     >>> x = rg.tensor([[1.0, 2.0], [3.0, 4.0]])
-    >>> rg.autograd.functional.vjp(lambda x: x.exp().sum(dim=1), x, rg.tensor([1.0, 0.0]))
-    (tensor([10.1073, 74.6846]), tensor([[2.7183, 7.3891],
-            [0.0000, 0.0000]]))
+    >>> rg.autograd.functional.vjp(lambda x: (x * x).sum(dim=1), x, rg.tensor([1.0, 0.0]))
+    (tensor([ 5., 25.]), tensor([[2., 4.],
+            [0., 0.]]))
     """
     with enable_grad():
         several, points = as_tensors(inputs, "inputs", "vjp")
@@ -381,25 +381,15 @@ def _joined(rows: list[Any], output: Any, point: Any) -> Tensor:
 # -- forward mode --------------------------------------------------------------------------------------------------
 
 
-def forward_mode() -> Any:
-    """The module `autograd.forward_ad`; None where this build has none."""
-    try:
-        return importlib.import_module("retrograd.autograd.forward_ad")
-    except ImportError:
-        return None
-
-
-def pushed_forward(func: Callable[..., Any], points: Tensors, tangents: Tensors) -> tuple[Any, Any]:
-    """What `func` returns and its tangents (None where constant), in the form `func` gives them."""
-    forward = forward_mode()
-    if forward is None:
-        return jvp(func, points, tangents)
-    with forward.dual_level():
-        outputs = func(*[forward.make_dual(p, t) for p, t in zip(points, tangents, strict=True)])
-        several, given = as_tensors(outputs, OUTPUTS, "jacobian")
-        duals = [forward.unpack_dual(output) for output in given]
-        primals = tuple(dual.primal for dual in duals)
-        return unwrapped(primals, several), unwrapped(tuple(dual.tangent for dual in duals), several)
+def _pushed_forward(func: Callable[..., Any], points: Tensors, tangents: Tensors) -> tuple[bool, Tensors]:
+    """Whether `func` returns a tuple, and how each output changes along the tangents of the inputs."""
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(p, t) for p, t in zip(points, tangents, strict=True)]
+        several, outputs = as_tensors(func(*duals), OUTPUTS, "jacobian")
+        changes = [forward_ad.unpack_dual(output).tangent for output in outputs]
+        return several, tuple(
+            zeros_like(o) if t is None else t for t, o in zip(changes, outputs, strict=True)
+        )
 
 
 def _forward_jacobian(func: Callable[..., Any], points: Tensors) -> tuple[bool, tuple[Tensors, ...]]:
@@ -418,10 +408,8 @@ def _forward_column(func: Callable[..., Any], points: Tensors, k: int) -> tuple[
     changes: list[Tensors] = []
     for j in range(max(size, 1)):  # an empty input needs one pass, too: it shows what `func` returns
         tangents = (*still[:k], _unit(points[k], j) if size else still[k], *still[k + 1 :])
-        primals, found = pushed_forward(func, points, tangents)
-        several, outputs = as_tensors(primals, OUTPUTS, "jacobian")
-        given = found if several else (found,)
-        changes.append(tuple(zeros_like(o) if t is None else t for t, o in zip(given, outputs, strict=True)))
+        several, change = _pushed_forward(func, points, tangents)
+        changes.append(change)
     columns = [stack(column, -1)[..., :size] for column in zip(*changes, strict=True)]
     shape = points[k].shape
     return several, tuple(c.reshape((*c.shape[:-1], *shape)) for c in columns)

@@ -26,7 +26,7 @@ CONSTANT = {
     "input {i} is independent of the input. This is not allowed in strict mode: a function that is linear in an input "
     "has no second derivative there.",
 }
-# The same for a derivative that does not exist; a "trick" is a backward through a backward in the place of forward mode.
+# The same for a derivative that is missing; a "trick" is a backward through a backward, in place of forward mode.
 MISSING = {
     "back": INDEPENDENT_OUTPUT,
     "back_trick": "The gradient with respect to the input is independent of entry {i} in the grad_outputs, so forward "

@@ -31,9 +31,7 @@ class Kept(Plain):
 
     def __init__(self, array: Array, neighbours: Any) -> None:
         self.array: Array | None = array
-        self.neighbours = (
-            neighbours  # the others on this memory: held here, so that their table lives as long as they
-        )
+        self.neighbours = neighbours  # the others on this memory; so their table lives as long as they
         self.is_copy = False
 
 

@@ -14,20 +14,6 @@ class Plain:
     """Gives a native subclass weak references and room for a user's attributes."""
 
 
-class Memory:
-    """A part of an array's memory, laid out like another array: `np.asarray` makes it one. It keeps the memory."""
-
-    def __init__(self, base: Any, start: int, like: Any) -> None:
-        self.base = base
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": like.shape,
-            "strides": like.strides,
-            "typestr": like.dtype.str,
-            "data": (start, False),
-        }
-
-
 class PlainNode(Plain):
     """Gives nodes PyTorch's `_saved_<name>` and `_raw_saved_<name>`; compiled classes cannot have `__getattr__`."""
 

@@ -24,11 +24,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from retrograd.core.modes import FORWARD, ThreadState
 from retrograd.core.op import Binary, Op, Unary, Variadic, View
 from retrograd.core.operators import SOCKET
-from retrograd.core.plain import Memory
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import Region, is_stretched
 from retrograd.values import Array
@@ -68,12 +68,33 @@ class Level:
             node.duals = None
 
 
+class Memory:
+    """A part of an array's memory, laid out like another array: `np.asarray` makes it one, which keeps the memory."""
+
+    def __init__(self, base: Array, start: int, like: Array) -> None:
+        self.base = base
+        self.start = start
+        self.shape, self.strides, self.typestr = like.shape, like.strides, like.dtype.str
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return {
+            "version": 3,
+            "shape": self.shape,
+            "strides": self.strides,
+            "typestr": self.typestr,
+            "data": (self.start, False),
+        }
+
+
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
 def forward_base(x: Tensor) -> Tensor | None:
     """The tensor whose tangent holds that of the view `x`."""
-    found: Tensor | None = x._base if x._forward_base is None else x._forward_base or None
+    if x._forward_base is None:
+        return x._base
+    found: Tensor | None = None if x._forward_base is False else x._forward_base
     return found
 
 
@@ -104,12 +125,34 @@ def tangent_of(x: Any, state: ThreadState) -> Tensor | None:
 
 def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     """The view of `tangent` that lies in it as `view` lies in `base`; its history is found when it is asked for."""
-    array, memory = tangent.array, base.__array_interface__["data"][0]
-    start = array.__array_interface__["data"][0] + view.__array_interface__["data"][0] - memory
-    part = Tensor(np.asarray(Memory(array, start, view)) if view.size else np.zeros(view.shape, view.dtype))
+    array = tangent.array
+    moved = address(array) - address(base)
+    part = Tensor(np.zeros(view.shape, view.dtype))
+    if view.size:
+        _check_inside(array, view, moved)
+        part.array = np.asarray(Memory(array, address(view) + moved, view))
     part._base = tangent if tangent._base is None else tangent._base
     part._view_version = -1  # older than any: see `refresh_view`
     return part
+
+
+def address(array: Array) -> int:
+    """Where the first element lies."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _check_inside(array: Array, view: Array, moved: int) -> None:
+    """Whether memory that lies `moved` bytes from `view` is all memory of the owner of `array`."""
+    owner: Any = array
+    while isinstance(owner.base, (np.ndarray, Memory)):
+        owner = owner.base
+    owner = array if isinstance(owner, Memory) else owner
+    (first, last), (low, high) = byte_bounds(view), byte_bounds(owner)
+    if first + moved < low or last + moved > high:
+        raise RuntimeError(
+            "forward mode: a view made by as_strided() reaches memory outside of its base, where there is no tangent. "
+            "Make the view of a tensor that holds all of it."
+        )
 
 
 # -- the tangents of an op's results -------------------------------------------------------------------------------
@@ -122,7 +165,7 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
             remember_base(out, operands[0])
     if not state.special & FORWARD:
         return
-    tangents = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
+    tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
     if all(t is None for t in tangents) or not op.differentiable:
         return
     if all(out.array.dtype.kind not in "fc" for out in outs):
@@ -131,8 +174,12 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
         op.out_shape, op.out_dtype = outs[0].array.shape, outs[0].array.dtype  # formulas may ask
     state.special &= ~FORWARD
     try:
-        found = _formula(op, tangents, [_primal(x, state) for x in operands], outs)
+        if state.overwriting is not None and state.grad_enabled:
+            operands, tangents = _kept(operands, tangents, state)
+        found = _formula(op, tangents, operands, outs)
         made = [None if t is None else _fitting(op, t, out, tangents) for t, out in zip(found, outs, strict=False)]
+        if op.is_view and not _shares(made[0], tangents[0]):
+            made = [part_of(tangents[0], out.array, operands[0].array) for out in outs]
     finally:
         state.special |= FORWARD
     for out, tangent in zip(outs, made, strict=False):
@@ -142,7 +189,11 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
         _remember_saved(op, tangents, made, state)
 
 
-def _formula(op: Any, tangents: list[Any], primals: list[Any], outs: Sequence[Tensor]) -> Sequence[Any]:
+def _shares(a: Any, b: Any) -> bool:
+    return a is not None and bool(np.may_share_memory(a.array, b.array))
+
+
+def _formula(op: Any, tangents: Sequence[Any], primals: Sequence[Any], outs: Sequence[Tensor]) -> Sequence[Any]:
     """What the op's own formula says; None for results that have no tangent."""
     if isinstance(op, Unary):
         return [op.jvp(tangents[0], primals[0], outs[0])]
@@ -153,17 +204,18 @@ def _formula(op: Any, tangents: list[Any], primals: list[Any], outs: Sequence[Te
     return found if isinstance(found, (tuple, list)) else [found]
 
 
-def _primal(x: Any, state: ThreadState) -> Any:
-    """An operand as a formula gets it: one that is about to be overwritten is a copy, which the formula may save."""
-    written = state.overwriting
-    if written is None or not state.grad_enabled or not isinstance(x, Tensor):
-        return x
-    if written() is not x.array or state.overwriting_version != x.counter().version:
-        return x
-    return SOCKET.operators.clone(x)
+def _kept(operands: Sequence[Any], tangents: list[Any], state: ThreadState) -> tuple[list[Any], list[Any]]:
+    """Operands and tangents as a formula may save them: those that are about to be overwritten are copies."""
+    primals, kept = list(operands), list(tangents)
+    array = state.overwriting()
+    for i, x in enumerate(operands):
+        if isinstance(x, Tensor) and x.array is array and x.counter().version == state.overwriting_version:
+            primals[i] = SOCKET.operators.clone(x)
+            kept[i] = None if kept[i] is None else SOCKET.operators.clone(kept[i])
+    return primals, kept
 
 
-def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any]) -> Tensor | None:
+def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any]) -> Any:
     """What a formula returned as the tangent of `out`: of its shape and layout, and in memory of its own."""
     if out.array.dtype.kind not in "fc":
         return None
@@ -182,15 +234,14 @@ def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any]) -> Tens
     return laid_out(tangent, out.array, shared)
 
 
-def laid_out(tangent: Tensor, array: Array, shared: bool) -> Tensor:
+def laid_out(tangent: Tensor, array: Array, shared: bool) -> Any:
     """A tangent in the layout of `array`: a copy if it has another, or if it is `shared`."""
     if _same_strides(tangent.array, array):
         return SOCKET.operators.clone(tangent) if shared else tangent
     if type(array) is not np.ndarray or is_stretched(array):
         return SOCKET.operators.clone(tangent)
     made: Any = zeros_laid_out(array, tangent.array.dtype)
-    made.copy_(tangent)
-    return made  # type: ignore[no-any-return]
+    return made.copy_(tangent)
 
 
 def _same_strides(a: Array, b: Array) -> bool:
@@ -225,15 +276,12 @@ def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
     new, old = tangent_of(result, state), tangent_of(x, state)
     if (new is None and old is None) or new is old or x.array.dtype.kind not in "fc":
         return
-    node: Any = result._node
     state.special &= ~FORWARD
     try:
         if old is None:
             assert new is not None
             set_where_it_stands(x, new, state)
             return
-        if node is not None and node.duals:
-            _keep_duals(node, old.array, state)
         target: Any = old
         if new is None:
             target.zero_()
@@ -241,14 +289,6 @@ def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
             target.copy_(new)
     finally:
         state.special |= FORWARD
-
-
-def _keep_duals(node: Any, array: Array, state: ThreadState) -> None:
-    """Tangents of saved values that are about to be overwritten become copies."""
-    kept = node.duals.items()
-    state.level.remember(
-        node, {n: SOCKET.operators.clone(t) if np.may_share_memory(t.array, array) else t for n, t in kept}
-    )
 
 
 def set_where_it_stands(x: Tensor, tangent: Tensor, state: ThreadState) -> None:

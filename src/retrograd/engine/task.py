@@ -50,9 +50,7 @@ class GraphTask(Plain):
         self, keep_graph: bool, create_graph: bool, tensors: bool, outer: GraphTask | None = None
     ) -> None:
         self.keep_graph = keep_graph
-        self.frees = (
-            not keep_graph
-        )  # whether saved values go as each node has run; a Watch frees them at the end
+        self.frees = not keep_graph  # whether saved values go with each node; a Watch frees them at the end
         self.create_graph = create_graph
         self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
         self.outer = outer  # the backward that this one runs inside of

@@ -15,6 +15,11 @@ from retrograd.ops.factor import (
 from retrograd.ops.factor import (
     linalg_qr_of as qr,
 )
+from retrograd.ops.ldl import (
+    ldl_factor,
+    ldl_factor_ex,
+    ldl_solve,
+)
 from retrograd.ops.linalg import (
     matmul,
 )
@@ -106,6 +111,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",

@@ -355,7 +355,9 @@ def relu6(input: Any, inplace: bool = False) -> Any:
 
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """`input` where it is above `threshold`, else `value`."""
-    return _activated("threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace)
+    return _activated(
+        "threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace
+    )
 
 
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
@@ -367,7 +369,9 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """`input` where it is positive, else `negative_slope * input`."""
-    return _activated("leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace)
+    return _activated(
+        "leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace
+    )
 
 
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:

@@ -182,8 +182,12 @@ class ClampTensor(Variadic):
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         dtype = _common_dtype([v for v in xs if v is not None])
         x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
-        found = x if low is None else xp.maximum(x, low)
-        return found if high is None else xp.minimum(found, high)
+        try:
+            found = x if low is None else xp.maximum(x, low)
+            return found if high is None else xp.minimum(found, high)
+        except ValueError:
+            shapes = [v.shape for v in xs if v is not None]
+            raise broadcast_error(shapes[0], next(s for s in shapes if s != shapes[0])) from None
 
     def masks(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
         """Where x, the lower and the upper limit decide."""
@@ -304,7 +308,9 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
         raise NotImplementedError("clamp is not supported for complex types")
     numbers = [v for v in limits if v is not None and not isinstance(v, Tensor)]
     if any(isinstance(v, complex) for v in numbers):
-        raise DtypeError("value cannot be converted to type double without overflow: clamp got a complex limit")
+        raise DtypeError(
+            "value cannot be converted to type double without overflow: clamp got a complex limit"
+        )
     dtype = x.array.dtype
     for v in numbers:
         dtype = result_with_scalar(dtype, v)

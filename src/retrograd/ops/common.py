@@ -9,7 +9,8 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
-from retrograd.core.modes import current
+from retrograd.core.modes import FORWARD, current
+from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
 from retrograd.values import Axis
@@ -23,6 +24,12 @@ def deliver(result: Any, out: Any) -> Any:
         raise GradientError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
             "requires grad. Drop out=, or compute under no_grad()."
+        )
+    state = current()
+    if state.special & FORWARD and any(tangent_of(t, state) is not None for t in (result, out)):
+        raise NotImplementedError(
+            "Trying to use forward AD with a function that does not support it because it is an out= function. Drop "
+            "out=, or copy_() the result."
         )
     if not can_cast(result.array.dtype, out.array.dtype):
         raise no_cast(result.array.dtype, out.array.dtype)
@@ -102,7 +109,7 @@ def _turned(number: int, dtype: Any) -> int:
     """A number modulo the size of an integer dtype, in its range."""
     if not -(2**63) <= number < 2**64:
         raise OverflowError(f"int too big to convert: {number} needs more than 64 bits")
-    bits = 8 * dtype.itemsize
+    bits = 8 * int(dtype.itemsize)
     found = number & ((1 << bits) - 1)
     return found - (1 << bits) if dtype.kind == "i" and found >> (bits - 1) else found
 

@@ -45,8 +45,8 @@ class Logit(RealUnary):
         a = plain(x)
         low, outside = (0.0, np.nan) if self.eps is None else (self.eps, 0.0)
         inside = (a >= low) & (a <= 1 - low)
-        safe = Where().on(inside, x, 0.5)
-        return Where().on(inside, 1 / (safe * (1 - safe)), outside)
+        safe = Where().on(inside, x + 0.0, 0.5)  # minus zero becomes zero: the slope there is plus infinity
+        return Where().on(inside, 1 / (safe * (1 - safe)), np.where(np.isnan(a), np.nan, outside))
 
 
 class Entr(RealUnary):

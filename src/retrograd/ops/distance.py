@@ -220,7 +220,8 @@ class Renorm(Unary):
         size = norm.on(x)
         factor, slope = self.factor(size)
         change = real_part(g * x.conj()).sum(axis=norm.axis, keepdims=True)
-        return g * factor + self.norm(x).field(change * slope, x, size)
+        shorter = self.norm(x).field(change * slope, x, size)
+        return g * factor + Where().on(plain(size) > self.maxnorm, shorter, 0.0)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         size = self.norm(x).on(x)

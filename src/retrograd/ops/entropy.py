@@ -20,6 +20,7 @@ from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.convert import convert
 from retrograd.ops.loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.math import Exp, Log, Log1p, Sigmoid
+from retrograd.ops.pairs import Xlogy
 from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Sum
 from retrograd.ops.shape import reshape
@@ -483,8 +484,7 @@ def kl_div(
     if log_target:
         losses = Exp().on(t) * (t - x)
     else:
-        zero = t.array == 0  # 0 log(0) is 0
-        losses = t * Log().on(Where().on(zero, 1.0, t)) - t * x
+        losses = Xlogy().on(t, t) - t * x
     if reduction == "batchmean":
         return losses.sum() / x.array.shape[0]
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()

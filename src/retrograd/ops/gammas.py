@@ -134,9 +134,7 @@ def zeta_array(s: Array, q: Array) -> Array:
     out[left] = _zeta_right(t, y - step) + np.where(t % 2 == 0, mirrored, -mirrored)
     out[(s == np.inf) & (q >= 1)] = 0.0
     out[(s == np.inf) & (q == 1)] = 1.0
-    out[(s == 1) | ((s > 1) & (q <= 0) & (q == np.floor(q)) & (q > -np.inf)) | ((s == np.inf) & (q < 1))] = (
-        np.inf
-    )
+    out[(s == 1) | ((s > 1) & (q <= 0) & (q == np.floor(q))) | ((s == np.inf) & (q < 1))] = np.inf
     out[np.isnan(s) | np.isnan(q)] = np.nan
     return out
 
@@ -208,7 +206,7 @@ class Mvlgamma(RealUnary):
         return total
 
     def slope(self, x: Any, out: Any) -> Any:
-        total = Digamma().on(x)
+        total = Digamma().on(x + 0.0)  # minus zero counts as zero
         for i in range(1, self.p):
             total = total + Digamma().on(x - i / 2)
         return total

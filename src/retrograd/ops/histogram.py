@@ -52,6 +52,9 @@ class Count(Variadic):
     def name(self) -> str:
         return "torch::autograd::NotImplemented"
 
+    def function_name(self) -> str:
+        return self.called
+
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         raise RuntimeError(
             f"derivative for aten::{self.called} is not implemented: counts do not change smoothly. Detach the inputs."

@@ -12,6 +12,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.activation import LogSigmoid, unsupported
+from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.entropy import WithConstants, constant
 from retrograd.ops.gather import Gather, GatherAdjoint
@@ -84,9 +85,7 @@ class MultiMarginLoss(RowLoss):
     def factors(self, x: Any, xs: Sequence[Any]) -> tuple[Array, Array]:
         """Where the right classes are, and what each excess counts: 0 where there is none."""
         a, target = plain(x), plain(xs[1]).reshape(-1, 1)
-        counts = (a - np.take_along_axis(a, target, 1) + self.margin > 0).astype(a.dtype) / a.dtype.type(
-            a.shape[1]
-        )
+        counts = (self.margin - np.take_along_axis(a, target, 1) + a > 0) / a.dtype.type(a.shape[1])
         np.put_along_axis(counts, target, 0, 1)
         return target, counts if xs[2] is None else counts * plain(xs[2])[target]
 
@@ -95,13 +94,13 @@ class MultiMarginLoss(RowLoss):
         right, counts = self.factors(x, xs)
         if self.p == 1:
             return right, as_value(counts, x)
-        return right, (x - Picked(right, 1).on(x) + self.margin) * as_value(2 * counts, x)
+        excess = Where().on(counts != 0, self.margin - Picked(right, 1).on(x) + x, 0.0)
+        return right, excess * as_value(2 * counts, x)
 
     def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
         right, counts = self.factors(x, xs)
-        return (counts * xp.maximum(x - xp.take_along_axis(x, right, 1) + self.margin, 0) ** self.p).sum(
-            axis=1
-        )
+        excess = xp.where(counts != 0, self.margin - xp.take_along_axis(x, right, 1) + x, 0)  # without NaN
+        return (counts * excess**self.p).sum(axis=1)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         right, slopes = self.slopes(xs[0].reshape(self.rows_shape), xs)
@@ -139,7 +138,7 @@ class MultilabelMarginLoss(RowLoss):
 
     def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
         _, z, counts = self.excess(xs)
-        return (z * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
+        return (np.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         right, _, counts = self.excess(xs)

@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X
+from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X, conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor, zero_like
@@ -60,53 +60,60 @@ class Expm1(FloatUnary):
         return out + 1
 
 
-class Log(FloatUnary):
-    """the natural logarithm"""
+class Logarithm(FloatUnary):
+    """Owes the divisor d of its slope 1 / d: a gradient is divided by it, for 1 / d of a tiny d is infinite."""
 
     keeps: ClassVar[int] = X
+
+    def divisor(self, x: Any) -> Any:
+        """What a change of x is divided by."""
+        return x
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        d = self.divisor(x)
+        return g / (conjugate(d) if self.out_dtype.kind == "c" else d)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return t / self.divisor(x)
+
+
+class Log(Logarithm):
+    """the natural logarithm"""
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.log(x)
 
-    def slope(self, x: Any, out: Any) -> Any:
-        return 1 / x
 
-
-class Log2(FloatUnary):
+class Log2(Logarithm):
     """the logarithm to base 2"""
-
-    keeps: ClassVar[int] = X
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.log2(x)
 
-    def slope(self, x: Any, out: Any) -> Any:
-        return 1 / (x * LN2)
+    def divisor(self, x: Any) -> Any:
+        return x * LN2
 
 
-class Log10(FloatUnary):
+class Log10(Logarithm):
     """the logarithm to base 10"""
-
-    keeps: ClassVar[int] = X
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.log10(x)
 
-    def slope(self, x: Any, out: Any) -> Any:
-        return 1 / (x * LN10)
+    def divisor(self, x: Any) -> Any:
+        return x * LN10
 
 
-class Log1p(FloatUnary):
+class Log1p(Logarithm):
     """log(1 + x), exact near 0"""
 
     node_name = "Log1PBackward0"
-    keeps: ClassVar[int] = X
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.log1p(x)
 
-    def slope(self, x: Any, out: Any) -> Any:
-        return 1 / (x + 1)
+    def divisor(self, x: Any) -> Any:
+        return x + 1
 
 
 class Sqrt(FloatUnary):

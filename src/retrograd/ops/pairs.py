@@ -197,6 +197,9 @@ class Heaviside(Binary):
     def name(self) -> str:
         return "torch::autograd::NotImplemented"
 
+    def function_name(self) -> str:
+        return "heaviside"
+
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         return xp.where(x == 0, y, (x > 0).astype(x.dtype))
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.modes import current
+from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import require_tensor
@@ -120,7 +120,8 @@ def check_kind(kernel: str, x: Tensor, kinds: str) -> None:
 
 def indices_wanted(x: Tensor, asked: bool) -> bool:
     """Whether somebody needs to know where the largest elements are."""
-    return asked or (current().grad_enabled and x.requires_grad)
+    state = current()
+    return asked or (state.grad_enabled and x.requires_grad) or state.special & FORWARD != 0
 
 
 def both(op: Any, x: Tensor) -> tuple[Any, Any]:

@@ -131,7 +131,7 @@ class LinalgEig(Variadic):
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         values, vectors = outs
-        inner = LinalgSolveEx(True, False).on(vectors, ts[0] @ vectors)[0]
+        inner = LinalgSolveEx(True, False).on(vectors, (ts[0] + 0j) @ vectors)[0]
         moved = vectors @ (off_diagonal(inner) / gaps(values))
         moved = moved - vectors * row(diagonal_of(adjoint(vectors) @ moved).real)
         return diagonal_of(inner), moved

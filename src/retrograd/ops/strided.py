@@ -17,6 +17,7 @@ from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import AsStrided, Placed, Region
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
@@ -351,6 +352,11 @@ def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = Non
     if array.dtype != x.array.dtype:
         raise DtypeError(f"Could not set tensor of type {array.dtype} to a tensor of type {x.array.dtype}")
     operands = [x] if source is None else [x, source]
+    if any(tangent_of(t, current()) is not None for t in operands):
+        raise NotImplementedError(
+            "Trying to use forward AD with set_ that does not support it because it has not been implemented yet. Use "
+            "copy_() instead."
+        )
     tracked = current().grad_enabled and any(t.requires_grad for t in operands)
     if tracked:
         check_recordable(x)
@@ -384,6 +390,8 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
         raise ShapeError(f"Trying to create tensor with negative dimension: resize_ got {sizes(size)}")
     if x.requires_grad:
         raise GradientError("cannot resize variables that require grad. Use view(), reshape() or a clone().")
+    if tangent_of(x, current()) is not None:
+        raise GradientError("cannot resize variables that has a forward grad. Use view(), reshape() or a clone().")
     if size == x.array.shape:
         return x
     try:

@@ -1,0 +1,135 @@
+"""Switches of the whole process that PyTorch's programs set: determinism, precision, the default device."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from retrograd.backends.base import CPU, check_device, device
+from retrograd.backends.dtypes import as_dtype, set_default_dtype
+from retrograd.errors import DTYPE_NAMES, OperandError, type_name
+
+
+class Settings:
+    """What has been asked for. NumPy computes in one way only, so nothing but the answers depends on it."""
+
+    deterministic: bool = False
+    warn_only: bool = False
+    precision: str = "highest"
+    warn_always: bool = False
+
+
+SETTINGS = Settings()
+LEVELS = ("default", "warn", "error")
+PRECISIONS = ("highest", "high", "medium")
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for algorithms that give the same result each time. Those here always do."""
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise OperandError(
+                f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type_name(value)}"
+            )
+    SETTINGS.deterministic, SETTINGS.warn_only = mode, warn_only
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether `use_deterministic_algorithms` has asked for them."""
+    return SETTINGS.deterministic
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether an algorithm that is not deterministic should warn rather than raise."""
+    return SETTINGS.warn_only
+
+
+def set_deterministic_debug_mode(debug_mode: Any) -> None:
+    """The same switch by level: 0 or "default", 1 or "warn", 2 or "error"."""
+    if not isinstance(debug_mode, (str, int)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str):
+        if debug_mode not in LEVELS:
+            raise RuntimeError(
+                f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+            )
+        debug_mode = LEVELS.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    """The level of `set_deterministic_debug_mode`."""
+    return 0 if not SETTINGS.deterministic else 1 if SETTINGS.warn_only else 2
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How exact products of float32 matrices must be: "highest", "high" or "medium". Here they always are."""
+    if precision in PRECISIONS:
+        SETTINGS.precision = precision
+    else:
+        warnings.warn(f"{precision} is not one of {', '.join(PRECISIONS)}: nothing is changed", stacklevel=2)
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` has asked for."""
+    return SETTINGS.precision
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Asks for the smallest floats to be taken for zero; says whether that can be had. Here they are kept."""
+    if not isinstance(mode, bool):
+        raise RuntimeError(f"flush_denormal expects a bool, but got {type_name(mode)}")
+    return not mode
+
+
+def set_warn_always(b: bool) -> None:
+    """Asks for warnings to be repeated. Python's `warnings` filters decide that here."""
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type_name(b)}")
+    SETTINGS.warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` has asked for."""
+    return SETTINGS.warn_always
+
+
+def set_default_device(device: Any) -> None:
+    """Sets the device on which tensors are made: the CPU, or None for the default, which is the CPU."""
+    check_device(device)
+
+
+def get_default_device() -> device:
+    """The device on which tensors are made."""
+    return CPU
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch.
+
+    >>> set_default_tensor_type("torch.FloatTensor")
+    """
+    warnings.warn(
+        "torch.set_default_tensor_type() is deprecated: use set_default_dtype() and set_default_device().",
+        UserWarning,
+        stacklevel=2,
+    )
+    name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
+    if ".cuda." in name:
+        raise TypeError(f"type {name} not available: this build of retrograd computes on the CPU with NumPy.")
+    spelled = {f"{scalar}Tensor": dtype for dtype, scalar in DTYPE_NAMES.items()}
+    found = spelled.get(name.rpartition(".")[2])
+    if found is None or as_dtype(found).kind != "f":
+        raise TypeError(f"only floating-point types are supported as the default type, not {name}")
+    set_default_dtype(found)
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (
+    are_deterministic_algorithms_enabled, get_default_device, get_deterministic_debug_mode,
+    get_float32_matmul_precision, is_deterministic_algorithms_warn_only_enabled, is_warn_always_enabled,
+    set_default_device, set_default_tensor_type, set_deterministic_debug_mode, set_float32_matmul_precision,
+    set_flush_denormal, set_warn_always, use_deterministic_algorithms,
+)  # fmt: skip
