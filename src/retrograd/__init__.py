@@ -546,7 +546,6 @@ from retrograd.ops.pairs import (
     copysign,
     fmax,
     fmin,
-    fmod,
     gcd,
     heaviside,
     hypot,
@@ -616,6 +615,7 @@ from retrograd.ops.resample import (
 from retrograd.ops.rounding import (
     ceil,
     floor,
+    fmod,
     frac,
     round,
     trunc,

@@ -143,6 +143,14 @@ def dimension_error(dim: int, ndim: int) -> DimensionError:
     )
 
 
+def no_forward_mode(function: str) -> NotImplementedError:
+    """The error of an operation that has no forward-mode derivative."""
+    return NotImplementedError(
+        f"Trying to use forward AD with {function} that does not support it: it has no forward-mode derivative. Take "
+        "its operands out of forward mode with detach(), or use another function."
+    )
+
+
 def unsupported_dtype(kernel: str, dtype: Any, cure: str = "") -> NotImplementedError:
     """The error for a dtype that a function does not take: `"lt_cpu" not implemented for 'ComplexFloat'`."""
     name = DTYPE_NAMES.get(str(dtype), dtype)
@@ -150,7 +158,10 @@ def unsupported_dtype(kernel: str, dtype: Any, cure: str = "") -> NotImplemented
 
 
 def add_note(error: BaseException, note: Any) -> None:
-    """Attaches a line to an exception in flight, once."""
+    """Attaches a line to an exception in flight, once; one that takes no notes stays as it is."""
     text = str(note)
-    if text not in getattr(error, "__notes__", ()):
-        error.add_note(text)
+    try:
+        if text not in getattr(error, "__notes__", ()):
+            error.add_note(text)
+    except Exception:  # noqa: BLE001 - the error in flight counts, not this one
+        return

@@ -16,8 +16,6 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends import fake
-from retrograd.backends.blas import blas_threads
-from retrograd.engine import threads
 from tests.engine.together import (
     LIMIT,
     here,
@@ -90,7 +88,6 @@ def assert_clean() -> None:
     assert engine.is_checkpoint_valid()
     assert rg.is_grad_enabled()
     assert np.geterr()["divide"] == "warn"
-    assert not threads.ONE_BLAS_THREAD.users
     x = leaf([1.0, 2.0])
     with sharing(3):
         (x.sin().sum() + x.to("fake:0").cos().to("cpu").sum() + (x * 2).sum()).backward()
@@ -331,6 +328,48 @@ def test_an_exception_that_cannot_be_printed(count, anomaly):
     assert_clean()
 
 
+class Nameless:
+    """A hook that answers no question."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError("no name")
+
+    def __call__(self, *args: Any) -> None:
+        fail()
+
+
+@one_and_four
+@pytest.mark.parametrize("place", ["tensor", "pre", "post", "accumulated"])
+def test_a_hook_that_cannot_tell_its_name(count, place):
+    x = leaf()
+    y = x * 1
+    register = {
+        "tensor": y.register_hook,
+        "pre": y.grad_fn.register_prehook,
+        "post": y.grad_fn.register_hook,
+        "accumulated": x.register_post_accumulate_grad_hook,
+    }
+    register[place](Nameless())
+    with sharing(count), pytest.raises(Mine, match="told so") as caught:
+        (y + x.sin()).backward()
+    assert "Nameless" in caught.value.__notes__[0]
+    assert_clean()
+
+
+def test_an_exception_whose_notes_are_no_list():
+    class Noted(Exception):
+        __notes__ = 7
+
+    def hook(g: Any) -> None:
+        raise Noted
+
+    x = leaf()
+    x.register_hook(hook)
+    with pytest.raises(Noted):
+        (x * 2).backward()
+    assert_clean()
+
+
 def test_an_exception_that_takes_no_notes_is_still_itself():
     class Closed(Exception):
         __slots__ = ()
@@ -498,14 +537,3 @@ def assert_clean_elsewhere() -> None:
     x = leaf(1.0)
     (x * 2 + x.to("fake:0").to("cpu") + x * 3).backward()
     assert x.grad.item() == 6.0
-
-
-def test_blas_is_not_limited_for_ever_by_errors():
-    before = blas_threads()
-    with sharing(3):
-        inside = blas_threads()
-        for make in PLACES.values():
-            with pytest.raises(Mine):
-                (leaf().sin() + make(leaf()) + leaf().cos()).backward()
-            assert blas_threads() == inside
-    assert blas_threads() == before

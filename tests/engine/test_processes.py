@@ -138,7 +138,7 @@ from retrograd.engine import threads
 train()
 held, leave = threading.Event(), threading.Event()
 def hold():
-    with accumulate.MAKING, threads.ONE_BLAS_THREAD.lock, threads.THREADS.lock:
+    with accumulate.MAKING, threads.THREADS.lock:
         for lock in accumulate.LOCKS: lock.acquire()
         held.set()
         leave.wait()
@@ -246,31 +246,6 @@ print([waited(pid) for pid in pids], train())
 """)
     assert done.stdout.split() == ["[1]", "True"], done.stderr
     assert "fork() happened in the middle of a backward" in done.stderr
-
-
-@needs_fork
-def test_blas_is_not_limited_in_a_child_of_a_shared_backward():
-    done = run("""
-from retrograd.backends.blas import blas_threads, set_blas_threads
-if blas_threads() is None:
-    print("none none")
-    sys.exit()
-set_blas_threads(2)
-running, leave = threading.Event(), threading.Event()
-x = leaf()
-x.register_hook(lambda g: (running.set(), leave.wait(30)) and None)
-other = threading.Thread(target=(x.sin() + x.cos()).backward)
-other.start()
-running.wait(30)
-inside = blas_threads()
-def child():
-    print(blas_threads(), flush=True)
-forked(child)
-leave.set()
-other.join()
-print(inside, blas_threads())
-""")
-    assert done.stdout.split() in (["2", "1", "2"], ["none", "none"])
 
 
 # -- other ways to start a process -----------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.blas import blas_threads, set_blas_threads
 from retrograd.core.op import Unary
 from retrograd.engine import shared
 from retrograd.engine.threads import SETTINGS
@@ -91,15 +90,13 @@ def wait_for(event: threading.Event, what: str = "an event") -> None:
 @contextmanager
 def sharing(threads: int, large: int = 0) -> Iterator[None]:
     """Every node with a built-in formula counts as large, and a backward may use so many threads."""
-    before = shared.LARGE, SETTINGS.num_threads, blas_threads()
+    before = shared.LARGE, SETTINGS.num_threads
     shared.LARGE = large
     rg.set_num_threads(threads)
     try:
         yield
     finally:
-        shared.LARGE, SETTINGS.num_threads = before[:2]
-        if before[2] is not None:
-            set_blas_threads(before[2])
+        shared.LARGE, SETTINGS.num_threads = before
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def functional(name: str) -> Any:
 
 UNARY: dict[str, Any] = {
     **{n: (lambda s, n=n: getattr(s.lib, n)(s.a)) for n in ("sin", "cos", "tanh", "sigmoid", "atan", "asinh",
-       "square", "neg", "erf", "sinc", "exp2", "clone", "positive", "deg2rad")},
+       "square", "neg", "erf", "exp2", "clone", "positive", "deg2rad")},
     **{n: functional(n) for n in ("gelu", "silu", "softplus", "elu", "selu", "celu", "logsigmoid", "mish",
        "softsign", "tanhshrink")},
     "exp": lambda s: s.a.tanh().exp(),
@@ -104,6 +104,7 @@ UNARY: dict[str, Any] = {
     "cosh": lambda s: s.a.sin().cosh(),
     "lgamma": lambda s: s.lib.lgamma(s.a * s.a + 0.7),
     "digamma": lambda s: s.lib.digamma(s.a * s.a + 0.7),
+    "sinc": lambda s: s.lib.sinc(s.off),
     "logit": lambda s: s.lib.logit(s.a.sigmoid() * 0.9 + 0.05),
     "abs": lambda s: s.off.abs(),
     "sign": lambda s: s.a * s.off.sign(),
@@ -144,7 +145,7 @@ BINARY: dict[str, Any] = {
     "clamp": lambda s: s.lib.clamp(s.apart, s.b - 1, s.b + 1.3),
     "mse": lambda s: s.lib.nn.functional.mse_loss(s.a, s.b.expand_as(s.a), reduction=("mean", "sum", "none")[s.m % 3]),
     "smooth_l1": lambda s: s.lib.nn.functional.smooth_l1_loss(s.apart, s.b.expand_as(s.a)),
-    "bce": lambda s: s.lib.nn.functional.binary_cross_entropy_with_logits(s.a, s.b.sigmoid().expand_as(s.a)),
+    "bce": lambda s: s.lib.nn.functional.binary_cross_entropy_with_logits(s.a, s.b.sigmoid().expand_as(s.a), reduction="sum"),
     "cosine": lambda s: s.lib.cosine_similarity(s.a + 3, s.b - 3, dim=-1),
 }
 
@@ -155,7 +156,7 @@ REDUCTIONS: dict[str, Any] = {
     "mean": lambda s: s.a.mean(s.dim, keepdim=s.m > 1),
     "prod": lambda s: s.a.tanh().prod(),
     "prod_dim": lambda s: s.a.prod(s.dim, keepdim=s.m > 1),
-    "var": lambda s: s.lib.var(s.a, dim=s.dim, correction=s.m % 2),
+    "var": lambda s: s.lib.var(s.a, dim=s.dim, correction=0, keepdim=s.m > 1),
     "std": lambda s: s.lib.std(s.lib.cat([s.apart, s.a * 0.5], s.dim), dim=s.dim, keepdim=s.m > 1),
     "logsumexp": lambda s: s.a.logsumexp(s.dim, keepdim=s.m > 1),
     "norm": lambda s: s.lib.linalg.vector_norm(s.apart + 2, (1, 2, 3, 2.5, float("inf"), -1)[s.k + s.m % 2], dim=s.dim),
@@ -184,7 +185,7 @@ REDUCTIONS: dict[str, Any] = {
 SHAPING: dict[str, Any] = {
     "flatten": lambda s: s.a.flatten(),
     "reshape": lambda s: s.a.reshape(2, -1),
-    "view": lambda s: s.a.view(-1, 1),
+    "view": lambda s: s.a.contiguous().view(-1, 1),
     "transpose": lambda s: s.a.transpose(0, -1),
     "mT": lambda s: s.a.mT,
     "permute": lambda s: s.a.permute(*reversed(range(s.a.dim()))),
@@ -233,7 +234,7 @@ INDEXING: dict[str, Any] = {
     "scatter_add": lambda s: s.a.scatter_add(s.dim, s.apart.detach().argsort(s.dim), s.a * 0.5),
     "index_copy": lambda s: s.a.index_copy(0, s.const([0]), s.b.expand_as(s.a[:1])),
     "setitem": lambda s: written(s),
-    "select_scatter": lambda s: s.lib.select_scatter(s.a, s.b.expand_as(s.a[0]), 0, 0),
+    "select_scatter": lambda s: s.lib.select_scatter(s.a.contiguous(), s.b.expand_as(s.a[0]), 0, 0),
 }
 
 MATRICES: dict[str, Any] = {
@@ -242,7 +243,7 @@ MATRICES: dict[str, Any] = {
     "matmul_rows": lambda s: s.a.reshape(-1, s.a.shape[-1]) @ s.b.reshape(s.a.shape[-1], -1),
     "dot": lambda s: s.a.flatten().dot(s.b.expand_as(s.a).flatten()),
     "outer": lambda s: s.lib.outer(s.a.flatten()[:4], s.b.flatten()[:4]),
-    "kron": lambda s: s.lib.kron(s.a.flatten()[:3], s.b),
+    "kron": lambda s: s.lib.kron(s.a.flatten()[:3], s.b.contiguous()),
     "einsum": lambda s: s.lib.einsum("...i,...i->...", s.a, s.b),
     "einsum_outer": lambda s: s.lib.einsum("i,j->ij", s.a.flatten()[:4], s.b.flatten()[:3]),
     "tensordot": lambda s: s.lib.tensordot(s.a, s.b, dims=1),
@@ -265,7 +266,8 @@ MATRICES: dict[str, Any] = {
 def written(s: Call) -> Any:
     """A copy, partly overwritten."""
     copy = s.a * 1
-    copy[s.m % 2 :] = s.b
+    if s.a.numel():
+        copy[s.m % 2 :] = s.b
     copy.mul_(0.8)
     return copy
 

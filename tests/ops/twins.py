@@ -119,7 +119,7 @@ def names_in(code: types.CodeType) -> set[str]:
 def dense(torch: Any, array: Array) -> Any:
     """A PyTorch tensor with the strides of the array, or of its own where the array is empty or runs backwards."""
     if array.size and all(s > 0 for s in array.strides):
-        return torch.from_numpy(array if array.flags.writeable else array.copy())
+        return torch.from_numpy(np.asarray(array if array.flags.writeable else array.copy()))
     return torch.zeros(array.shape, dtype=torch.from_numpy(np.zeros(1, array.dtype)).dtype) if not array.size else torch.from_numpy(np.array(array, order="C"))
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from retrograd.autograd.modes import ModeContext
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
@@ -221,6 +223,8 @@ def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
     a, b = tensor.array, tangent.array
     if a.strides != b.strides and a.size:
         return False
+    if type(a) is not np.ndarray:
+        return True
     return tensor.storage_offset() == tangent.storage_offset() and _storage_size(a) == _storage_size(b)
 
 
@@ -235,7 +239,7 @@ def _storage_size(array: Any) -> int:
 
 def _copy_laid_out(tangent: Tensor, array: Array) -> Any:
     """A copy of a tangent in the layout of a tensor."""
-    if tangent.array.dtype != array.dtype:
+    if tangent.array.dtype != array.dtype or type(array) is not np.ndarray:
         return laid_out(tangent, array, True)
     made: Any = zeros_laid_out(array, array.dtype)
     return made.copy_(tangent)
@@ -255,7 +259,9 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"unpack_dual(): argument 'tensor' must be Tensor, not {type_name(tensor)}")
-    tangent = None if level else tangent_of(tensor, state)
+    tangent = tangent_of(tensor, state)
+    if level and tangent is not None:
+        raise RuntimeError(f"Invalid level given to _fw_primal: there is level 0 only, not {level}")
     enabled = state.special & FORWARD
     state.special &= ~FORWARD
     try:

@@ -74,7 +74,9 @@ class AccumulateGrad(Node):
         old = variable._grad
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
-            variable._grad = Tensor(_dense_copy(new.array)) if old is None else SOCKET.operators.iadd(old, new)
+            variable._grad = (
+                Tensor(_dense_copy(new.array)) if old is None else SOCKET.operators.iadd(old, new)
+            )
         elif tensors:
             # The gradient may itself be part of a graph: never write into it.
             variable._grad = SOCKET.operators.clone(new) if old is None else old + new

@@ -58,8 +58,12 @@ def add_hook(hooks: HookTable, hook: Callable[..., Any]) -> RemovableHandle:
 
 
 def hook_name(hook: Any) -> str:
-    """What messages call a hook."""
-    return getattr(hook, "__qualname__", None) or type(hook).__name__
+    """What messages call a hook; one that cannot tell its name is called by its type's."""
+    try:
+        name = getattr(hook, "__qualname__", None)
+    except Exception:  # noqa: BLE001 - what is told about an error must not become one
+        name = None
+    return name if isinstance(name, str) else type(hook).__name__
 
 
 def call_hook(hook: Any, which: str, owner: str, *args: Any) -> Any:

@@ -35,9 +35,8 @@ class ThreadState:
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
     level: Any = None  # the open level of forward mode
     forward_enabled: bool = True  # what set_fwd_grad_enabled says
-    overwriting: Any = (
-        None  # with hooks on, or tangents: weak reference to the array that an in-place op works on, and its version
-    )
+    # With hooks on, or tangents: weak reference to the array that an in-place op works on, and its version.
+    overwriting: Any = None
     overwriting_version: int = 0
     write_guard: Any = (
         None  # told of every write: see Note [Mutation of saved values] in autograd/mutation.py

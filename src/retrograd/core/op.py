@@ -24,6 +24,7 @@ from retrograd.core.node import Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
+from retrograd.errors import no_forward_mode
 from retrograd.values import Array
 
 NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
@@ -125,14 +126,6 @@ class Op(Node):
         return self.unpacked(self.saved_slot(name))
 
 
-def no_forward_mode(op: Op) -> NotImplementedError:
-    """The error of an op that has no jvp."""
-    return NotImplementedError(
-        f"Trying to use forward AD with {op.function_name()} that does not support it: it has no forward-mode "
-        "derivative. Take its operands out of forward mode with detach(), or use another function."
-    )
-
-
 def scaled(v: Any, s: Any) -> Any:
     """`v * s`, where a slope of plain 1 or -1 costs no product."""
     if type(s) is int:
@@ -184,7 +177,7 @@ class Unary(Op):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         """The tangent of the output, from the tangent `t` of the input."""
-        raise no_forward_mode(self)
+        raise no_forward_mode(self.function_name())
 
     def on(self, x: Any) -> Any:
         """Applies this op to an array or a Tensor, inside a formula."""
@@ -262,7 +255,7 @@ class Binary(Op):
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         """The tangent of the output; an operand without a tangent gives None."""
-        raise no_forward_mode(self)
+        raise no_forward_mode(self.function_name())
 
     def on(self, x: Any, y: Any) -> Any:
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
@@ -348,7 +341,7 @@ class Variadic(Op):
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         """The tangent of the output (or a tuple of them); inputs without a tangent give None."""
-        raise no_forward_mode(self)
+        raise no_forward_mode(self.function_name())
 
     def keeps_input(self, i: int) -> bool:
         """Whether input `i` is saved; overridden where one input's gradient needs only the others."""
@@ -390,15 +383,17 @@ class Variadic(Op):
         kind, _, number = name.partition(":")
         i = int(number)
         if kind == "x":
-            if self.xs is None or self.x_counters is None or self.x_versions is None:
+            xs = self.xs  # read once: another thread may free it
+            if xs is None or self.x_counters is None or self.x_versions is None:
                 return Slot(None, None, 0, None, 0)
             node, nr = self.edge(i)
-            return Slot(self.xs[i], self.x_counters[i], self.x_versions[i], node, nr)
-        if self.outs is None or self.out_counters is None or self.out_versions is None:
+            return Slot(xs[i], self.x_counters[i], self.x_versions[i], node, nr)
+        outs = self.outs
+        if outs is None or self.out_counters is None or self.out_versions is None:
             return Slot(None, None, 0, None, 0)
         # Outputs behind the differentiable ones are constants.
         owner = self if i < self.num_inputs() else None
-        return Slot(self.outs[i], self.out_counters[i], self.out_versions[i], owner, i)
+        return Slot(outs[i], self.out_counters[i], self.out_versions[i], owner, i)
 
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         kind, _, number = name.partition(":")

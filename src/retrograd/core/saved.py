@@ -163,7 +163,9 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
     return tensor
 
 
-def revived(owner: Node, slot: Any, node: Node | None, nr: int, array: Any, counter: VersionCounter | None) -> Any:
+def revived(
+    owner: Node, slot: Any, node: Node | None, nr: int, array: Any, counter: VersionCounter | None
+) -> Any:
     """`restored`, with the tangent that the value had when `owner` saved it."""
     found = restored(node, nr, array, counter)
     if owner.duals is not None and isinstance(found, Tensor) and found._tangent is None:

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.modes import FORWARD, ThreadState
 from retrograd.core.op import Binary, Op, Unary, Variadic, View
 from retrograd.core.operators import SOCKET
@@ -177,8 +178,10 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
         if state.overwriting is not None and state.grad_enabled:
             operands, tangents = _kept(operands, tangents, state)
         found = _formula(op, tangents, operands, outs)
-        made = [None if t is None else _fitting(op, t, out, tangents) for t, out in zip(found, outs, strict=False)]
-        if op.is_view and not _shares(made[0], tangents[0]):
+        wide = any(t is not None and t.dtype != x.dtype for t, x in zip(tangents, operands, strict=True))
+        pairs = zip(found, outs, strict=False)
+        made = [None if t is None else _fitting(op, t, out, tangents, wide) for t, out in pairs]
+        if op.is_view and made[0] is not None and not _shares(made[0], tangents[0]):
             made = [part_of(tangents[0], out.array, operands[0].array) for out in outs]
     finally:
         state.special |= FORWARD
@@ -190,18 +193,30 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
 
 
 def _shares(a: Any, b: Any) -> bool:
-    return a is not None and bool(np.may_share_memory(a.array, b.array))
+    """Whether two tangents share memory; where it cannot be told, they may."""
+    return type(a.array) is not np.ndarray or bool(np.may_share_memory(a.array, b.array))
 
 
-def _formula(op: Any, tangents: Sequence[Any], primals: Sequence[Any], outs: Sequence[Tensor]) -> Sequence[Any]:
+def _formula(
+    op: Any, tangents: Sequence[Any], primals: Sequence[Any], outs: Sequence[Tensor]
+) -> Sequence[Any]:
     """What the op's own formula says; None for results that have no tangent."""
     if isinstance(op, Unary):
         return [op.jvp(tangents[0], primals[0], outs[0])]
     if isinstance(op, Binary):
-        return [op.jvp(tangents[0], tangents[1], primals[0], primals[1], outs[0])]
+        x, y = _promoted(primals[0], primals[1])
+        return [op.jvp(tangents[0], tangents[1], x, y, outs[0])]
     assert isinstance(op, Variadic)
     found = op.jvp(tangents, primals, outs)
     return found if isinstance(found, (tuple, list)) else [found]
+
+
+def _promoted(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands in one dtype, as the forward pass has computed with them."""
+    if not isinstance(x, Tensor) or not isinstance(y, Tensor) or x.array.dtype == y.array.dtype:
+        return x, y
+    dtype, cast = result_of_arrays(x.array, y.array), SOCKET.operators.cast
+    return x if x.array.dtype == dtype else cast(x, dtype), y if y.array.dtype == dtype else cast(y, dtype)
 
 
 def _kept(operands: Sequence[Any], tangents: list[Any], state: ThreadState) -> tuple[list[Any], list[Any]]:
@@ -215,23 +230,25 @@ def _kept(operands: Sequence[Any], tangents: list[Any], state: ThreadState) -> t
     return primals, kept
 
 
-def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any]) -> Any:
-    """What a formula returned as the tangent of `out`: of its shape and layout, and in memory of its own."""
+def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any], wide: bool) -> Any:
+    """What a formula returned as the tangent of `out`: of its shape and layout, and in memory of its own.
+
+    Its dtype is that of `out`; but with `wide`, tangents of other dtypes than their tensors have been given.
+    """
     if out.array.dtype.kind not in "fc":
         return None
     if not isinstance(tangent, Tensor):
         tangent = Tensor(np.asarray(tangent))
     if tangent.array.shape != out.array.shape:
         tangent = tangent.expand(out.array.shape)
-    have, wanted = tangent.array.dtype, out.array.dtype
-    if have.kind == "c" and wanted.kind != "c":
+    if tangent.array.dtype.kind == "c" and out.array.dtype.kind != "c":
         tangent = tangent.real
-    elif have.kind != wanted.kind or have.itemsize < wanted.itemsize:
-        tangent = SOCKET.operators.cast(tangent, wanted)
+    if tangent.array.dtype != out.array.dtype and not wide:
+        tangent = SOCKET.operators.cast(tangent, out.array.dtype)
     if op.is_view or isinstance(op, View):
         return tangent
-    shared = tangent._base is not None or any(tangent is t for t in tangents) or tangent.array is out.array
-    return laid_out(tangent, out.array, shared)
+    shared = tangent._base is not None or any(t is not None and _shares(tangent, t) for t in tangents)
+    return laid_out(tangent, out.array, shared or tangent.array is out.array)
 
 
 def laid_out(tangent: Tensor, array: Array, shared: bool) -> Any:

@@ -55,7 +55,7 @@ class Tensor(TensorOperators):
     _lost: Lost | None = None  # why this tensor has no history: see Note [Lost tracking]
     _reduced: bool = False  # a single number computed from many: likely a loss
     _tangent: Any = None  # in forward mode: see core/tangent.py
-    _forward_base: Any = None  # of a view: whose tangent holds its own, if not that of `_base`; False: nobody's
+    _forward_base: Any = None  # of a view: whose tangent holds its own, if not that of `_base`; or False
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
     keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 

@@ -18,7 +18,7 @@ from retrograd.engine.evaluate import evaluate, fit, shown, taken
 from retrograd.engine.ready import NodeTask
 from retrograd.engine.shared import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
-from retrograd.engine.threads import ONE_BLAS_THREAD, on_fresh_stack, stack_is_deep
+from retrograd.engine.threads import on_fresh_stack, stack_is_deep
 from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
 
@@ -188,14 +188,11 @@ def _stop_after_fork() -> None:
     """In a child that was forked in the middle of a backward: that one is its parent's, others begin anew."""
     state: EngineState = _LOCAL.state
     task, state.task = state.task, None
-    shared = set()
     around = task
     while around is not None:
         if around.shared is not None:
             around.shared.after_fork()
-            shared.add(around.shared)
         around = around.outer
-    ONE_BLAS_THREAD.after_fork(shared)
     if task is not None:
         task.stop(
             RuntimeError(

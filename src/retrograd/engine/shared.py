@@ -8,7 +8,9 @@ the number of its arrival at its receiver. Gradients may be computed in any orde
 their numbers, so sums come out the same to the last bit.
 
 Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
-else. Nodes with user code run on the calling thread in the planned order among themselves.
+else. Nodes with user code run on the calling thread in the planned order among themselves. Matrix products take turns:
+each uses all of BLAS's threads, as it would on one thread, so that the machine is not oversubscribed and no bit depends
+on how many products could have run at once.
 
 The calling thread does not leave before the workers have: after an error, too, each finishes the node it is at, and
 nothing is added to a `.grad` behind the back of whoever handles the error. Nodes are claimed all at once, in the
@@ -125,6 +127,7 @@ class Shared:
         self.helpers = 0  # CPU workers that serve this backward
         self.most_helpers = threads.SETTINGS.threads() - 1
         self.turns = 0  # nodes that devices are at
+        self.product_turn = threading.RLock()  # see above: matrix products take turns
         self.in_order = False  # whether the caller runs everything, as if nothing were shared
         self.claims: list[tuple[Node, Any]] = []  # nodes, with who had claimed them before
         self.inboxes: dict[Node, Inbox] = {}
@@ -204,7 +207,6 @@ class Shared:
         self.task.shared = self
         try:
             try:
-                threads.ONE_BLAS_THREAD.limit(self)
                 self.task.queue.pop()  # it is empty, and raises if the backward was stopped just before this
                 self._claim_all()
                 self._work()
@@ -226,16 +228,13 @@ class Shared:
 
     def _finish(self) -> None:
         """Waits for the workers and lets go of all gradients: a job that comes later finds nothing to do."""
-        try:
-            with self.changed:
-                while self.helpers or self.turns:
-                    self.changed.wait()
-                for heap in (self.large, self.small, self.user):
-                    heap.clear()
-            self.inboxes.clear()
-            self.ready = []
-        finally:
-            threads.ONE_BLAS_THREAD.release(self)
+        with self.changed:
+            while self.helpers or self.turns:
+                self.changed.wait()
+            for heap in (self.large, self.small, self.user):
+                heap.clear()
+        self.inboxes.clear()
+        self.ready = []
 
     def _wait(self) -> NodeTask | None:
         """The caller's next node; None when there will be none."""
@@ -252,7 +251,11 @@ class Shared:
     def run(self, item: NodeTask) -> None:
         """Runs a node and delivers its gradients, on whichever thread."""
         task, node, buffer = item.task, item.node, item.buffer
-        results = run_node(task, node, buffer)
+        if node.effort > 1 and node not in self.users:
+            with self.product_turn:
+                results = run_node(task, node, buffer)
+        else:
+            results = run_node(task, node, buffer)
         if results is not None and not self.over:
             numbers = self.plan.numbers[node]
             for i, (succ, nr) in enumerate(node.next_edges()):
@@ -307,6 +310,7 @@ class Shared:
     def after_fork(self) -> None:
         """In a forked child: there are no workers, and one of them may have held the lock."""
         self.changed = threading.Condition()
+        self.product_turn = threading.RLock()
         self.helpers = self.turns = 0
 
 

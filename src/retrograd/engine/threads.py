@@ -26,7 +26,6 @@ from types import FrameType
 from typing import Any
 
 from retrograd.backends.base import device
-from retrograd.backends.blas import blas_threads, set_blas_threads
 from retrograd.backends.cpu import QUIET, hush
 from retrograd.core.modes import current
 
@@ -134,49 +133,8 @@ class Settings:
         return self.num_threads
 
 
-class OneBlasThread:
-    """While a backward is shared, a matrix product keeps to its thread: the backward's own threads fill the machine."""
-
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.users: set[Any] = set()  # the backwards that are shared now
-        self.before: int | None = None
-
-    def limit(self, user: Any) -> None:
-        """Begins; `user` has a field `over`, by which one that was interrupted on its way out is forgotten."""
-        with self.lock:
-            self.users = {u for u in self.users if not u.over}
-            if not self.users:
-                self.before = blas_threads()
-            self.users.add(user)
-            set_blas_threads(1)
-
-    def release(self, user: Any) -> None:
-        """Ends; does nothing for one that has not begun."""
-        with self.lock:
-            if self.users == {user} and self.before is not None:
-                set_blas_threads(self.before)
-            self.users.discard(user)
-
-    def set_afterwards(self, count: int) -> None:
-        """Lets matrix products use `count` threads, as soon as no backward is shared."""
-        with self.lock:
-            if self.users:
-                self.before = count
-            else:
-                set_blas_threads(count)
-
-    def after_fork(self, users: set[Any]) -> None:
-        """In a forked child, where only `users` are left: whoever had the lock is not there to give it back."""
-        self.lock = threading.RLock()
-        if self.users and not users and self.before is not None:
-            set_blas_threads(self.before)
-        self.users &= users
-
-
 SETTINGS = Settings()
 THREADS = Threads()
-ONE_BLAS_THREAD = OneBlasThread()
 
 
 def available_cpus() -> int:
@@ -187,15 +145,15 @@ def available_cpus() -> int:
 
 
 def get_num_threads() -> int:
-    """How many threads one computation may use, the calling one among them."""
+    """How many threads a backward may use, the calling one among them."""
     return SETTINGS.threads()
 
 
 def set_num_threads(count: int) -> None:
-    """Lets one computation use `count` threads: large branches of a backward, or a matrix product.
+    """Lets a backward use `count` threads for large independent branches, the calling one among them.
 
-    The number of threads that serve a backward changes no bit of its gradients. A matrix product may be rounded
-    differently when the BLAS library divides it among more threads.
+    Gradients are the same to the last bit whatever the number. Matrix products use the threads that NumPy's BLAS is set
+    to use, whatever this number, because BLAS rounds differently when it divides a product otherwise.
 
     >>> import retrograd as rg
     >>> before = rg.get_num_threads()
@@ -204,7 +162,6 @@ def set_num_threads(count: int) -> None:
     >>> rg.set_num_threads(before)
     """
     SETTINGS.num_threads = _checked("set_num_threads", count)
-    ONE_BLAS_THREAD.set_afterwards(count)
 
 
 def get_num_interop_threads() -> int:

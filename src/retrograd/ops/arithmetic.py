@@ -216,6 +216,9 @@ class Pow(ElementwiseUnary):
             return 1 / xp.sqrt(x)  # as PyTorch: C's power differs at -0.0 and -Inf
         return x**self.exponent
 
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return zero_like(g) if self.exponent == 0 else super().vjp(g, x, out)
+
     def slope(self, x: Any, out: Any) -> Any:
         if self.exponent == 0:
             return zero_like(x)
@@ -341,8 +344,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     >>> rg.add(rg.tensor([1.0, 2.0]), 10)
     tensor([11., 12.])
     """
-    if type(input) is not Tensor:
-        input = number_pair(input, other)
+    input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
     return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
 
@@ -362,8 +364,7 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcasting."""
     _no_bool_subtraction(input, other)
-    if type(input) is not Tensor:
-        input = number_pair(input, other)
+    input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
     return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
 
@@ -394,8 +395,7 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
 
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * other`, broadcasting."""
-    if type(input) is not Tensor:
-        input = number_pair(input, other)
+    input = number_pair(input, other)
     return deliver(apply2(Mul(), input, other), out)
 
 
@@ -405,8 +405,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     Args:
         rounding_mode: None, "trunc" (towards zero) or "floor".
     """
-    if type(input) is not Tensor:
-        input = number_pair(input, other)
+    input = number_pair(input, other)
     if rounding_mode is None:
         return deliver(apply2(Div(), input, other), out)
     return deliver(rounded_division(input, other, rounding_mode), out)

@@ -24,7 +24,8 @@ class Trilinear(Variadic):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, w, y = xs
-        return xp.ascontiguousarray(((x @ w) * y).sum(axis=-1).T)
+        products = (x @ w) * y
+        return xp.ascontiguousarray(products.sum(axis=-1, dtype=products.dtype).T)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         x, w, y = [conjugated(v) for v in xs]

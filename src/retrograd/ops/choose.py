@@ -109,6 +109,8 @@ class Clamp(Unary):
         self.high = high
 
     def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "c":
+            raise NotImplementedError("clamp is not supported for complex types")
         low, high = (_limit(v, x.dtype) for v in (self.low, self.high))
         found = x if low is None else xp.maximum(x, low)
         return found if high is None else xp.minimum(found, high)

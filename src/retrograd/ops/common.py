@@ -116,9 +116,9 @@ def _turned(number: int, dtype: Any) -> int:
 
 def number_pair(x: Any, y: Any) -> Any:
     """The first operand, as a tensor if both are numbers."""
-    numbers = (bool, int, float, complex)
-    both = isinstance(x, numbers) and isinstance(y, numbers)
-    return Tensor(np.asarray(x, scalar_dtype(x))) if both else x
+    if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex)) for v in (x, y)):
+        return x
+    return Tensor(np.asarray(x, scalar_dtype(x)))
 
 
 def check_division(kernel: str, x: Any, y: Any) -> None:

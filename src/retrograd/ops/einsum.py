@@ -27,6 +27,7 @@ class Einsum(Variadic):
 
     params = ("terms", "output")
     keeps: ClassVar[int] = X
+    effort: ClassVar[int] = 32
 
     def __init__(self, terms: tuple[Term, ...], output: Term) -> None:
         self.terms = terms

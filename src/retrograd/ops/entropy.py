@@ -480,6 +480,8 @@ def kl_div(
         )
     if any(v.array.dtype.kind in "biu" for v in (x, t)):
         raise DtypeError("kl_div: Integral inputs not supported. Convert them with .float() first.")
+    if any(v.array.dtype.kind == "c" for v in (x, t)):
+        raise DtypeError("kl_div: Complex inputs not supported.")
     code = SUM if reduction == "batchmean" else reduction_code(reduction, size_average, reduce)
     if log_target:
         losses = Exp().on(t) * (t - x)

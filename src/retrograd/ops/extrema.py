@@ -13,7 +13,7 @@ from retrograd.core.saved import checked
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
-from retrograd.ops.choose import maximum, minimum
+from retrograd.ops.choose import Where, maximum, minimum
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.pick import Picked, Placed, index_at
 from retrograd.ops.reduce import Reduction, axes_of, dims_given, restored_axes
@@ -146,15 +146,16 @@ class ExtremeOfAll(Extreme):
 
     shown: ClassVar[dict[str, str]] = {}
 
+    def part(self, v: Any, x: Any, out: Any) -> Any:
+        """`v` divided among the elements that were chosen; the others have nothing of it, also where it is infinite."""
+        chosen = np.isnan(plain(x)) if np.isnan(plain(out)) else plain(x) == plain(out)
+        return Where().on(chosen, v / chosen.sum().item(), 0.0)
+
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        if np.isnan(plain(out)):
-            return shared(self.back(g), np.isnan(plain(x)), True, None)
-        return super().vjp(g, x, out)
+        return self.part(self.back(g), x, out)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        if np.isnan(plain(out)):
-            return shared(t, np.isnan(plain(x)), True, None).sum()
-        return super().jvp(t, x, out)
+        return self.part(t, x, out).sum()
 
 
 class Max(ExtremeOfAll):

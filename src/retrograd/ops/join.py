@@ -13,7 +13,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim, zero_like
 from retrograd.ops.shape import Expand, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
 
@@ -41,7 +41,11 @@ class Joined(Variadic):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
-        return [g[self.key(i)] if self.needs(i) else None for i in range(self.edge_count)]
+        return [self.piece(g, i) if self.needs(i) else None for i in range(self.edge_count)]
+
+    def piece(self, g: Any, i: int) -> Any:
+        """The part of `g` that belongs to input `i`."""
+        return g[self.key(i)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         given = next(t for t in ts if t is not None)
@@ -59,14 +63,11 @@ class Cat(Joined):
         kept = [a for a in arrays if a.shape != (0,)] or arrays
         return xp.concatenate(kept, self.dim, dtype=dtype, casting="unsafe")
 
-    def key(self, i: int) -> tuple[Any, ...]:
+    def piece(self, g: Any, i: int) -> Any:
         # Vectors of size 0 join anything, and have no place in the result.
-        if self.shapes[i] == (0,):
-            return (
-                (slice(0, 0),)
-                if len(self.out_shape) == 1
-                else (0,) * (len(self.out_shape) - 1) + (slice(0, 0),)
-            )
+        return zero_like(g).reshape((-1,))[:0] if self.shapes[i] == (0,) else super().piece(g, i)
+
+    def key(self, i: int) -> tuple[Any, ...]:
         start = sum([shape[self.dim] for shape in self.shapes[:i] if shape != (0,)])
         return (slice(None),) * self.dim + (slice(start, start + self.shapes[i][self.dim]),)
 

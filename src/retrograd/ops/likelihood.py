@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
-from retrograd.errors import sizes
+from retrograd.errors import DtypeError, sizes
 from retrograd.ops.common import require_tensor
 from retrograd.ops.convert import clone
 from retrograd.ops.entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
@@ -74,6 +75,11 @@ def gaussian_nll_loss(
         raise ValueError(f"{reduction} is not valid: use 'none', 'mean' or 'sum'")
     if (v.array < 0).any():
         raise ValueError("var has negative entry/entries")
+    if v.array.dtype.kind in "biu":
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[v.array.dtype]}: "
+            "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
+        )
     v = clone(v)
     np.maximum(v.array, eps, out=v.array)
     losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5

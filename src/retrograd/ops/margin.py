@@ -293,6 +293,11 @@ def soft_margin_loss(
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("soft_margin_loss", "self", 1, input)
     t = require_tensor("soft_margin_loss", "target", 2, target)
+    if x.array.dtype.kind in "biu":
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[x.array.dtype]}: "
+            "soft_margin_loss takes floating point inputs. Convert with .float() first."
+        )
     return apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
 
 

@@ -1,4 +1,4 @@
-"""Elementwise functions of two tensors: angles and lengths, signs and exponents, extrema that skip NaN, remainders."""
+"""Elementwise functions of two tensors: angles and lengths, signs and exponents, extrema that skip NaN."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, operand_error, unsupported_dtype
 from retrograd.ops.choose import Where
-from retrograd.ops.common import as_value, check_division, deliver, plain, require_tensor, wrapped, zero_like
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
 from retrograd.ops.compare import Pointwise
-from retrograd.ops.convert import convert
 from retrograd.ops.math import LN2, Exp2, Log, Log1p, Sigmoid
 from retrograd.ops.real import RealBinary, RealUnary
-from retrograd.ops.rounding import DivRounded
 from retrograd.ops.tied import tied
 from retrograd.values import Array
 
@@ -63,6 +60,9 @@ class Copysign(RealBinary):
 
     def surface(self, x: Array, y: Array) -> Array:
         return np.copysign(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g) if i == 1 else super().vjp(i, g, x, y, out)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return zero_like(x) if i == 1 else tied(sign_change(x, out), x, self)
@@ -138,42 +138,6 @@ class Fmin(Fmax):
         return (x <= y) | np.isnan(y)
 
 
-def _checked_fmod(x: Array, y: Any) -> Array:
-    """The remainder with the sign of x."""
-    x, y = wrapped(x, y)
-    check_division("fmod_cpu", x, y)
-    return np.fmod(x, y)
-
-
-class Fmod(ElementwiseBinary):
-    """x modulo y, with the sign of x"""
-
-    node_name = "FmodBackward1"
-    keeps1: ClassVar[int] = X | Y
-
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return _checked_fmod(x, y)
-
-    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return 1 if i == 0 else -DivRounded("trunc").on(x, y)
-
-
-class FmodNumber(ElementwiseUnary):
-    """x modulo a number, with the sign of x"""
-
-    node_name = "FmodBackward0"
-    params = ("number",)
-
-    def __init__(self, number: Any) -> None:
-        self.number = number
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        return _checked_fmod(x, self.number)
-
-    def slope(self, x: Any, out: Any) -> Any:
-        return 1
-
-
 class Nextafter(ElementwiseBinary):
     """the next number after x towards y; it moves with x"""
 
@@ -184,6 +148,9 @@ class Nextafter(ElementwiseBinary):
         if x.dtype.kind != "f":
             raise unsupported_dtype("nextafter_cpu", x.dtype)
         return xp.nextafter(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g) if i == 1 else Where().on(plain(x) != plain(y), g, 0.0)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return as_value((plain(x) != plain(y)).astype(plain(x).dtype), x) if i == 0 else zero_like(y)
@@ -397,20 +364,6 @@ def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Fmin(), input, other), out)
 
 
-def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
-    """`input` modulo `other`, a tensor or a number, with the sign of `input`.
-
-    >>> import retrograd as rg
-    >>> rg.fmod(rg.tensor([-3.0, 5.0]), 2)
-    tensor([-1.,  1.])
-    """
-    x = require_tensor("fmod", "input", 1, input)
-    if isinstance(other, (int, float, complex)):
-        dtype = result_with_scalar(x.array.dtype, other)
-        return deliver(apply1(FmodNumber(other), x if dtype == x.array.dtype else convert(x, dtype)), out)
-    return deliver(apply2(Fmod(), x, other), out)
-
-
 def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
     """The next floating point number after `input` towards `other`."""
     _tensors("nextafter", input, other)
@@ -495,7 +448,7 @@ def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 FUNCTIONS = (
-    atan2, hypot, copysign, ldexp, fmax, fmin, fmod, nextafter, heaviside, xlogy, logaddexp, logaddexp2, gcd, lcm,
+    atan2, hypot, copysign, ldexp, fmax, fmin, nextafter, heaviside, xlogy, logaddexp, logaddexp2, gcd, lcm,
 )  # fmt: skip
 ALIASES = {"arctan2": atan2}
 SPECIAL = {"xlogy": xlogy, "xlog1py": xlog1py}

@@ -147,7 +147,8 @@ def _max_pool(
 ) -> Any:
     x = require_tensor(function, "input", 1, input)
     windows = pool_windows(function, x, rank, kernel_size, stride, padding, dilation, bool(ceil_mode))
-    check_kind("max_pool1d_impl" if rank == 1 else function, x, "f" if rank == 1 else "fiu")
+    single = rank == 1 and not return_indices
+    check_kind("max_pool1d_impl" if single else function, x, "f" if single else "fiu")
     if rank == 1:
         # One dimension is pooled as two, as in PyTorch, so that the graph is the same.
         windows = Sliding(*[(o, *v) for o, v in zip((1, 1, 1, 0, 1, 1), windows, strict=True)])

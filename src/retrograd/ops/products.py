@@ -122,7 +122,8 @@ class BmmSum(Bmm):
     """matrices times matrices, pair by pair, all added up"""
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return product(xp, x, y).sum(axis=0)
+        products = product(xp, x, y)
+        return products.sum(axis=0, dtype=products.dtype)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         return g @ adjoint(y) if i == 0 else adjoint(x) @ g

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
-from retrograd.errors import ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.choose import ClampMin, Where
 from retrograd.ops.common import require_tensor
-from retrograd.ops.loss import reduced, reduction_code
+from retrograd.ops.loss import MEAN, reduced, reduction_code
 from retrograd.ops.math import Sqrt
 from retrograd.ops.reduce import SumDim
 from retrograd.ops.statistics import vector_norm
@@ -23,6 +24,11 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
     """`nn.functional.hinge_embedding_loss` with a number for `reduction`."""
     x: Any = require_tensor("hinge_embedding_loss", "input", 1, input)
     t = require_tensor("hinge_embedding_loss", "target", 2, target)
+    if x.array.dtype.kind in "iu" and reduction == MEAN:
+        raise DtypeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{SCALAR_NAMES[x.array.dtype]}"
+        )
     short = Where().on(t.array != 1, apply1(ClampMin(0.0, None), margin - x), 0.0)
     return reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
 
@@ -47,7 +53,7 @@ def margin_ranking_loss(
     x: Any = require_tensor(name, "input1", 1, input1)
     y: Any = require_tensor(name, "input2", 2, input2)
     t: Any = require_tensor(name, "target", 3, target)
-    return reduced(apply1(ClampMin(0.0, None), -t * (x - y) + margin), reduction)
+    return reduced(apply1(ClampMin(0.0, None), -t * (x - y) + float(margin)), reduction)
 
 
 def functional_margin_ranking_loss(

@@ -54,7 +54,9 @@ def reduced_count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def total(x: Array, axis: Axis, keepdims: bool) -> Array:
-    """The sum, computed in single precision for float16."""
+    """The sum in the array's own dtype, computed in single precision for float16."""
+    if x.dtype.kind in "biu":
+        return x.sum(axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype == float16:
         return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
     return x.sum(axis=axis, keepdims=keepdims)
@@ -185,7 +187,8 @@ class Prod(Reduction):
     shown: ClassVar[dict[str, str]] = {}
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.taken(x).prod(axis=self.axis, keepdims=self.keepdims)
+        a = self.taken(x)
+        return a.prod(axis=self.axis, keepdims=self.keepdims, dtype=a.dtype)
 
     def others(self, x: Any, out: Any) -> Any:
         """For each element, the product of the others: a quotient, or running products from both sides if one is 0."""

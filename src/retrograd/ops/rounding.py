@@ -1,13 +1,17 @@
-"""Rounding: floor, ceil, round, trunc, and division that rounds. Flat everywhere, so their gradient is zero."""
+"""Rounding: floor, ceil, round, trunc, and division that rounds, flat everywhere; and the rests: frac, fmod."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from retrograd.backends.dtypes import result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import ElementwiseBinary, ElementwiseUnary
+from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import check_division, deliver, wrapped, zero_like
+from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
+from retrograd.ops.convert import convert
 from retrograd.values import Array
 
 
@@ -99,6 +103,42 @@ class DivRounded(ElementwiseBinary):
         return 0.0
 
 
+def _checked_fmod(x: Array, y: Any) -> Array:
+    """The remainder with the sign of x."""
+    x, y = wrapped(x, y)
+    check_division("fmod_cpu", x, y)
+    return np.fmod(x, y)
+
+
+class Fmod(ElementwiseBinary):
+    """x modulo y, with the sign of x"""
+
+    node_name = "FmodBackward1"
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return _checked_fmod(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -DivRounded("trunc").on(x, y)
+
+
+class FmodNumber(ElementwiseUnary):
+    """x modulo a number, with the sign of x"""
+
+    node_name = "FmodBackward0"
+    params = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return _checked_fmod(x, self.number)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1
+
+
 def rounded_division(x: Any, y: Any, mode: str) -> Any:
     """`div` with a rounding mode."""
     if mode not in ("trunc", "floor"):
@@ -148,5 +188,19 @@ def frac(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Frac(), input), out)
 
 
-FUNCTIONS = (floor, ceil, trunc, round, frac)
+def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input` modulo `other`, a tensor or a number, with the sign of `input`.
+
+    >>> import retrograd as rg
+    >>> rg.fmod(rg.tensor([-3.0, 5.0]), 2)
+    tensor([-1.,  1.])
+    """
+    x = require_tensor("fmod", "input", 1, input)
+    if isinstance(other, (int, float, complex)):
+        dtype = result_with_scalar(x.array.dtype, other)
+        return deliver(apply1(FmodNumber(other), x if dtype == x.array.dtype else convert(x, dtype)), out)
+    return deliver(apply2(Fmod(), x, other), out)
+
+
+FUNCTIONS = (floor, ceil, trunc, round, frac, fmod)
 ALIASES = {"fix": trunc}

@@ -75,12 +75,13 @@ class SegmentReduce(Unary):
         return as_value(chosen / np.maximum(self.spread(self.total(chosen)), 1), x)
 
     def others(self, flat: Any, out: Any) -> Any:
-        """The product of the other rows of each row's stretch; exact where one of them is zero, too."""
-        zero = plain(flat) == 0
-        zeros = self.spread(self.total(zero.astype(self.out_dtype)))
-        without = self.on_rows("prod", self.initial).on(Where().on(zero, 1.0, flat))
-        alone = Where().on(zero & (zeros == 1), self.spread(without), 0.0)
-        return Where().on(zeros == 0, self.spread(out) / Where().on(zero, 1.0, flat), alone)
+        """The product of the other rows of each row's stretch, which a single zero or NaN does not spoil for itself."""
+        zero, lost = plain(flat) == 0, np.isnan(plain(flat))
+        zeros, odd = (self.spread(self.total(m.astype(self.out_dtype))) for m in (zero, zero | lost))
+        plainly = Where().on(zero | lost, 1.0, flat)
+        alone = (zero | lost) & (odd == 1)
+        found = Where().on(alone, self.spread(self.on_rows("prod", self.initial).on(plainly)), 0.0)
+        return Where().on((zeros == 0) & ~alone, self.spread(out) / Where().on(zero, 1.0, flat), found)
 
     def total(self, flat: Array) -> Array:
         """The sum over the rows of each stretch."""

@@ -97,8 +97,8 @@ def variance_slope(x: Any, axis: Axis, correction: float) -> Any:
     """The derivative of the variance: 2 (x - mean) / (n - correction), infinite where nothing is left to divide by."""
     offset = x - Mean(axis, True).on(x)
     freedom = reduced_count(tuple(x.shape), axis) - correction
-    if freedom > 0:
-        return offset * (2 / freedom)
+    if freedom > 0 or (axis is not None and x.ndim):
+        return offset * (2 / freedom if freedom else math.inf)
     return as_value(np.where(plain(offset) == 0, np.nan, np.inf).astype(plain(x).dtype), x)
 
 

@@ -391,7 +391,9 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
     if x.requires_grad:
         raise GradientError("cannot resize variables that require grad. Use view(), reshape() or a clone().")
     if tangent_of(x, current()) is not None:
-        raise GradientError("cannot resize variables that has a forward grad. Use view(), reshape() or a clone().")
+        raise GradientError(
+            "cannot resize variables that has a forward grad. Use view(), reshape() or a clone()."
+        )
     if size == x.array.shape:
         return x
     try:

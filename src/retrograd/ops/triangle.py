@@ -12,7 +12,8 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error
-from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim
+from retrograd.ops.choose import Where
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.shape import SIZES, integer, reshape
 from retrograd.values import Array, Shape
 
@@ -137,7 +138,7 @@ class Trace(Linear):
         return xp.trace(x, dtype=np.int64 if x.dtype.kind in "biu" else x.dtype)
 
     def transpose(self, g: Any) -> Any:
-        return g * as_value(np.eye(*self.in_shape, dtype=g.dtype), g)
+        return Where().on(np.eye(*self.in_shape, dtype=bool), g, 0.0)
 
 
 def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:
