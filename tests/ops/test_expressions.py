@@ -72,7 +72,9 @@ class Call(NamedTuple):
         return self.const((np.arange(count) * (self.m + 1) + self.k) % max(size, 1))
 
     def mask(self, shape: Any) -> Any:
-        return self.const((np.arange(int(np.prod(shape))) * (self.m + 2) + self.k) % 3 == 0).reshape(tuple(shape))
+        return self.const((np.arange(int(np.prod(shape))) * (self.m + 2) + self.k) % 3 == 0).reshape(
+            tuple(shape)
+        )
 
 
 @functools.cache
@@ -143,9 +145,13 @@ BINARY: dict[str, Any] = {
     "addcmul": lambda s: s.lib.addcmul(s.a, s.b, s.c, value=0.5),
     "addcdiv": lambda s: s.lib.addcdiv(s.a, s.b, s.c * s.c + 0.5, value=0.7),
     "clamp": lambda s: s.lib.clamp(s.apart, s.b - 1, s.b + 1.3),
-    "mse": lambda s: s.lib.nn.functional.mse_loss(s.a, s.b.expand_as(s.a), reduction=("mean", "sum", "none")[s.m % 3]),
+    "mse": lambda s: s.lib.nn.functional.mse_loss(
+        s.a, s.b.expand_as(s.a), reduction=("mean", "sum", "none")[s.m % 3]
+    ),
     "smooth_l1": lambda s: s.lib.nn.functional.smooth_l1_loss(s.apart, s.b.expand_as(s.a)),
-    "bce": lambda s: s.lib.nn.functional.binary_cross_entropy_with_logits(s.a, s.b.sigmoid().expand_as(s.a), reduction="sum"),
+    "bce": lambda s: s.lib.nn.functional.binary_cross_entropy_with_logits(
+        s.a, s.b.sigmoid().expand_as(s.a), reduction="sum"
+    ),
     "cosine": lambda s: s.lib.cosine_similarity(s.a + 3, s.b - 3, dim=-1),
 }
 
@@ -159,7 +165,9 @@ REDUCTIONS: dict[str, Any] = {
     "var": lambda s: s.lib.var(s.a, dim=s.dim, correction=0, keepdim=s.m > 1),
     "std": lambda s: s.lib.std(s.lib.cat([s.apart, s.a * 0.5], s.dim), dim=s.dim, keepdim=s.m > 1),
     "logsumexp": lambda s: s.a.logsumexp(s.dim, keepdim=s.m > 1),
-    "norm": lambda s: s.lib.linalg.vector_norm(s.apart + 2, (1, 2, 3, 2.5, float("inf"), -1)[s.k + s.m % 2], dim=s.dim),
+    "norm": lambda s: s.lib.linalg.vector_norm(
+        s.apart + 2, (1, 2, 3, 2.5, float("inf"), -1)[s.k + s.m % 2], dim=s.dim
+    ),
     "amax": lambda s: s.apart.amax(s.dim, keepdim=s.m > 1),
     "amin": lambda s: s.apart.amin(),
     "max": lambda s: s.apart.max(s.dim)[0],
@@ -283,7 +291,9 @@ OPS = {
 
 small = st.integers(0, 3)
 steps = st.lists(
-    st.builds(Step, st.sampled_from(sorted(OPS)), *[st.integers(0, 14)] * 3, small, small), min_size=3, max_size=12
+    st.builds(Step, st.sampled_from(sorted(OPS)), *[st.integers(0, 14)] * 3, small, small),
+    min_size=3,
+    max_size=12,
 )
 leaf_shapes = st.lists(st.sampled_from(SHAPES), min_size=2, max_size=3)
 
@@ -311,7 +321,8 @@ class Pair:
         arrays = [rng.uniform(-2, 2, s) for s in shapes]
         self.torch = torch
         self.leaves = [
-            (torch.tensor(a, requires_grad=True), rg.tensor(a, dtype=rg.float64, requires_grad=True)) for a in arrays
+            (torch.tensor(a, requires_grad=True), rg.tensor(a, dtype=rg.float64, requires_grad=True))
+            for a in arrays
         ]
         self.values = list(self.leaves)
 
@@ -322,7 +333,9 @@ class Pair:
         """Adds the result of a step to the values; where one library refuses it, the other must do so too."""
         operands = [self.values[-1 - i % len(self.values)] for i in (step.a, step.b, step.c)]
         (theirs, refused), (ours, error) = (
-            tried(lambda i=i, lib=lib: kept(OPS[step.op](Call(lib, *[o[i] for o in operands], step.k, step.m))))
+            tried(
+                lambda i=i, lib=lib: kept(OPS[step.op](Call(lib, *[o[i] for o in operands], step.k, step.m)))
+            )
             for i, lib in enumerate(self.libraries())
         )
         if refused is not None or error is not None:

@@ -13,7 +13,7 @@ LAYERS = (
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
-    ("nn", "linalg", "fft", "special", "optim", "utils", "datasets", "cuda", "random"),
+    ("nn", "linalg", "fft", "special", "optim", "utils", "datasets", "serialization", "cuda", "random"),
     ("distributed",),
     ("inspect",),
     ("cli",),

@@ -76,10 +76,10 @@ class TensorConversions(TensorFacts):
         return self._number()
 
     def __float__(self) -> float:
-        return float(self._real_number())
+        return float(_real(self._real_number(), "double"))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(_real(self._number(), "int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self._real_number())
@@ -93,3 +93,14 @@ class TensorConversions(TensorFacts):
         if self.array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return int(self.array.shape[0])
+
+
+def _real(number: Any, kind: str) -> Any:
+    """A number for float() and int(), which a complex one is only without an imaginary part."""
+    if not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise RuntimeError(
+            f"value cannot be converted to type {kind} without overflow: {number} has an imaginary part. Take t.real."
+        )
+    return number.real

@@ -24,6 +24,7 @@ from retrograd.ops.arithmetic import (
     Remainder,
     Sub,
     modulo,
+    positive,
     power,
     rsub,
     sub,
@@ -109,6 +110,9 @@ class TensorArithmetic(Operators):
 
     def neg(self, x: Any, /) -> Any:
         return apply1(Neg(), x)
+
+    def pos(self, x: Any, /) -> Any:
+        return positive(x)
 
     def abs(self, x: Any, /) -> Any:
         return absolute(x)
