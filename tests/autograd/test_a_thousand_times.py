@@ -109,7 +109,9 @@ def checkpointed_within_itself(w: rg.Tensor) -> None:
     def inner(x: Any) -> Any:
         return x.sin().exp()
 
-    checkpoint(lambda x: checkpoint(inner, x, use_reentrant=False) * x, w, use_reentrant=False).sum().backward()
+    checkpoint(
+        lambda x: checkpoint(inner, x, use_reentrant=False) * x, w, use_reentrant=False
+    ).sum().backward()
 
 
 def checkpointed_and_re_entrant(w: rg.Tensor) -> None:

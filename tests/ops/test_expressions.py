@@ -53,6 +53,12 @@ class Call(NamedTuple):
         return self.a + self.const(ramp(self.a.shape))
 
     @property
+    def longer(self) -> Any:
+        """The first value and more along a dimension: no norm of it is 0, where second derivatives do not exist."""
+        ends = self.a.narrow(self.dim, 0, 0).sum(self.dim, keepdim=True) + 0.7
+        return self.lib.cat([self.apart + 2, ends, -ends], self.dim)
+
+    @property
     def off(self) -> Any:
         """The first value moved off the places where functions have kinks."""
         return self.a - 0.1371 * (self.k + 1)
@@ -75,6 +81,9 @@ class Call(NamedTuple):
         return self.const((np.arange(int(np.prod(shape))) * (self.m + 2) + self.k) % 3 == 0).reshape(
             tuple(shape)
         )
+
+
+ORDERS = (1, 2, 3, 2.5, float("inf"), -1)
 
 
 @functools.cache
@@ -146,9 +155,9 @@ BINARY: dict[str, Any] = {
     "addcdiv": lambda s: s.lib.addcdiv(s.a, s.b, s.c * s.c + 0.5, value=0.7),
     "clamp": lambda s: s.lib.clamp(s.apart, s.b - 1, s.b + 1.3),
     "mse": lambda s: s.lib.nn.functional.mse_loss(
-        s.a, s.b.expand_as(s.a), reduction=("mean", "sum", "none")[s.m % 3]
+        s.a, s.b.expand_as(s.a), reduction=("sum", "none")[s.m % 2]
     ),
-    "smooth_l1": lambda s: s.lib.nn.functional.smooth_l1_loss(s.apart, s.b.expand_as(s.a)),
+    "smooth_l1": lambda s: s.lib.nn.functional.smooth_l1_loss(s.apart, s.b.expand_as(s.a), reduction="sum"),
     "bce": lambda s: s.lib.nn.functional.binary_cross_entropy_with_logits(
         s.a, s.b.sigmoid().expand_as(s.a), reduction="sum"
     ),
@@ -163,11 +172,9 @@ REDUCTIONS: dict[str, Any] = {
     "prod": lambda s: s.a.tanh().prod(),
     "prod_dim": lambda s: s.a.prod(s.dim, keepdim=s.m > 1),
     "var": lambda s: s.lib.var(s.a, dim=s.dim, correction=0, keepdim=s.m > 1),
-    "std": lambda s: s.lib.std(s.lib.cat([s.apart, s.a * 0.5], s.dim), dim=s.dim, keepdim=s.m > 1),
+    "std": lambda s: s.lib.std(s.longer, dim=s.dim, keepdim=s.m > 1),
     "logsumexp": lambda s: s.a.logsumexp(s.dim, keepdim=s.m > 1),
-    "norm": lambda s: s.lib.linalg.vector_norm(
-        s.apart + 2, (1, 2, 3, 2.5, float("inf"), -1)[s.k + s.m % 2], dim=s.dim
-    ),
+    "norm": lambda s: s.lib.linalg.vector_norm(s.longer, ORDERS[s.k + s.m % 2], dim=s.dim),
     "amax": lambda s: s.apart.amax(s.dim, keepdim=s.m > 1),
     "amin": lambda s: s.apart.amin(),
     "max": lambda s: s.apart.max(s.dim)[0],
@@ -179,7 +186,6 @@ REDUCTIONS: dict[str, Any] = {
     "cumsum": lambda s: s.a.cumsum(s.dim),
     "cumprod": lambda s: s.a.tanh().cumprod(s.dim),
     "cummax": lambda s: s.apart.cummax(s.dim)[0],
-    "logcumsumexp": lambda s: s.a.logcumsumexp(s.dim),
     "softmax": lambda s: s.a.softmax(s.dim),
     "log_softmax": lambda s: s.a.log_softmax(s.dim),
     "sort": lambda s: s.apart.sort(s.dim, descending=s.m > 1)[0],
@@ -394,7 +400,7 @@ def gradients(pair: Pair, tensors: list[Any], **options: Any) -> list[list[Any]]
     return found
 
 
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=EXAMPLES, derandomize="EXAMPLES" not in os.environ)
 @given(shapes=leaf_shapes, seed=st.integers(0, 2**16), program=steps)
 def test_expressions_agree_with_pytorch_and_so_do_their_derivatives(torch, shapes, seed, program):
     pair = Pair(torch, shapes, seed)

@@ -1,7 +1,7 @@
 """The op table against PyTorch where numbers end: infinities, NaN, zeros of both signs, huge, tiny and denormal ones.
 
 Values and gradients must be NaN and infinite in the same places, and close elsewhere. And against PyTorch where
-floating point ends: the dtype of the result, or the exception, for integers, booleans, half precision and complex numbers.
+floating point ends: the dtype of the result, or the exception, for integers, booleans, half and complex numbers.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "polar": (".*", "PyTorch divides the result by its modulus: NaN where that is infinite"),
     "remainder": ("grid", "PyTorch's vector kernel takes x - floor(x / y) * y, which overflows"),
     "fmod": ("grid", "PyTorch's vector kernel takes x - trunc(x / y) * y, which overflows"),
+    "cumprod": ("mixed.*", "0 times infinity, in another order"),
     "cumprod-zeros": ("one.*|gradient.*|mixed.*", "0 times infinity, in another order"),
     "var": ("all.*", "the rounding of the mean of equal numbers depends on the kernel"),
     "std": ("all.*", "the rounding of the mean of equal numbers depends on the kernel"),
@@ -77,7 +78,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "std_mean": ("all.*|one -?inf|mixed.*", "PyTorch's running mean of infinities is NaN"),
     "topk": ("all.*|mixed.*", "which of equal elements comes first depends on the kernel"),
     "kthvalue": ("all.*|mixed.*", "which of equal elements comes first depends on the kernel"),
-    "mode": ("mixed.*", "PyTorch counts NaN as equal to nothing while it sorts"),
+    "mode": (".*nan|mixed.*", "PyTorch counts NaN as equal to nothing while it sorts"),
     "logcumsumexp": ("one.*huge|gradient nan|mixed.*", "PyTorch takes logarithms of gradients and loses these"),
     "cdist-order_0.5": ("mixed.*", DISTANCE),
     "cdist-order_1.0": ("all inf|one nan|mixed.*", DISTANCE),
@@ -88,6 +89,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "renorm-order_0.5": (".*(huge|mixed).*", "|x|**(p - 1) underflows later than PyTorch's |x|**(p - 2)"),
     "renorm-order_3.0": (".*(huge|mixed).*", "the norm overflows: infinity over infinity"),
     "cosine_similarity": ("mixed.*", "infinity over infinity, in another order"),
+    "addmv": ("mixed.*", "a product that is added at once does not overflow by itself"),
     "as_strided_scatter": (".*", "PyTorch gives the input the gradient of the elements that were overwritten"),
     "nn.functional.gelu": ("grid|.*inf.*|mixed.*", "PyTorch's vector kernel makes NaN of infinity"),
     "nn.functional.soft_margin_loss": (".*(inf|huge|mixed).*", QUOTIENT),
@@ -392,6 +394,7 @@ DTYPE_REASONS: tuple[tuple[str, str, str], ...] = (
     # rows, dtypes, why they are not compared
     ("complex|view_as_complex(_copy)?", "float16", "NumPy has no complex numbers of half precision"),
     ("nn.functional.local_response_norm", "int64", "PyTorch averages integers by dividing integers"),
+    ("index_reduce-.*", "bool|complex64", "PyTorch takes them in some shapes, and without gradients"),
     ("native_dropout-on", "complex64", "the numbers drawn are real"),
     ("fft.*-empty", ".*", "PyTorch's library refuses empty tensors"),
     (

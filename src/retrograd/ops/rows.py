@@ -158,7 +158,9 @@ def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     if x.array.ndim == 0 and i.size != 1:
         raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     if i.size and n == 0 and x.array.ndim > 1:
-        raise ShapeError(f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty")
+        raise ShapeError(
+            f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty"
+        )
     if ((i < 0) | (i >= n)).any():
         raise IndexError(
             f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
