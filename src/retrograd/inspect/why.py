@@ -15,7 +15,7 @@ from retrograd.errors import operand_error
 
 MOST_CUTS = 5  # how many cuts are named when none is known to be the one
 
-_ENDS = "The output was cut off from a graph here (which is freed by now, so whether it held the parameter cannot be told):"
+_ENDS = "The output was cut off from a graph here (freed by now, so whether it held the parameter cannot be told):"
 
 
 class Cut(NamedTuple):
