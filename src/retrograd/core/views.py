@@ -47,6 +47,8 @@ def is_stretched(array: Array) -> bool:
 
 def may_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether two elements may share memory: certain only where the answer is no."""
+    if 0 in shape:
+        return False
     reach = itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
         if stride < reach:
@@ -193,6 +195,24 @@ class Placed(Linear):
         return AsStrided(self.region).on(g)
 
 
+class Outside(Linear):
+    """x with zeros in the region that a view shows"""
+
+    node_name = "AsStridedScatterBackward1"
+    params = ("region",)
+
+    def __init__(self, region: Region) -> None:
+        self.region = region
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        base, part = self.region.laid_out(x)
+        part[...] = 0
+        return base
+
+    def transpose(self, g: Any) -> Any:
+        return Outside(self.region).on(g)
+
+
 # -- writes --------------------------------------------------------------------------------------------------------
 
 
@@ -223,19 +243,11 @@ class CopySlices(Node):
             raise overlap_error()  # which of the copies' gradients would be the one of their common memory?
         inside: Any = results[0] if self.write.needs(0) else None
         if tensors:
-            rest = self._outside(g, part)
+            rest = Outside(self.region).on(g)
             return [rest if inside is None else rest + Placed(self.region).on(inside), *results[1:]]
         rest, hole = self.region.laid_out(g)
         hole[...] = 0 if inside is None else inside.real if hole.dtype.kind == "f" else inside
         return [rest, *results[1:]]
-
-    def _outside(self, g: Any, part: Any) -> Any:
-        """The gradient with the written region taken out, recorded."""
-        view, base = self.region.view, self.region.base
-        if view.dtype != base.dtype:
-            return g - Placed(self.region).on(part)  # the region is half of each element: a real part
-        mask = Placed(self.region).forward(np, np.ones(view.shape, view.dtype)) == 0
-        return g * Tensor(mask.astype(g.array.dtype))
 
     def release(self) -> None:
         self.write.release()
