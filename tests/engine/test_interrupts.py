@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextvars
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,14 @@ __all__ = ["real_stderr", "watchdog"]
 
 engine = rg.autograd.Variable._execution_engine
 fake.install()
+
+
+@pytest.fixture(autouse=True)
+def interrupts_arrive() -> Iterator[None]:
+    """A shell that starts the tests in the background has Python ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_ends_a_shared_backward_within_a_node():

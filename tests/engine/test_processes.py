@@ -17,7 +17,8 @@ __all__ = ["real_stderr", "watchdog"]
 
 # Every program begins with this. `forked` runs a function in a child and gives its exit status.
 PRELUDE = """
-import os, sys, threading, time, warnings
+import os, signal, sys, threading, time, warnings
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have switched off for what it starts
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork with threads: it is the subject here
 import numpy as np
 import retrograd as rg

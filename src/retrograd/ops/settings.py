@@ -107,10 +107,7 @@ def get_default_device() -> device:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch.
-
-    >>> set_default_tensor_type("torch.FloatTensor")
-    """
+    """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch."""
     warnings.warn(
         "torch.set_default_tensor_type() is deprecated: use set_default_dtype() and set_default_device().",
         UserWarning,
