@@ -2,9 +2,9 @@
 
     python benchmarks/threads.py [--repeat N]
 
-The wide graph has eight branches of 384×384 matrix products and tanh; its backward is timed beside PyTorch's and beside
-our own with one thread, in turns in one process. The chain of small operations runs with the threading code and with
-it taken out of the source.
+The wide graphs have eight branches of 384×384 matrix products and tanh, or of elementwise functions; their backward is
+timed beside PyTorch's and beside our own with one thread, in turns in one process. The chain of small operations runs
+with the threading code and with it taken out of the source.
 """
 
 from __future__ import annotations
@@ -19,12 +19,22 @@ from taken_out import Cut, cost
 
 import retrograd
 from retrograd.core import accumulate
-from retrograd.engine import engine, evaluate
+from retrograd.engine import engine, evaluate, shared
 
 BRANCHES, SIZE = 8, 384
 
 
-def wide(lib: Any) -> Callable[[], float]:
+def products(lib: Any, x: Any, w: Any) -> Any:
+    """A branch of matrix products, which BLAS spreads over all threads by itself."""
+    return lib.tanh(lib.tanh(x @ w) @ w)
+
+
+def curves(lib: Any, x: Any, w: Any) -> Any:
+    """A branch of elementwise functions, which one thread computes."""
+    return lib.tanh(lib.sin(lib.exp(w) * x) * w)
+
+
+def wide(lib: Any, branch: Any) -> Callable[[], float]:
     """The wide graph; calling it gives the seconds that the backward took."""
     x = lib.ones(SIZE, SIZE) * 0.01
     weights = [(lib.ones(SIZE, SIZE) * 0.01 * (i + 1)).requires_grad_() for i in range(BRANCHES)]
@@ -33,7 +43,7 @@ def wide(lib: Any) -> Callable[[], float]:
         total = 0.0
         for w in weights:
             w.grad = None
-        for y in [lib.tanh(lib.tanh(x @ w) @ w) for w in weights]:
+        for y in [branch(lib, x, w) for w in weights]:
             total = total + y.sum()
         start = time.perf_counter()
         total.backward()
@@ -65,16 +75,18 @@ def best_of(programs: dict[str, Callable[[], float]], repeat: int) -> dict[str, 
     return best
 
 
-def with_threads(count: int) -> Callable[[], float]:
-    """The wide graph on `count` threads."""
-    program = wide(retrograd)
+def with_threads(count: int, branch: Any, large: int = shared.LARGE) -> Callable[[], float]:
+    """The wide graph on `count` threads, with nodes of `large` elements and more handed over."""
+    program = wide(retrograd, branch)
 
     def timed() -> float:
         before = retrograd.get_num_threads()
         retrograd.set_num_threads(count)
+        usual, shared.LARGE = shared.LARGE, large
         try:
             return program()
         finally:
+            shared.LARGE = usual
             retrograd.set_num_threads(before)
 
     return timed
@@ -89,17 +101,17 @@ def main() -> None:
 
     count = retrograd.get_num_threads()
     torch.set_num_threads(count)
-    best = best_of(
-        {"torch": wide(torch), "one": with_threads(1), "all": with_threads(count)},
-        repeat,
-    )
-    print(f"backward of {BRANCHES} branches of {SIZE}×{SIZE} matmul + tanh, milliseconds")
-    print(f"  torch, {count} threads        {best['torch'] * 1e3:8.2f}")
-    print(f"  retrograd, 1 thread      {best['one'] * 1e3:8.2f}   {best['torch'] / best['one']:.2f}x torch")
-    print(
-        f"  retrograd, {count} threads     {best['all'] * 1e3:8.2f}   {best['torch'] / best['all']:.2f}x torch"
-    )
-    print(f"  {count} threads against one: {best['one'] / best['all']:.2f}x")
+    for title, branch in (("matmul + tanh", products), ("exp, sin, tanh and products", curves)):
+        programs = {"torch": wide(torch, branch)}
+        programs["one thread"] = with_threads(1, branch)
+        programs[f"{count} threads"] = with_threads(count, branch)
+        programs[f"{count} threads, handed over at any size"] = with_threads(count, branch, 0)
+        best = best_of(programs, repeat)
+        print(
+            f"backward of {BRANCHES} branches of {SIZE}×{SIZE} {title}, milliseconds (torch: {count} threads)"
+        )
+        for name, took in best.items():
+            print(f"  {name:42}{took * 1e3:8.2f}   {best['torch'] / took:.2f}x torch")
     for name, make in (("mul, add, tanh", chain(100, 8, True)), ("y + 1", add_chain(300, True))):
         print(
             f"threading code in a chain of {name}: {100 * cost(make(retrograd), THREADING, 15 * repeat):+.1f} %"

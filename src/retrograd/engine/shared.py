@@ -3,9 +3,10 @@
 Note [Shared backward]
 ~~~~~~~~~~~~~~~~~~~~~~
 A backward begins on its calling thread alone. It becomes shared when a node of another device is ready, or when two
-large nodes are. Then the order in which one thread would run the rest is worked out (`Plan`), and every gradient gets
-the number of its arrival at its receiver. Gradients may be computed in any order, but an `Inbox` adds them in that of
-their numbers, so sums come out the same to the last bit.
+large nodes are and the time does not go into matrix products, which BLAS spreads already. Then the order in which one
+thread would run the rest is worked out (`Plan`), and every gradient gets the number of its arrival at its receiver.
+Gradients may be computed in any order, but an `Inbox` adds them in that of their numbers, so sums come out the same to
+the last bit.
 
 Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
 else. Nodes with user code run on the calling thread in the planned order among themselves. Matrix products take turns:
@@ -34,7 +35,9 @@ from retrograd.engine.evaluate import claim, outgoing, run_node
 from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import GraphTask
 
-LARGE = 65_536  # elements of the gradient from which a node is worth another thread
+# Elements of the gradient from which a node is worth another thread. Below it, fresh memory for results costs several
+# threads more (page faults, which the system serves one at a time) than they gain: see benchmarks/threads.py.
+LARGE = 1 << 24
 
 
 def is_large(node: Node) -> bool:
@@ -344,7 +347,13 @@ def worth_sharing(task: GraphTask) -> bool:
         return True
     queue = task.queue
     first = queue.heap[0][3] if queue.last is None else queue.last
-    if not is_large(first.node) or threads.SETTINGS.threads() < 2:
+    if not _gains(first.node) or threads.SETTINGS.threads() < 2:
         return False
     others = [entry[3] for entry in queue.heap[:4] if entry[3] is not first]
-    return any(is_large(item.node) for item in others)
+    return any(_gains(item.node) for item in others)
+
+
+def _gains(node: Node) -> bool:
+    """Whether another thread helps: a matrix product, here or next, has all threads already."""
+    next_effort = 1 if node.next0 is None else node.next0.effort
+    return node.effort == 1 and next_effort == 1 and is_large(node)
