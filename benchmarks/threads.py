@@ -53,10 +53,9 @@ def wide(lib: Any, branch: Any) -> Callable[[], float]:
 
 
 SHARING = r" +if queue.heap and .*?break\n"
-# What notes the backward that freed a node stays; what looks whether another one claims it goes.
 CLAIMS = (
-    r"    claimed = node.freed_by\n| and not node.freed|        if claimed is not None.*?raise freed_graph\(node\)\n"
-    r"|        node.freed_by = claimed\n"
+    r"    claimed = node.freed_by\n|        if not task.keep_graph:\n            claim\(task, node\)\n"
+    r"|        if node.freed_by is task.place:\n            node.freed_by = claimed\n"
 )
 LOCKS = r"with lock_of\(variable\):\n +"
 THREADING = (

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from retrograd.autograd.modes import ModeContext
+from retrograd.backends.cpu import memory_of
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
 from retrograd.core.op import View
@@ -230,10 +231,7 @@ def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
 
 def _storage_size(array: Any) -> int:
     """How many elements the memory behind an array has room for."""
-    itemsize = array.itemsize
-    while array.base is not None and hasattr(array.base, "__array_interface__"):
-        array = array.base
-    size: int = getattr(array, "nbytes", 0) // itemsize
+    size: int = getattr(memory_of(array), "nbytes", 0) // array.itemsize
     return size
 
 

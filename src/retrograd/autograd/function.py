@@ -208,12 +208,10 @@ class Function(metaclass=FunctionMeta):
     """
 
     generate_vmap_rule: ClassVar[bool] = False
-    clear_saved_tensors_on_access: ClassVar[bool] = (
-        False  # whether ctx.saved_tensors gives the tensors away, once
-    )
-    boxed_grads_call: ClassVar[bool] = (
-        False  # whether backward gets its gradients in one list, which it may empty
-    )
+    # Whether ctx.saved_tensors gives the tensors away, once.
+    clear_saved_tensors_on_access: ClassVar[bool] = False
+    # Whether backward gets its gradients in one list, which it may empty.
+    boxed_grads_call: ClassVar[bool] = False
     _backward_cls: ClassVar[Any] = None
     _node_cls: ClassVar[Any] = BackwardCFunction  # what the class of the node derives from
 

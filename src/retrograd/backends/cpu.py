@@ -30,6 +30,20 @@ except (ImportError, TypeError):  # pragma: no cover - depends on NumPy's intern
         np.seterr(**token)
 
 
+def owner_of(array: Array) -> Array:
+    """The array that owns the memory of `array`."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def memory_of(array: Array) -> Any:
+    """What owns the memory of `array`, be it an array or anything else that shows memory as one."""
+    while array.base is not None and hasattr(array.base, "__array_interface__"):
+        array = array.base
+    return array
+
+
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
     return value if isinstance(value, np.ndarray) else np.asarray(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.base import device, device_of
+from retrograd.backends.cpu import memory_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
@@ -107,10 +108,7 @@ class TensorFacts(TensorMethods):
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""
-        owner = self.array
-        while owner.base is not None and hasattr(owner.base, "__array_interface__"):
-            owner = owner.base
-        start = int(owner.__array_interface__["data"][0])
+        start = int(memory_of(self.array).__array_interface__["data"][0])
         return (self.data_ptr() - start) // int(self.array.itemsize)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:

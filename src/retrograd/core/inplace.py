@@ -13,6 +13,7 @@ import weakref
 
 import numpy as np
 
+from retrograd.backends.cpu import owner_of
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
@@ -70,10 +71,7 @@ def check_recordable(x: Tensor) -> None:
 
 def _unlock(x: Tensor) -> None:
     """Lets an expanded tensor be written. NumPy's flag guards its copies against writes that nobody has checked."""
-    owner = x.array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    if not owner.flags.writeable:
+    if not owner_of(x.array).flags.writeable:
         raise InplaceError(
             "the memory of the written-to tensor is read-only: it belongs to a NumPy array whose flags say so. clone() "
             "the tensor first."

@@ -38,9 +38,8 @@ class ThreadState:
     # With hooks on, or tangents: weak reference to the array that an in-place op works on, and its version.
     overwriting: Any = None
     overwriting_version: int = 0
-    write_guard: Any = (
-        None  # told of every write: see Note [Mutation of saved values] in autograd/mutation.py
-    )
+    # Told of every write: see Note [Mutation of saved values] in autograd/mutation.py.
+    write_guard: Any = None
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""

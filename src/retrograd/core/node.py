@@ -39,9 +39,8 @@ class Node(PlainNode):
     fields, because almost every node has no more.
     """
 
-    fresh_results: ClassVar[bool] = (
-        False  # whether apply() returns its own arrays, `g` itself or views; no others
-    )
+    # Whether apply() returns arrays of its own, `g` itself or views, and no others.
+    fresh_results: ClassVar[bool] = False
     built_in: ClassVar[bool] = False  # whether apply() is ours, so that it may run on any thread
     effort: ClassVar[int] = 1  # how much work an element of the gradient is
     sequence_nr: int = 0
@@ -91,6 +90,10 @@ class Node(PlainNode):
     def name(self) -> str:
         """The name that PyTorch gives this node, such as `MulBackward0`."""
         return type(self).__name__
+
+    def operation(self) -> str:
+        """The operation that made the node, as messages call it: `Mul` of MulBackward0."""
+        return type(self).__name__.rstrip("0123456789").removesuffix("Backward")
 
     # -- edges and inputs ----------------------------------------------------------------------------------------
 

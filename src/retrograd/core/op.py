@@ -69,7 +69,7 @@ class Op(Node):
 
     def function_name(self) -> str:
         """The public function's name, for messages: `exp` for ExpBackward0."""
-        return type(self).__name__.rstrip("0123456789").removesuffix("Backward").lower()
+        return self.operation().lower()
 
     # Saved values live in slots: a value, the counter it shares with its tensor, and its version. Subclasses keep them
     # in fields of their own and say here where each is, and where in the graph it belongs.

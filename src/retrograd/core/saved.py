@@ -42,8 +42,7 @@ def version_error(
     saver: Node, array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
 ) -> InplaceError:
     """The error of a saved value that was overwritten since: which line saved it, which line wrote."""
-    made_by = "" if node is None else type(node).__name__.rstrip("0123456789").removesuffix("Backward")
-    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {made_by},"
+    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.operation()},"
     saved, written = made_at(saver), made_at(counter)
     text = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -283,9 +283,7 @@ def mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
     base = x if x._base is None else x._base
     counter = base.counter()
     if counter is UNTRACKED:
-        out._counter = (
-            UNTRACKED  # an inference tensor has no versions, and so no views that could be out of date
-        )
+        out._counter = UNTRACKED  # no versions, and so no views that could be out of date
         return
     out._base = base
     out._view_version = counter.version
@@ -372,8 +370,7 @@ def recorded(x: Tensor) -> Tensor:
 def view_error(view: Tensor, what: str) -> InplaceError:
     """The error for a view of a special kind."""
     kind, node = view._view_kind, view._node
-    made_by = "" if node is None else type(node).__name__.rstrip("0123456789").removesuffix("Backward")
-    source = f"Output {view.output_nr} of {made_by} is a view"
+    source = "" if node is None else f"Output {view.output_nr} of {node.operation()} is a view"
     if node is None or kind in (NO_GRAD_MODE, INFERENCE_MODE):
         text = "A view was created in " if node is None else f"{source} of a view which was created in "
         text += (

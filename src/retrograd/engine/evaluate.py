@@ -76,11 +76,11 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
         return call_node(task, node, buffer.values, buffer.owned)
     run_tensor_hooks(node, buffer, task.tensors)
     _store_retained(node, buffer, task.tensors)
-    _run_prehooks(node, buffer, task.tensors)
+    run_prehooks(node, buffer, task.tensors)
     given = buffer.values
     results = call_node(task, node, given, buffer.owned)
     if node.node_hooks is not None and node.node_hooks.post:
-        results = _run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
+        results = run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
     return results
 
 
@@ -107,10 +107,8 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
         current().running_node = node
     claimed = node.freed_by
     try:
-        if not task.keep_graph and not node.freed:
-            if claimed is not None and claimed is not task.place and node.holds_saved():
-                raise freed_graph(node)
-            node.freed_by = task.place
+        if not task.keep_graph:
+            claim(task, node)
         results = node.apply(given, task.tensors, owned)
         if task.anomaly and current().check_nan:
             check_nan(node, results)
@@ -129,7 +127,7 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
 
 
 def claim(task: GraphTask, node: Node) -> bool:
-    """Claims a node before its turn, for a shared backward; whether it could be. See Note [Claims]."""
+    """Claims a node that this backward will free; whether there was something to claim. See Note [Claims]."""
     claimed = node.freed_by
     if node.freed:
         return False
@@ -326,7 +324,7 @@ def _store_retained(node: Node, buffer: InputBuffer, tensors: bool) -> None:
                 tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value))
 
 
-def _run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
+def run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     """Step 3: each pre-hook sees all gradients of the node's outputs and may replace them."""
     if node.node_hooks is None or not node.node_hooks.pre:
         return
@@ -338,7 +336,7 @@ def _run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     buffer.replace([taken(g, tensors) for g in grads])
 
 
-def _run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> Grads:
+def run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> Grads:
     """Step 6: each post-hook sees the gradients of the inputs and of the outputs, and may replace the former."""
     assert node.node_hooks is not None
     inputs = tuple(shown(r, tensors) for r in results)

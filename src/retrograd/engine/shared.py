@@ -32,7 +32,7 @@ from retrograd.core.version import PACKED
 from retrograd.engine import threads
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import claim, outgoing, run_node
-from retrograd.engine.ready import NodeTask
+from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
 
 # Elements of the gradient from which a node is worth another thread. Below it, fresh memory for results costs several
@@ -67,13 +67,11 @@ class Plan:
         self.numbers: dict[Node, list[int]] = {}  # per edge: which arrival at its receiver this gradient is
         self.arrivals: dict[Node, int] = {}  # how many are to come
         left = dict(task.dependencies)
-        pushed = 0
-        heap: list[tuple[int, int, Node]] = []
+        queue, nothing = ReadyQueue(), InputBuffer(0)
         for item in ready:
-            pushed += 1
-            heappush(heap, (-item.node.sequence_nr, pushed, item.node))
-        while heap:
-            node = heappop(heap)[2]
+            queue.push(item)
+        while (first := queue.pop()) is not None:
+            node = first.node
             self.rank[node] = len(self.rank)
             numbers = self.numbers[node] = []
             for i in range(node.edge_count if task.runs(node) else 0):
@@ -84,8 +82,7 @@ class Plan:
                     self.arrivals[succ] = number + 1
                     left[succ] -= 1
                     if not left[succ]:
-                        pushed += 1
-                        heappush(heap, (-succ.sequence_nr, pushed, succ))
+                        queue.push(NodeTask(task, succ, nothing))
                 numbers.append(number)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, wrap_dim
@@ -16,8 +16,7 @@ from retrograd.ops.lstsq import bounds, spectrum, tolerance
 from retrograd.ops.matrices import check_floating, check_matrices, check_square, deprecation, matrix_argument
 from retrograd.ops.solve import inv_ex
 from retrograd.ops.spectral import svdvals
-from retrograd.ops.statistics import vector_norm
-from retrograd.values import DType
+from retrograd.ops.statistics import check_norm_target, vector_norm
 
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
@@ -50,22 +49,8 @@ def matrix_norm(
     check_floating("linalg.matrix_norm", x, half=ord not in ("nuc", 2, -2))
     target = None if dtype is None else as_dtype(dtype)
     if target is not None:
-        _check_dtype(x.array.dtype, target)
+        check_norm_target("linalg.matrix_norm", x.array.dtype, target)
     return deliver(_measured(x, ord, first, second, bool(keepdim), target), out)
-
-
-def _check_dtype(given: DType, target: DType) -> None:
-    wanted = SCALAR_NAMES[target]
-    if target.kind not in "fc":
-        raise DtypeError(f"linalg.matrix_norm: dtype should be floating point or complex, but got {wanted}")
-    if target.kind != given.kind:
-        kind = "complex for complex" if given.kind == "c" else "real for real"
-        raise DtypeError(f"linalg.matrix_norm: dtype should be {kind} inputs, but got {wanted}")
-    if target.itemsize < given.itemsize:
-        raise DtypeError(
-            f"linalg.matrix_norm: the dtype of the input ({SCALAR_NAMES[given]}) should be convertible without "
-            f"narrowing to the specified dtype ({wanted})"
-        )
 
 
 def _measured(x: Any, ord: Any, first: int, second: int, keepdim: bool, dtype: Any) -> Any:

@@ -375,24 +375,28 @@ def norm_order(ord: Any) -> float:
     return ord if isinstance(ord, int) else float(ord)
 
 
-def _check_norm_dtype(given: DType, target: DType) -> None:
+def _check_norm_dtype(given: DType, target: DType | None) -> None:
     if given.kind not in "fc":
         raise DtypeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{SCALAR_NAMES[given]}. Convert with .float() first."
         )
-    if target is None:
-        return
+    if target is not None:
+        check_norm_target("linalg.vector_norm", given, target)
+
+
+def check_norm_target(function: str, given: DType, target: DType) -> None:
+    """Refuses a `dtype=` of a norm that its input cannot be converted to without loss."""
     wanted = SCALAR_NAMES[target]
     if target.kind not in "fc":
-        raise DtypeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {wanted}")
+        raise DtypeError(f"{function}: dtype should be floating point or complex, but got {wanted}")
     if target.kind != given.kind:
         kind = "complex for complex" if given.kind == "c" else "real for real"
-        raise DtypeError(f"linalg.vector_norm: dtype should be {kind} inputs, but got {wanted}")
+        raise DtypeError(f"{function}: dtype should be {kind} inputs, but got {wanted}")
     if target.itemsize < given.itemsize:
         raise DtypeError(
-            f"linalg.vector_norm: the dtype of the input ({SCALAR_NAMES[given]}) should be convertible without "
-            f"narrowing to the specified dtype ({wanted})"
+            f"{function}: the dtype of the input ({SCALAR_NAMES[given]}) should be convertible without narrowing to "
+            f"the specified dtype ({wanted})"
         )
 
 

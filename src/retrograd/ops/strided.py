@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import owner_of
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -30,13 +31,6 @@ GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset"
 
 
 # -- memory --------------------------------------------------------------------------------------------------------
-
-
-def owner_of(array: Array) -> Array:
-    """The array that owns the memory of `array`."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:

@@ -39,5 +39,4 @@ def tied(value: Any, x: Any, op: Op, stem: str = "") -> Any:
     """
     if not isinstance(value, Tensor) or not isinstance(x, Tensor) or not x.requires_grad:
         return value
-    stem = stem or type(op).__name__.rstrip("0123456789").removesuffix("Backward")
-    return apply2(Tied(f"{stem}BackwardBackward0"), value, x)
+    return apply2(Tied(f"{stem or op.operation()}BackwardBackward0"), value, x)

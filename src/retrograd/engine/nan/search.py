@@ -14,7 +14,6 @@ Note [The first cause]
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
@@ -24,11 +23,12 @@ from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.evaluate import _run_posthooks, _run_prehooks, fitted, run_tensor_hooks
+from retrograd.engine.evaluate import fitted, run_posthooks, run_prehooks, run_tensor_hooks
 from retrograd.engine.nan.explain import message
 from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
 from retrograd.engine.nan.recompute import Forward
 from retrograd.engine.nan.traps import Masker, masker_of, spoilt_mask
+from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import GraphTask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
@@ -68,49 +68,36 @@ class Replay:
         self.task.compute_dependencies(watch.start, watch.min_topological_nr)
         self.task.exec_info = self.exec_info = watch.task.exec_info
         self.task.roots = watch.task.roots
-        self.left = dict(self.task.dependencies)
-        self.buffers: dict[Node, InputBuffer] = {}
-        self.ready: list[tuple[int, int, Node]] = []
-        self.pushed = 0
         self.start = watch.start
         self.given = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad
         self.senders: dict[Node, list[Node]] = {}
-        self.ends: list[
-            Finding
-        ] = []  # what bad gradients of leaves and of captures are to blame on, in order
+        self.ends: list[Finding] = []  # what bad gradients of leaves and captures are to blame on, in order
         self.count = 0
 
     def run(self) -> Exception | None:
         """Runs all nodes in the engine's order; what hooks or Functions raise the second time ends it."""
-        buffer = self.buffers[self.start] = InputBuffer(len(self.given))
+        buffer = InputBuffer(len(self.given))
         buffer.values = [_bare(v) for v in self.given]
-        self._push(self.start)
+        self.task.queue.push(NodeTask(self.task, self.start, buffer))
         try:
-            while self.ready:
-                node = heappop(self.ready)[2]
-                self._step(node, self.buffers.pop(node))
+            while (item := self.task.queue.pop()) is not None:
+                self._step(item.node, item.buffer)
         except Exception as error:  # noqa: BLE001 - whatever users' code raises
             return error
         return None
 
-    def _push(self, node: Node) -> None:
-        """Makes a node ready; equals run in the order in which they became so. See Note [Node order]."""
-        self.pushed += 1
-        heappush(self.ready, (-node.sequence_nr, self.pushed, node))
-
     def _send(self, node: Node, nr: int, value: Any) -> None:
         """Delivers a gradient; the last to arrive makes its receiver ready."""
-        if self.exec_info is not None:
-            info = self.exec_info.get(node)
-            if info is None or not info.should_execute():
-                return
-        buffer = self.buffers.setdefault(node, InputBuffer(node.num_inputs()))
+        task = self.task
+        if not task.sends_to(node):
+            return
+        buffer = task.not_ready.setdefault(node, InputBuffer(node.num_inputs()))
         if value is not None:
             buffer.add(nr, value, False, False)
-        self.left[node] -= 1
-        if not self.left[node]:
-            self._push(node)
+        task.dependencies[node] -= 1
+        if not task.dependencies[node]:
+            task.queue.push(NodeTask(task, node, task.not_ready.pop(node)))
 
     def culprit(self) -> Finding | None:
         """What the bad gradients are to blame on; the earliest, if there are several."""
@@ -141,7 +128,7 @@ class Replay:
             return
         if node.node_hooks is not None and node.node_hooks.pre:
             hooks = list(node.node_hooks.pre.values())
-            _run_prehooks(node, buffer, False)
+            run_prehooks(node, buffer, False)
             self._hooked(node, buffer.values, hooks)
         if isinstance(node, AccumulateGrad):
             self._end(node)
@@ -177,7 +164,7 @@ class Replay:
         blame = [self._blame(node, i, given, results[i], made[i]) for i in range(len(made))]
         if node.node_hooks is not None and node.node_hooks.post:
             before = made
-            made = _run_posthooks(node, made, given, False)
+            made = run_posthooks(node, made, given, False)
             blame = [self._posthook_blame(node, i, b, before[i], made[i]) for i, b in enumerate(blame)]
         for i, value in enumerate(made):
             succ, nr = node.edge(i)
