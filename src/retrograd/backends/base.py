@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.native import XP
 from retrograd.values import Array
 
 _TYPES = ("cpu", "cuda", "fake")
@@ -125,7 +126,7 @@ def where_of(array: Array) -> device | None:
 
 def namespace_of(array: Array) -> Any:
     """The array library (`xp`) that computes on `array`."""
-    return np
+    return XP
 
 
 def is_array(value: object) -> bool:

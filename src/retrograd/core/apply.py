@@ -20,6 +20,7 @@ from retrograd.backends.dtypes import (
     result_of_arrays,
     result_with_scalar,
 )
+from retrograd.backends.native import XP
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
@@ -48,7 +49,7 @@ def apply1(op: Unary, x: Any) -> Any:
         a = a.astype(get_default_dtype())
     token = hush(QUIET)
     try:
-        out_array = op.forward(np if type(a) is ndarray else namespace_of(a), a)
+        out_array = op.forward(XP if type(a) is ndarray else namespace_of(a), a)
     finally:
         unhush(token)
     if type(out_array) is not ndarray:
@@ -157,7 +158,7 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
     """Runs forward; NumPy's complaint about shapes becomes ours."""
     token = hush(QUIET)
     try:
-        out = op.forward(np if type(a) is ndarray else namespace_of(a), a, b)
+        out = op.forward(XP if type(a) is ndarray else namespace_of(a), a, b)
     except ValueError as error:
         if "broadcast" in str(error):
             raise broadcast_error(getattr(a, "shape", ()), getattr(b, "shape", ())) from None

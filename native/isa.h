@@ -1,0 +1,24 @@
+// Which instruction sets this processor has, of those that kernels are compiled for.
+#pragma once
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RG_X86 1
+#else
+#define RG_X86 0
+#endif
+
+namespace rg {
+
+enum class Isa { base, avx2, avx512 };
+
+Isa isa();  // the best one, found once; RETROGRAD_ISA=base|avx2|avx512 asks for less
+const char* isa_name();
+
+// One entry per instruction set; `pick` gives that of this processor.
+template <class F>
+struct Versions {
+  F base, avx2, avx512;
+  F pick() const { return isa() == Isa::avx512 ? avx512 : isa() == Isa::avx2 ? avx2 : base; }
+};
+
+}  // namespace rg

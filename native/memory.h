@@ -1,0 +1,16 @@
+// The memory behind arrays that kernels make.
+#pragma once
+#include <Python.h>
+
+#include <cstddef>
+
+namespace rg {
+
+void* allocate(size_t bytes);             // null when there is none left
+void release(void* memory, size_t bytes);  // `bytes` as it was asked for
+void give_handler(PyObject* array);        // makes a new array own its memory, to be given back to `release`
+bool init_memory();                        // once, with the module; false with an exception set
+
+extern PyMethodDef memory_methods[];
+
+}  // namespace rg

@@ -1,0 +1,43 @@
+// Compiles the file named by RG_KERNELS once per instruction set, into namespaces base, avx2 and avx512.
+//
+//     #define RG_KERNELS "softmax.inc"
+//     #include "versions.h"
+//     const auto row = rg::Versions<RowFunction>{RG_VERSIONS(softmax_row<float>)}.pick();
+//
+// The file may not include other headers than .inc files: what they define would be compiled for the wrong processor.
+#include "isa.h"
+
+namespace base {
+#include RG_KERNELS
+}
+
+#if RG_X86
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+namespace avx2 {
+#include RG_KERNELS
+}
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,fma,prefer-vector-width=512")
+#endif
+namespace avx512 {
+#include RG_KERNELS
+}
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#define RG_VERSIONS(...) base::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__
+#else
+#define RG_VERSIONS(...) base::__VA_ARGS__, base::__VA_ARGS__, base::__VA_ARGS__
+#endif
