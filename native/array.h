@@ -73,23 +73,37 @@ inline T* data(PyObject* array) {
   return static_cast<T*>(PyArray_DATA(as_array(array)));
 }
 
-// A new array in C order, not filled, whose memory comes from our allocator. Null with an exception set if there is none.
-inline PyObject* new_array(int nd, const npy_intp* dims, int type) {
-  PyArray_Descr* descr = PyArray_DescrFromType(type);
-  npy_intp size = PyDataType_ELSIZE(descr);
-  for (int i = 0; i < nd; i++) size *= dims[i];
-  void* memory = allocate(static_cast<size_t>(size));
-  if (memory == nullptr) {
-    Py_DECREF(descr);
-    return PyErr_NoMemory();
-  }
-  PyObject* made = PyArray_NewFromDescr(&PyArray_Type, descr, nd, dims, nullptr, memory, NPY_ARRAY_CARRAY, nullptr);
+// Python 3.11's header forgets to say that this is C.
+extern "C" int PyTraceMalloc_Track(unsigned int domain, uintptr_t memory, size_t size);
+constexpr unsigned TRACE_DOMAIN = 389047;  // np.lib.tracemalloc_domain, where tracemalloc counts arrays
+
+// A new array over `memory`, which our allocator gave and the array will give back; null with an exception set.
+inline PyObject* array_over(void* memory, npy_intp bytes, int nd, const npy_intp* dims, const npy_intp* strides, int type) {
+  if (memory == nullptr) return PyErr_NoMemory();
+  PyObject* made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), nd, dims, strides, memory,
+                                        NPY_ARRAY_CARRAY, nullptr);
   if (made == nullptr) {
-    release(memory, static_cast<size_t>(size));
+    release(memory, static_cast<size_t>(bytes));
     return nullptr;
   }
   give_handler(made);
+  rg::PyTraceMalloc_Track(TRACE_DOMAIN, reinterpret_cast<uintptr_t>(memory), static_cast<size_t>(bytes));
   return made;
+}
+
+// The size of an element.
+inline npy_intp bytes_of_type(int type) {
+  PyArray_Descr* descr = PyArray_DescrFromType(type);
+  npy_intp size = PyDataType_ELSIZE(descr);
+  Py_DECREF(descr);
+  return size;
+}
+
+// A new array in C order, not filled, whose memory comes from our allocator. Null with an exception set if there is none.
+inline PyObject* new_array(int nd, const npy_intp* dims, int type) {
+  npy_intp bytes = type == NPY_FLOAT ? 4 : type == NPY_DOUBLE ? 8 : bytes_of_type(type);
+  for (int i = 0; i < nd; i++) bytes *= dims[i];
+  return array_over(allocate(static_cast<size_t>(bytes)), bytes, nd, dims, nullptr, type);
 }
 
 inline PyObject* new_like(PyObject* array) {
@@ -99,8 +113,44 @@ inline PyObject* new_like(PyObject* array) {
 
 inline bool same_shape(PyObject* x, PyObject* y) {
   Array *a = as_array(x), *b = as_array(y);
-  return PyArray_NDIM(a) == PyArray_NDIM(b) &&
-         PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+  const int nd = PyArray_NDIM(a);
+  if (nd != PyArray_NDIM(b)) return false;
+  for (int i = 0; i < nd; i++)
+    if (PyArray_DIM(a, i) != PyArray_DIM(b, i)) return false;
+  return true;
+}
+
+// Whether the elements fill a stretch of memory without gaps, in whatever order of dimensions.
+inline bool is_packed(PyObject* array) {
+  Array* a = as_array(array);
+  if (PyArray_IS_C_CONTIGUOUS(a) || PyArray_IS_F_CONTIGUOUS(a)) return true;
+  npy_intp expected = PyArray_ITEMSIZE(a);
+  for (int found = 0; found < PyArray_NDIM(a); found++) {
+    int i = 0;
+    while (i < PyArray_NDIM(a) && (PyArray_STRIDE(a, i) != expected || PyArray_DIM(a, i) < 2)) i++;
+    if (i == PyArray_NDIM(a)) break;
+    expected *= PyArray_DIM(a, i);
+  }
+  return expected == PyArray_NBYTES(a) && expected > 0;
+}
+
+// Whether two arrays of one shape have their elements in the same order.
+inline bool same_layout(PyObject* x, PyObject* y) {
+  Array *a = as_array(x), *b = as_array(y);
+  for (int i = 0; i < PyArray_NDIM(a); i++)
+    if (PyArray_STRIDE(a, i) != PyArray_STRIDE(b, i) && PyArray_DIM(a, i) > 1) return false;
+  return true;
+}
+
+// A new array whose elements have the order of a packed one, as NumPy lays out the results of its functions.
+inline PyObject* new_packed(PyObject* like, int type) {
+  Array* a = as_array(like);
+  const int nd = PyArray_NDIM(a);
+  if (PyArray_IS_C_CONTIGUOUS(a)) return new_array(nd, PyArray_DIMS(a), type);
+  npy_intp strides[NPY_MAXDIMS];
+  const npy_intp size = bytes_of_type(type), bytes = size * PyArray_SIZE(a);
+  for (int i = 0; i < nd; i++) strides[i] = PyArray_STRIDE(a, i) / PyArray_ITEMSIZE(a) * size;
+  return array_over(allocate(static_cast<size_t>(bytes)), bytes, nd, PyArray_DIMS(a), strides, type);
 }
 
 }  // namespace rg

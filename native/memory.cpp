@@ -1,30 +1,57 @@
-#include "array.h"
+#include "memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "array.h"
+#include "memory_blocks.h"
+#include "memory_slabs.h"
+#include "memory_system.h"
 
 namespace rg {
 
 namespace {
 
 PyObject* handler = nullptr;
+size_t small_limit = slabs::LARGEST;  // 0 when every block has to come from the system
 
 void* handler_malloc(void*, size_t size) { return allocate(size); }
+
 void* handler_calloc(void*, size_t count, size_t size) {
   void* memory = allocate(count * size);
   if (memory != nullptr) std::memset(memory, 0, count * size);
   return memory;
 }
+
 void handler_free(void*, void* memory, size_t size) { release(memory, size); }
-void* handler_realloc(void*, void* memory, size_t size) { return std::realloc(memory, size); }
+
+// NumPy does not say how large the block was: it is found out.
+void* handler_realloc(void*, void* memory, size_t size) {
+  size_t small = slabs::size_of(memory);
+  void* other = allocate(size);
+  if (other == nullptr) return nullptr;
+  std::memcpy(other, memory, std::min(small != 0 ? small : blocks::size_of(memory), size));
+  small != 0 ? slabs::give(memory) : blocks::give(memory);
+  return other;
+}
 
 PyDataMem_Handler table = {
     "retrograd", 1, {nullptr, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
 }  // namespace
 
-void* allocate(size_t bytes) { return std::malloc(bytes == 0 ? 1 : bytes); }
-void release(void* memory, size_t) { std::free(memory); }
+Usage usage;
+
+void* allocate(size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  return bytes <= small_limit ? slabs::take(bytes) : blocks::take(bytes);
+}
+
+void release(void* memory, size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  bytes <= small_limit ? slabs::give(memory) : blocks::give(memory);
+}
 
 void give_handler(PyObject* array) {
   auto* fields = reinterpret_cast<PyArrayObject_fields*>(array);
@@ -33,10 +60,57 @@ void give_handler(PyObject* array) {
 }
 
 bool init_memory() {
+  const char* off = std::getenv("RETROGRAD_NO_CACHE");
+  if (off != nullptr && *off != '\0' && std::strcmp(off, "0") != 0) {
+    small_limit = 0;
+    blocks::set_limit(0);
+  }
   handler = PyCapsule_New(&table, "mem_handler", nullptr);
   return handler != nullptr;
 }
 
-PyMethodDef memory_methods[] = {{nullptr, nullptr, 0, nullptr}};
+namespace {
+
+PyObject* memory_stats(PyObject*, PyObject*) {
+  const Py_ssize_t reserved = static_cast<Py_ssize_t>(slabs::reserved() + blocks::reserved());
+  const size_t limit = blocks::limit();
+  return Py_BuildValue("{snsnsnsnsnsnsnsn}",
+                       "allocated_bytes.current", usage.bytes,
+                       "allocated_bytes.peak", usage.most_bytes,
+                       "allocation.current", usage.blocks,
+                       "allocation.peak", usage.most_blocks,
+                       "allocation.allocated", usage.takes,
+                       "reserved_bytes.current", reserved,
+                       "num_system_allocations", usage.system_takes,
+                       "limit_bytes", limit > PY_SSIZE_T_MAX ? PY_SSIZE_T_MAX : static_cast<Py_ssize_t>(limit));
+}
+
+PyObject* reset_peak(PyObject*, PyObject*) {
+  usage.most_bytes = usage.bytes;
+  usage.most_blocks = usage.blocks;
+  Py_RETURN_NONE;
+}
+
+PyObject* empty_cache(PyObject*, PyObject*) {
+  slabs::trim();
+  blocks::trim();
+  Py_RETURN_NONE;
+}
+
+PyObject* set_limit(PyObject*, PyObject* bytes) {
+  const Py_ssize_t limit = PyLong_AsSsize_t(bytes);
+  if (limit == -1 && PyErr_Occurred()) return nullptr;
+  blocks::set_limit(limit < 0 ? blocks::UNLIMITED : static_cast<size_t>(limit));
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyMethodDef memory_methods[] = {
+    {"empty_cache", empty_cache, METH_NOARGS, "Gives memory that no array uses back to the system."},
+    {"memory_stats", memory_stats, METH_NOARGS, "What the allocator counts, by name."},
+    {"reset_peak_memory_stats", reset_peak, METH_NOARGS, "Starts peaks anew, at what is in use now."},
+    {"set_memory_limit", set_limit, METH_O, "Bounds the bytes that are kept for reuse; -1 for no bound."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

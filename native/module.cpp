@@ -2,21 +2,50 @@
 #define RG_IMPORTS_NUMPY
 #include "array.h"
 
+#include "convolution.h"
+#include "elementwise.h"
+#include "entry.h"
+#include "fused.h"
+#include "graph.h"
 #include "isa.h"
+#include "matmul.h"
+#include "network.h"
 #include "parallel.h"
+#include "reduce.h"
+#include "views.h"
 
 namespace {
 
 PyObject* instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(rg::isa_name()); }
 
+PyObject* instruction_sets(PyObject*, PyObject*) {
+  return RG_X86 ? Py_BuildValue("(sss)", "base", "avx2", "avx512") : Py_BuildValue("(s)", "base");
+}
+
 PyMethodDef own_methods[] = {
     {"instruction_set", instruction_set, METH_NOARGS, "The instruction set that kernels use on this processor."},
+    {"instruction_sets", instruction_sets, METH_NOARGS, "Those that kernels are compiled for."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef* const families[] = {
     own_methods,
+    rg::attention_methods,
+    rg::conv_methods,
+    rg::pool_methods,
+    rg::fused_methods,
+    rg::graph_methods,
+    rg::view_methods,
+    rg::matmul_methods,
     rg::memory_methods,
     rg::parallel_methods,
+    rg::softmax_methods,
+    rg::loss_methods,
+    rg::likelihood_methods,
+    rg::norm_methods,
+    rg::batchnorm_methods,
+    rg::optim_methods,
+    rg::dropout_methods,
+    rg::embedding_methods,
 };
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrograd.", -1, nullptr,
@@ -31,5 +60,6 @@ PyMODINIT_FUNC PyInit__native() {
   if (module == nullptr) return nullptr;
   for (PyMethodDef* methods : families)
     if (PyModule_AddFunctions(module, methods) < 0) return nullptr;
+  if (!rg::init_entries() || !rg::add_elementwise(module) || !rg::add_choices(module) || !rg::add_copies(module) || !rg::add_reductions(module) || !rg::add_matmul(module)) return nullptr;
   return module;
 }

@@ -112,8 +112,9 @@ const int registered = pthread_atfork(nullptr, nullptr, after_fork);
 }  // namespace
 
 int threads() {
+  static const int cores = std::max(1u, std::thread::hardware_concurrency());  // the system takes microseconds to say
   int count = wanted.load(std::memory_order_relaxed);
-  return count > 0 ? count : std::max(1u, std::thread::hardware_concurrency());
+  return count > 0 ? count : cores;
 }
 
 void set_threads(int count) { wanted.store(count, std::memory_order_relaxed); }

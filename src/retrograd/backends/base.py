@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.batch.namespace import numpy_of
 from retrograd.backends.native import XP
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
 _TYPES = ("cpu", "cuda", "fake")
@@ -85,6 +88,7 @@ def check_device(where: object) -> device:
     return CPU if found.index in (None, 0) else found
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Backend:
     """An array library and the devices whose memory it manages."""
 
@@ -126,9 +130,9 @@ def where_of(array: Array) -> device | None:
 
 def namespace_of(array: Array) -> Any:
     """The array library (`xp`) that computes on `array`."""
-    return XP
+    return numpy_of(array) if isinstance(array, BatchedArray) else XP
 
 
 def is_array(value: object) -> bool:
     """Whether `value` is an array that a Tensor can hold as it is."""
-    return isinstance(value, np.ndarray)
+    return isinstance(value, (np.ndarray, BatchedArray))

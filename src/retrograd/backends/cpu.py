@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.values import Array
 
 try:
@@ -46,4 +47,4 @@ def memory_of(array: Array) -> Any:
 
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
-    return value if isinstance(value, np.ndarray) else np.asarray(value)
+    return value if isinstance(value, (np.ndarray, BatchedArray)) else np.asarray(value)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import Any
+import warnings
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +21,15 @@ def _load() -> Any:
         return None
     try:
         pack = importlib.import_module("retrograd._native")
-    except ImportError:
+    except ModuleNotFoundError:
+        return None
+    except ImportError as error:
+        warnings.warn(
+            f"retrograd's native kernels could not be loaded, and NumPy serves instead: {error}. Install retrograd "
+            "again for this Python and NumPy, or set RETROGRAD_NO_NATIVE=1.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
         return None
     pack.__dict__["__getattr__"] = _from_numpy
     return pack
@@ -34,5 +43,17 @@ def _from_numpy(name: str) -> Any:
     return found
 
 
-PACK: Any = _load()
-XP: Any = np if PACK is None else PACK
+def _add_into(target: Any, other: Any) -> Any:
+    """Adds an array to another one, in place."""
+    return np.add(target, other, out=target)
+
+
+def ones_like(array: Any) -> Any:
+    """Ones in the shape and dtype of an array."""
+    made = NotImplemented if PACK is None else PACK.ones_of(array)
+    return np.ones_like(array) if made is NotImplemented else made
+
+
+PACK: Final[Any] = _load()
+XP: Final[Any] = np if PACK is None else PACK
+add_into: Final[Any] = _add_into if PACK is None else PACK.add_into

@@ -1,0 +1,179 @@
+// Convolutions as Python calls them.
+#include <climits>
+#include <new>
+
+#include "conv.h"
+#include "convolution.h"
+#include "network.h"
+#include "windows.h"
+
+namespace rg {
+
+namespace {
+
+constexpr Index SLACK = 64;  // elements that kernels may read behind the last row of samples with a border
+
+// Two dense operands of one dtype and of the same rank as the windows; the arrays are held as long as this is.
+struct Operands {
+  Ref x, y;
+  Windows w;
+  Index groups;
+
+  Operands(PyObject* a, PyObject* b, const Windows& windows, Index count)
+      : x(dense(a)), y(dense(b)), w(windows), groups(count) {}
+  bool ready() const { return x && y; }
+  Index length(const Ref& v, int axis) const { return PyArray_DIM(as_array(v.get()), axis); }
+};
+
+bool suits(PyObject* x, PyObject* y, PyObject* windows, Windows* w) {
+  if (!is_real(x) || !is_of(y, kind(x)) || !read_windows(windows, w)) return false;
+  return PyArray_NDIM(as_array(x)) == w->rank + 2 && PyArray_NDIM(as_array(y)) == w->rank + 2;
+}
+
+bool fits(const Plan& p) {
+  const double source = static_cast<double>(p.inputs) * static_cast<double>(p.source.channel());
+  return source < INT_MAX && static_cast<double>(p.elements) < INT_MAX;
+}
+
+// Memory for the time of one call, from the allocator; null with an exception set if there is none.
+PyObject* memory_for(Index elements, int type) {
+  const npy_intp count = elements;
+  return new_array(1, &count, type);
+}
+
+Index padded_size(const Plan& p, size_t itemsize) {
+  return samples_at_once(p, itemsize) * p.groups * p.inputs * p.source.channel() + SLACK;
+}
+
+PyObject* new_result(PyObject* like, Index samples, Index channels, const Index* sizes) {
+  const int nd = PyArray_NDIM(as_array(like));
+  npy_intp shape[2 + SPACE] = {samples, channels};
+  for (int d = 2; d < nd; d++) shape[d] = sizes[SPACE - nd + d];
+  return new_array(nd, shape, kind(like));
+}
+
+template <class T>
+PyObject* convolved(const Plan& p, const Ref& source, Weights<T> weights, const T* bias, PyObject* result) {
+  Ref out(result), padded(memory_for(padded_size(p, sizeof(T)), kind(source.get())));
+  Ref packed(memory_for(packed_size(p, sizeof(T)), kind(source.get())));
+  if (!out || !padded || !packed) return nullptr;
+  {
+    Unlocked unlocked(true);
+    convolve<T>({&p, data<T>(source.get()), weights, bias, data<T>(out.get()), data<T>(padded.get()),
+                 data<T>(packed.get())});
+  }
+  return out.release();
+}
+
+// A bias that kernels can add: none, or a dense vector of the operands' dtype.
+bool suits_bias(PyObject* bias, PyObject* x, Index channels) {
+  return bias == Py_None || (is_dense(bias) && kind(bias) == kind(x) && size_of(bias) == channels);
+}
+
+template <class T>
+PyObject* correlate(const Operands& o, PyObject* bias) {
+  const Index outputs = o.length(o.y, 0), inputs = o.length(o.y, 1), taps = o.w.taps();
+  const Index channels = outputs / o.groups;
+  if (!suits_bias(bias, o.x.get(), outputs)) return not_served();
+  const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
+  if (!fits(plan)) return not_served();
+  const Weights<T> weights = {data<T>(o.y.get()), channels * inputs * taps, inputs * taps, taps};
+  return convolved<T>(plan, o.x, weights, bias == Py_None ? nullptr : data<T>(bias),
+                      new_result(o.x.get(), plan.samples, outputs, o.w.number));
+}
+
+template <class T>
+PyObject* spread(const Operands& o, PyObject* bias) {
+  const Index outputs = o.length(o.y, 0), inputs = o.length(o.y, 1), taps = o.w.taps();
+  const Index channels = outputs / o.groups;
+  if (!suits_bias(bias, o.x.get(), inputs * o.groups)) return not_served();
+  const Plan plan = plan_spread(o.w, {o.length(o.x, 0), o.groups, channels, inputs});
+  if (!fits(plan)) return not_served();
+  const Weights<T> weights = {data<T>(o.y.get()), channels * inputs * taps, taps, inputs * taps};
+  return convolved<T>(plan, o.x, weights, bias == Py_None ? nullptr : data<T>(bias),
+                      new_result(o.x.get(), plan.samples, inputs * o.groups, o.w.size));
+}
+
+template <class T>
+PyObject* overlapped(const Operands& o) {
+  const Index inputs = o.length(o.x, 1) / o.groups, channels = o.length(o.y, 1) / o.groups;
+  const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
+  if (!fits(plan) || plan.samples == 0) return not_served();
+  const int type = kind(o.x.get());
+  Ref out(new_result(o.x.get(), channels * o.groups, inputs, o.w.kernel));
+  Ref padded(memory_for(padded_size(plan, sizeof(T)), type)), partial(memory_for(partial_size(plan, sizeof(T)), type));
+  if (!out || !padded || !partial) return nullptr;
+  {
+    Unlocked unlocked(true);
+    overlap<T>({&plan, data<T>(o.x.get()), data<T>(o.y.get()), data<T>(out.get()), data<T>(padded.get()),
+                data<T>(partial.get())});
+  }
+  return out.release();
+}
+
+// Calls one of the above; memory that tables do not get is Python's MemoryError.
+template <class Run>
+PyObject* with_operands(PyObject* x, PyObject* y, PyObject* windows, PyObject* groups, const Run& run) {
+  Windows w;
+  const Py_ssize_t count = PyLong_AsSsize_t(groups);
+  if (count == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (count < 1 || !suits(x, y, windows, &w)) return not_served();
+  const Operands o(x, y, w, count);
+  if (!o.ready()) return nullptr;
+  try {
+    return run(o);
+  } catch (const std::bad_alloc&) {
+    return PyErr_NoMemory();
+  }
+}
+
+PyObject* conv_correlate(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 5) return not_served();
+  return with_operands(args[0], args[1], args[3], args[4], [&](const Operands& o) {
+    return kind(args[0]) == NPY_FLOAT ? correlate<float>(o, args[2]) : correlate<double>(o, args[2]);
+  });
+}
+
+PyObject* conv_spread(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 5) return not_served();
+  return with_operands(args[0], args[1], args[3], args[4], [&](const Operands& o) {
+    return kind(args[0]) == NPY_FLOAT ? spread<float>(o, args[2]) : spread<double>(o, args[2]);
+  });
+}
+
+PyObject* conv_overlap(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 4) return not_served();
+  return with_operands(args[0], args[1], args[2], args[3], [&](const Operands& o) {
+    return kind(args[0]) == NPY_FLOAT ? overlapped<float>(o) : overlapped<double>(o);
+  });
+}
+
+template <class T>
+void sum_channels(PyObject* array, PyObject* out) {
+  const Split s = split(array, 1, 2);
+  channel_sums<T>(data<T>(array), s.outer, s.count, s.inner, data<T>(out));
+}
+
+PyObject* conv_channel_sums(PyObject*, PyObject* array) {
+  if (!is_real(array) || PyArray_NDIM(as_array(array)) < 2) return not_served();
+  const npy_intp channels = PyArray_DIM(as_array(array), 1);
+  const Ref values(dense(array));
+  Ref out(new_array(1, &channels, kind(array)));
+  if (!values || !out) return nullptr;
+  {
+    Unlocked unlocked(size_of(array) >= LARGE);
+    (kind(array) == NPY_FLOAT ? sum_channels<float> : sum_channels<double>)(values.get(), out.get());
+  }
+  return out.release();
+}
+
+}  // namespace
+
+PyMethodDef conv_methods[] = {
+    {"conv_channel_sums", conv_channel_sums, METH_O, "The sums over all dimensions but the second."},
+    method<conv_correlate>("conv_correlate", "The convolution of x with a weight, plus a bias: (x, w, b, windows, groups)."),
+    method<conv_overlap>("conv_overlap", "The gradient of a convolution's weight: (x, y, windows, groups)."),
+    method<conv_spread>("conv_spread", "The transpose of a convolution, plus a bias: (y, w, b, windows, groups)."),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rg

@@ -1,0 +1,33 @@
+// Names of NumPy that the pack serves: a callable that tries its kernel and hands the rest to NumPy's own function.
+#pragma once
+#include "array.h"
+
+namespace rg {
+
+// A callable of the namespace. Attributes it has not (`add.at`, `maximum.accumulate`) are NumPy's.
+struct Entry {
+  PyObject_HEAD
+  vectorcallfunc call;
+  PyObject* numpy;      // NumPy's function of the same name
+  const void* kernels;  // what `call` runs, a table in static memory
+  const char* name;
+};
+
+using Args = PyObject* const*;
+
+inline Entry* as_entry(PyObject* self) { return reinterpret_cast<Entry*>(self); }
+
+inline PyObject* by_numpy(PyObject* self, Args args, size_t count, PyObject* names) {
+  return PyObject_Vectorcall(as_entry(self)->numpy, args, count, names);
+}
+
+bool init_entries();  // once, with the module; false with an exception set
+
+// Puts an entry into the module; `numpy` is the name of NumPy's function, `name` itself if null. False with an
+// exception set.
+bool add_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy = nullptr);
+
+// The same where what does not suit the kernel goes to `fallback`, whose reference is taken over (null: no entry).
+bool add_entry_for(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, PyObject* fallback);
+
+}  // namespace rg

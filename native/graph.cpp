@@ -1,0 +1,213 @@
+// What the hot paths of the graph ask for at every operation, without making a Python object each time: the line of the
+// user's program that runs, the metadata of an array, the state of this thread. Each is looked up in a small table of
+// objects that Python code made once.
+#include "array.h"
+
+#if PY_VERSION_HEX < 0x030D0000
+// The frame of the running function, without the frame object that CPython would make for us.
+#define RG_FRAMES 1
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE
+#endif
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+#else
+#define RG_FRAMES 0
+#endif
+
+#include <cstring>
+
+#include "graph.h"
+
+namespace rg {
+
+namespace {
+
+// ---- places -------------------------------------------------------------------------------------------------------
+
+PyObject* is_ours = nullptr;  // asked once per code object whether it belongs to retrograd
+
+struct Spot {
+  PyCodeObject* code = nullptr;
+  int lasti = 0;
+  PyObject* pair = nullptr;  // (code, lasti), or None for code of ours
+};
+
+constexpr size_t SPOTS = 4096;
+Spot spots[SPOTS];
+
+size_t spot_index(const PyCodeObject* code, int lasti) {
+  return ((reinterpret_cast<size_t>(code) >> 4) * 31 + static_cast<size_t>(lasti) * 2654435761u) % SPOTS;
+}
+
+// The entry for a place in the code, filled if it is new. Null with an exception set if that failed.
+Spot* look_up(PyCodeObject* code, int lasti) {
+  Spot* entry = &spots[spot_index(code, lasti)];
+  if (entry->code == code && entry->lasti == lasti) return entry;
+  Ref answer(is_ours == nullptr ? Py_NewRef(Py_False)
+                                : PyObject_CallOneArg(is_ours, reinterpret_cast<PyObject*>(code)));
+  if (!answer) return nullptr;
+  PyObject* pair = answer.get() == Py_True ? Py_NewRef(Py_None) : Py_BuildValue("(Oi)", code, lasti);
+  if (pair == nullptr) return nullptr;
+  Ref old_pair(entry->pair), old_code(reinterpret_cast<PyObject*>(entry->code));
+  entry->code = reinterpret_cast<PyCodeObject*>(Py_NewRef(reinterpret_cast<PyObject*>(code)));
+  entry->lasti = lasti;
+  entry->pair = pair;
+  return entry;
+}
+
+PyObject* nowhere() {
+  PyErr_SetString(PyExc_RuntimeError, "no Python function is running");
+  return nullptr;
+}
+
+#if RG_FRAMES
+PyObject* spot(PyObject*, PyObject*) {
+  _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  PyObject* found = nullptr;
+  for (; frame != nullptr; frame = frame->previous) {
+#if PY_VERSION_HEX >= 0x030C0000
+    if (frame->owner == FRAME_OWNED_BY_CSTACK) continue;
+#endif
+    if (_PyFrame_IsIncomplete(frame)) continue;
+    Spot* entry = look_up(frame->f_code, _PyInterpreterFrame_LASTI(frame) * static_cast<int>(sizeof(_Py_CODEUNIT)));
+    if (entry == nullptr) return nullptr;
+    found = entry->pair;
+    if (found != Py_None) return Py_NewRef(found);
+  }
+  return found == nullptr ? nowhere() : Py_NewRef(found);
+}
+#else
+PyObject* spot(PyObject*, PyObject*) {
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    Spot* entry = look_up(code, PyFrame_GetLasti(frame));
+    Py_DECREF(code);
+    PyFrameObject* outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+    if (entry == nullptr || entry->pair != Py_None) {
+      Py_XDECREF(frame);
+      return entry == nullptr ? nullptr : Py_NewRef(entry->pair);
+    }
+  }
+  return nowhere();
+}
+#endif
+
+PyObject* set_owner_test(PyObject*, PyObject* test) {
+  Py_XSETREF(is_ours, Py_NewRef(test));
+  Py_RETURN_NONE;
+}
+
+// ---- metadata -----------------------------------------------------------------------------------------------------
+
+PyObject* maker = nullptr;  // makes an InputMetadata
+
+constexpr int MOST_DIMS = 6;  // arrays of more dimensions are not kept
+constexpr size_t METAS = 1024;
+
+struct Meta {
+  PyArray_Descr* descr = nullptr;
+  int nd = 0;
+  npy_intp dims[MOST_DIMS] = {};
+  PyObject* object = nullptr;
+};
+
+Meta metas[METAS];
+
+Meta* meta_entry(Array* array) {
+  size_t hash = reinterpret_cast<size_t>(PyArray_DESCR(array)) >> 4;
+  int nd = PyArray_NDIM(array);
+  const npy_intp* dims = PyArray_DIMS(array);
+  for (int i = 0; i < nd; i++) hash = hash * 1000003u + static_cast<size_t>(dims[i]) + 1;
+  return &metas[hash % METAS];
+}
+
+bool describes(const Meta* entry, Array* array) {
+  int nd = PyArray_NDIM(array);
+  if (entry->descr != PyArray_DESCR(array) || entry->nd != nd) return false;
+  const npy_intp* dims = PyArray_DIMS(array);
+  for (int i = 0; i < nd; i++)
+    if (entry->dims[i] != dims[i]) return false;
+  return true;
+}
+
+PyObject* metadata_of(PyObject*, PyObject* object) {
+  if (maker == nullptr) return nowhere();
+  if (!Py_IS_TYPE(object, &PyArray_Type) || PyArray_NDIM(as_array(object)) > MOST_DIMS)
+    return PyObject_CallOneArg(maker, object);
+  Array* array = as_array(object);
+  Meta* entry = meta_entry(array);
+  if (describes(entry, array)) return Py_NewRef(entry->object);
+  PyObject* made = PyObject_CallOneArg(maker, object);
+  if (made == nullptr) return nullptr;
+  Ref old(entry->object), old_descr(reinterpret_cast<PyObject*>(entry->descr));
+  entry->descr = PyArray_DESCR(array);
+  Py_INCREF(entry->descr);
+  entry->nd = PyArray_NDIM(array);
+  std::memcpy(entry->dims, PyArray_DIMS(array), sizeof(npy_intp) * static_cast<size_t>(entry->nd));
+  entry->object = made;
+  return Py_NewRef(made);
+}
+
+// 0: the array is not known to be as the metadata says; else 1, and 2 besides if its memory is its own.
+PyObject* fit_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "fit_of(): needs an array and its metadata");
+    return nullptr;
+  }
+  if (!Py_IS_TYPE(args[0], &PyArray_Type)) return PyLong_FromLong(0);
+  Array* array = as_array(args[0]);
+  if (PyArray_NDIM(array) > MOST_DIMS) return PyLong_FromLong(0);
+  const Meta* entry = meta_entry(array);
+  if (entry->object != args[1] || !describes(entry, array)) return PyLong_FromLong(0);
+  return PyLong_FromLong(PyArray_BASE(array) == nullptr ? 3 : 1);
+}
+
+PyObject* set_metadata_maker(PyObject*, PyObject* function) {
+  Py_XSETREF(maker, Py_NewRef(function));
+  Py_RETURN_NONE;
+}
+
+// ---- this thread's state ------------------------------------------------------------------------------------------
+
+// Borrowed from a capsule in the thread's own dictionary, which takes it back when Python is done with the thread.
+thread_local PyObject* state = nullptr;
+
+constexpr const char* STATE = "retrograd.thread_state";
+
+PyObject* thread_state(PyObject*, PyObject*) { return Py_NewRef(state == nullptr ? Py_None : state); }
+
+void take_back(PyObject* capsule) {
+  auto* object = static_cast<PyObject*>(PyCapsule_GetPointer(capsule, STATE));
+  if (state == object) state = nullptr;
+  Py_XDECREF(object);
+}
+
+PyObject* set_thread_state(PyObject*, PyObject* object) {
+  PyObject* dict = PyThreadState_GetDict();
+  if (dict == nullptr) Py_RETURN_NONE;
+  Ref capsule(PyCapsule_New(object, STATE, take_back));
+  if (!capsule) return nullptr;
+  Py_INCREF(object);
+  if (PyDict_SetItemString(dict, STATE, capsule.get()) < 0) return nullptr;
+  state = object;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyMethodDef graph_methods[] = {
+    {"spot", spot, METH_O, "Code and offset of the innermost running function that is not retrograd's."},
+    {"set_owner_test", set_owner_test, METH_O, "Sets the function that says whether a code object is retrograd's."},
+    {"metadata_of", metadata_of, METH_O, "The InputMetadata of an array."},
+    {"fit_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(fit_of)), METH_FASTCALL,
+     "Whether an array is as its metadata says (1), with memory of its own (3); 0 if that is not known."},
+    {"set_metadata_maker", set_metadata_maker, METH_O, "Sets the function that makes an InputMetadata."},
+    {"thread_state", thread_state, METH_NOARGS, "This thread's state, or None."},
+    {"set_thread_state", set_thread_state, METH_O, "Remembers this thread's state."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rg

@@ -1,0 +1,188 @@
+#include "matmul.h"
+
+#include <algorithm>
+
+#include "entry.h"
+#include "gemm.h"
+#include "isa.h"
+#include "network.h"
+
+namespace rg {
+
+namespace {
+
+constexpr int DIMS = 8;                // more dimensions are NumPy's
+constexpr double UNLOCKED = 1 << 17;   // products from which the GIL is given up
+enum Turned { NEITHER, LEFT, RIGHT };  // which operand's last two dimensions are exchanged
+
+// An operand as matrices: steps in elements; a vector is a matrix of one row or one column.
+struct Factor {
+  PyObject* array;
+  int batch;  // how many dimensions are in front of the last two
+  npy_intp rows, columns, row, column;
+};
+
+npy_intp step_of(Array* a, int axis) { return PyArray_STRIDE(a, axis) / PyArray_ITEMSIZE(a); }
+
+bool read_factor(PyObject* object, bool turned, bool left, Factor* f) {
+  if (!is_real(object)) return false;
+  Array* a = as_array(object);
+  int nd = PyArray_NDIM(a);
+  if (nd < 1 || nd > DIMS) return false;
+  f->array = object;
+  f->batch = std::max(nd - 2, 0);
+  if (nd == 1) {
+    npy_intp n = PyArray_DIM(a, 0), step = step_of(a, 0);
+    f->rows = left ? 1 : n, f->columns = left ? n : 1;
+    f->row = left ? n * step : step, f->column = left ? step : 1;
+    return !turned;
+  }
+  f->rows = PyArray_DIM(a, nd - 2), f->columns = PyArray_DIM(a, nd - 1);
+  f->row = step_of(a, nd - 2), f->column = step_of(a, nd - 1);
+  if (turned) {
+    std::swap(f->rows, f->columns);
+    std::swap(f->row, f->column);
+  }
+  return true;
+}
+
+// Two operands and the dimensions in front of their matrices, in which they may be broadcast.
+struct Pair {
+  Factor a, b;
+  Sizes sizes;
+  int nd;  // of the result
+  npy_intp shape[DIMS + 2];
+  npy_intp count;  // of matrices
+};
+
+bool read_batch(Pair* p) {
+  int lead = std::max(p->a.batch, p->b.batch);
+  p->count = 1;
+  for (int i = 0; i < lead; i++) {
+    int in_a = i - (lead - p->a.batch), in_b = i - (lead - p->b.batch);
+    npy_intp n = in_a < 0 ? 1 : PyArray_DIM(as_array(p->a.array), in_a);
+    npy_intp m = in_b < 0 ? 1 : PyArray_DIM(as_array(p->b.array), in_b);
+    if (n != m && n != 1 && m != 1) return false;
+    p->shape[i] = n == 1 ? m : n;
+    p->count *= p->shape[i];
+  }
+  p->nd = lead;
+  return true;
+}
+
+bool read_pair(PyObject* x, PyObject* y, Turned turned, Pair* p) {
+  if (!read_factor(x, turned == LEFT, true, &p->a) || !read_factor(y, turned == RIGHT, false, &p->b)) return false;
+  if (kind(x) != kind(y) || p->a.columns != p->b.rows || !read_batch(p)) return false;
+  p->sizes = {p->a.rows, p->b.columns, p->a.columns};
+  if (PyArray_NDIM(as_array(x)) > 1) p->shape[p->nd++] = p->a.rows;
+  if (PyArray_NDIM(as_array(y)) > 1) p->shape[p->nd++] = p->b.columns;
+  return true;
+}
+
+// The matrix of an operand that goes with matrix `i` of the result.
+template <class T>
+Matrix<T> matrix_at(const Factor& f, const Pair& p, npy_intp i) {
+  int lead = std::max(p.a.batch, p.b.batch);
+  npy_intp at = 0;
+  for (int d = lead - 1, axis = f.batch - 1; axis >= 0; d--, axis--) {
+    npy_intp size = p.shape[d], place = i % size;
+    i /= size;
+    if (PyArray_DIM(as_array(f.array), axis) > 1) at += place * step_of(as_array(f.array), axis);
+  }
+  return {data<T>(f.array) + at, f.row, f.column};
+}
+
+template <class T>
+void multiply_all(const Pair& p, T* out, Matrix<T> plus) {
+  const Sizes s = p.sizes;
+  const Index size = s.m * s.n;
+  if (p.count == 1 || s.work() >= SHARED_WORK) {
+    for (Index i = 0; i < p.count; i++)
+      multiply_shared<T>(s, matrix_at<T>(p.a, p, i), matrix_at<T>(p.b, p, i), {out + i * size, s.n, plus});
+    return;
+  }
+  Index grain = static_cast<Index>(SHARED_WORK / (s.work() + 1024)) + 1;
+  parallel_for(p.count, grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; i++)
+      multiply<T>(s, matrix_at<T>(p.a, p, i), matrix_at<T>(p.b, p, i), {out + i * size, s.n, plus});
+  });
+}
+
+template <class T>
+PyObject* product_of(const Pair& p, Matrix<T> plus) {
+  PyObject* out = new_array(p.nd, p.shape, kind(p.a.array));
+  if (out == nullptr || PyArray_SIZE(as_array(out)) == 0) return out;
+  double work = p.sizes.work() * static_cast<double>(p.count);
+  if (work < UNLOCKED && p.count == 1) {
+    multiply<T>(p.sizes, matrix_at<T>(p.a, p, 0), matrix_at<T>(p.b, p, 0), {data<T>(out), p.sizes.n, plus});
+    return out;
+  }
+  Unlocked unlocked(work >= UNLOCKED);
+  multiply_all<T>(p, data<T>(out), plus);
+  return out;
+}
+
+PyObject* product(const Pair& p) {
+  return kind(p.a.array) == NPY_FLOAT ? product_of<float>(p, NOTHING<float>) : product_of<double>(p, NOTHING<double>);
+}
+
+// Whether the product is worth the way through here: everything but what BLAS does better without wide registers.
+bool serves(const Pair& p) { return isa() != Isa::base || p.sizes.work() < SHARED_WORK; }
+
+PyObject* matmul(PyObject* self, Args args, size_t count, PyObject* names) {
+  Pair p;
+  if (PyVectorcall_NARGS(count) == 2 && names == nullptr && read_pair(args[0], args[1], NEITHER, &p) && serves(p))
+    return product(p);
+  return by_numpy(self, args, count, names);
+}
+
+template <Turned turned>
+PyObject* matmul_turned(PyObject*, Args args, Py_ssize_t count) {
+  Pair p;
+  if (count != 2 || !read_pair(args[0], args[1], turned, &p) || !serves(p)) return not_served();
+  return product(p);
+}
+
+// The addend of a product as a matrix that is broadcast to its shape; false if it cannot be.
+template <class T>
+bool read_plus(PyObject* x, const Pair& p, Matrix<T>* plus) {
+  Array* a = as_array(x);
+  int nd = PyArray_NDIM(a);
+  if (nd > 2) return false;
+  npy_intp rows = nd > 1 ? PyArray_DIM(a, nd - 2) : 1, columns = nd > 0 ? PyArray_DIM(a, nd - 1) : 1;
+  if ((rows != 1 && rows != p.sizes.m) || (columns != 1 && columns != p.sizes.n)) return false;
+  *plus = {data<T>(x), rows == 1 ? 0 : step_of(a, nd - 2), columns == 1 ? 0 : step_of(a, nd - 1)};
+  return plus->column == 0 || plus->column == 1;
+}
+
+template <class T>
+PyObject* added_product(PyObject* x, const Pair& p) {
+  Matrix<T> plus;
+  return read_plus<T>(x, p, &plus) ? product_of<T>(p, plus) : not_served();
+}
+
+PyObject* addmm(PyObject*, Args args, Py_ssize_t count) {
+  Pair p;
+  if (count != 3 || !is_plain(args[0]) || !read_pair(args[1], args[2], NEITHER, &p) || !serves(p) || p.nd != 2 ||
+      kind(args[0]) != kind(args[1]))
+    return not_served();
+  return kind(args[0]) == NPY_FLOAT ? added_product<float>(args[0], p) : added_product<double>(args[0], p);
+}
+
+PyObject* in_columns(PyObject*, PyObject* array) {
+  if (!PyArray_Check(array)) return Py_NewRef(Py_False);
+  return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(as_array(array)) && !PyArray_IS_C_CONTIGUOUS(as_array(array)));
+}
+
+}  // namespace
+
+bool add_matmul(PyObject* module) { return add_entry(module, "matmul", matmul, nullptr); }
+
+PyMethodDef matmul_methods[] = {
+    method<addmm>("addmm", "x + a @ b"),
+    {"in_columns", in_columns, METH_O, "Whether an array lies in memory column by column."},
+    method<matmul_turned<RIGHT>>("matmul_nt", "a @ b.mT"),
+    method<matmul_turned<LEFT>>("matmul_tn", "a.mT @ b"),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rg

@@ -1,0 +1,148 @@
+#include "memory_blocks.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "memory_system.h"
+
+namespace rg::blocks {
+
+namespace {
+
+constexpr size_t STEPS = 8;  // sizes between one power of two and the next: an eighth is lost at most
+constexpr size_t CLASSES = 64 * STEPS;
+constexpr size_t SLACK = size_t{64} << 20;  // bytes that may always be kept for reuse
+
+// What lies in front of a block's memory. `next` and `previous` link cached blocks of one size, `newer` and `older` all
+// cached blocks by the time they were given back.
+struct alignas(64) Head {
+  void* base;  // what the system gave
+  size_t size;
+  Head *next, *previous, *newer, *older;
+  uint32_t size_class;
+};
+
+Head* by_size[CLASSES];
+Head* newest = nullptr;
+Head* oldest = nullptr;
+size_t in_use = 0;
+size_t in_cache = 0;
+size_t most_in_use = 0;  // since the cache was emptied
+size_t most_in_cache = UNLIMITED;
+
+Head* head_of(const void* memory) { return static_cast<Head*>(const_cast<void*>(memory)) - 1; }
+
+int log2_of(size_t n) {
+  int bits = 0;
+  while (n >>= 1) bits++;
+  return bits;
+}
+
+// The size class of at least `bytes`, and the size that its blocks have.
+uint32_t class_of(size_t bytes, size_t* size) {
+  int power = log2_of(bytes);
+  size_t step = std::max<size_t>((size_t{1} << power) / STEPS, 64);
+  *size = (bytes + step - 1) / step * step;
+  return static_cast<uint32_t>(log2_of(*size) * STEPS + (*size - (size_t{1} << log2_of(*size))) / step);
+}
+
+void link(Head* block) {
+  Head*& first = by_size[block->size_class];
+  block->next = first;
+  block->previous = nullptr;
+  if (first != nullptr) first->previous = block;
+  first = block;
+  block->older = newest;
+  block->newer = nullptr;
+  (newest != nullptr ? newest->newer : oldest) = block;
+  newest = block;
+  in_cache += block->size;
+}
+
+void unlink(Head* block) {
+  (block->previous != nullptr ? block->previous->next : by_size[block->size_class]) = block->next;
+  if (block->next != nullptr) block->next->previous = block->previous;
+  (block->older != nullptr ? block->older->newer : oldest) = block->newer;
+  (block->newer != nullptr ? block->newer->older : newest) = block->older;
+  in_cache -= block->size;
+}
+
+void to_system(Head* block) { system_free(block->base, block->size + sizeof(Head)); }
+
+void drop_oldest() {
+  Head* block = oldest;
+  unlink(block);
+  to_system(block);
+}
+
+// What the cache may hold now: together with what is in use not much more than was in use at once before.
+size_t allowed() {
+  size_t most = most_in_use + most_in_use / 4;
+  return std::min(most_in_cache, std::max(SLACK, most > in_use ? most - in_use : 0));
+}
+
+Head* from_system(size_t size, uint32_t size_class) {
+  bool huge = size >= 2 * HUGE_PAGE;
+  size_t whole = size + sizeof(Head);
+  size_t alignment = huge ? HUGE_PAGE : 64;
+  void* base = system_allocate(whole, alignment);
+  if (base == nullptr) return nullptr;
+  if (huge) prefer_huge_pages(base, whole);
+  auto* block = static_cast<Head*>(base);
+  block->base = base;
+  block->size = size;
+  block->size_class = size_class;
+  return block;
+}
+
+}  // namespace
+
+void* take(size_t bytes) {
+  size_t size = 0;
+  uint32_t size_class = class_of(bytes, &size);
+  Head* block = by_size[size_class];
+  if (block != nullptr) {
+    unlink(block);
+  } else {
+    in_use += size;
+    most_in_use = std::max(most_in_use, in_use);
+    while (oldest != nullptr && in_cache > allowed()) drop_oldest();
+    in_use -= size;
+    block = from_system(size, size_class);
+    if (block == nullptr && oldest != nullptr) {
+      trim();
+      block = from_system(size, size_class);
+    }
+    if (block == nullptr) return nullptr;
+  }
+  in_use += size;
+  most_in_use = std::max(most_in_use, in_use);
+  usage.take(size);
+  return block + 1;
+}
+
+void give(void* memory) {
+  Head* block = head_of(memory);
+  in_use -= block->size;
+  usage.give(block->size);
+  if (block->size > most_in_cache) return to_system(block);
+  link(block);
+  while (oldest != nullptr && in_cache > allowed()) drop_oldest();
+}
+
+size_t size_of(const void* memory) { return head_of(memory)->size; }
+size_t limit() { return most_in_cache; }
+size_t reserved() { return in_use + in_cache; }
+size_t cached() { return in_cache; }
+
+void set_limit(size_t bytes) {
+  most_in_cache = bytes;
+  while (oldest != nullptr && in_cache > allowed()) drop_oldest();
+}
+
+void trim() {
+  while (oldest != nullptr) drop_oldest();
+  most_in_use = in_use;
+}
+
+}  // namespace rg::blocks

@@ -1,0 +1,64 @@
+// Arrays on memory that another one owns, and small constants: what NumPy's Python functions take microseconds for.
+#include "views.h"
+
+#include "array.h"
+
+namespace rg {
+
+namespace {
+
+// stretched(array, size): the array broadcast to a shape, read-only; NotImplemented where NumPy has to do it.
+PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2 || !PyTuple_CheckExact(args[1]) || !Py_IS_TYPE(args[0], &PyArray_Type)) Py_RETURN_NOTIMPLEMENTED;
+  Array* array = as_array(args[0]);
+  const Py_ssize_t nd = PyTuple_GET_SIZE(args[1]), lead = nd - PyArray_NDIM(array);
+  if (nd > NPY_MAXDIMS || lead < 0) Py_RETURN_NOTIMPLEMENTED;
+  npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+  for (Py_ssize_t i = 0; i < nd; i++) {
+    PyObject* item = PyTuple_GET_ITEM(args[1], i);
+    if (!PyLong_CheckExact(item)) Py_RETURN_NOTIMPLEMENTED;
+    dims[i] = PyLong_AsSsize_t(item);
+    if (dims[i] < 0) {
+      PyErr_Clear();
+      Py_RETURN_NOTIMPLEMENTED;
+    }
+    const bool same = i >= lead && PyArray_DIM(array, i - lead) == dims[i];
+    if (!same && i >= lead && PyArray_DIM(array, i - lead) != 1) Py_RETURN_NOTIMPLEMENTED;
+    strides[i] = same ? PyArray_STRIDE(array, i - lead) : 0;
+  }
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  Py_INCREF(descr);
+  PyObject* view = PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(nd), dims, strides, PyArray_DATA(array),
+                                        0, nullptr);
+  if (view == nullptr) return nullptr;
+  if (PyArray_SetBaseObject(as_array(view), Py_NewRef(args[0])) < 0) {
+    Py_DECREF(view);
+    return nullptr;
+  }
+  return view;
+}
+
+template <class T>
+PyObject* filled(PyObject* array, T value) {
+  T* to = data<T>(array);
+  for (npy_intp i = 0, n = PyArray_SIZE(as_array(array)); i < n; i++) to[i] = value;
+  return array;
+}
+
+// ones_like(array): an array of ones; NotImplemented where NumPy has to make it.
+PyObject* ones_of(PyObject*, PyObject* object) {
+  if (!Py_IS_TYPE(object, &PyArray_Type) || !is_float(kind(object))) Py_RETURN_NOTIMPLEMENTED;
+  PyObject* made = new_like(object);
+  if (made == nullptr) return nullptr;
+  return kind(object) == NPY_FLOAT ? filled(made, 1.0f) : filled(made, 1.0);
+}
+
+}  // namespace
+
+PyMethodDef view_methods[] = {
+    {"stretched", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stretched)), METH_FASTCALL,
+     "An array broadcast to a shape, or NotImplemented."},
+    {"ones_of", ones_of, METH_O, "Ones in the shape and dtype of an array of floats, or NotImplemented."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace rg

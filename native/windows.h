@@ -1,0 +1,23 @@
+// How windows slide over the last dimensions of an array: `Sliding` of ops/sliding.py.
+#pragma once
+#include <Python.h>
+
+#include "gemm.h"
+
+namespace rg {
+
+constexpr int SPACE = 3;  // fewer dimensions have others of length 1 in front
+
+struct Windows {
+  Index size[SPACE], kernel[SPACE], stride[SPACE], padding[SPACE], dilation[SPACE], number[SPACE];
+  int rank;
+
+  Index taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+  Index elements() const { return size[0] * size[1] * size[2]; }
+  Index windows() const { return number[0] * number[1] * number[2]; }
+};
+
+// Reads a tuple of size, kernel, stride, padding, dilation and number, each a tuple of ints; false if it is none.
+bool read_windows(PyObject* tuple, Windows* w);
+
+}  // namespace rg

@@ -1,0 +1,70 @@
+"""Writes the C++ of fused elementwise kernels, from the formulas of the op library.
+
+    python tools/fuse.py DIRECTORY    write fused_loops.inc and fused_table.inc there, if they would change
+    python tools/fuse.py --report     say what is fused, and why the rest is not
+
+The build calls `generate(directory)`. Nothing is typed twice: each op's own `forward` and `vjp` run on symbols.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FILES = ("fused_loops.inc", "fused_table.inc")
+
+
+def generate(directory: str | Path) -> list[Path]:
+    """Writes the generated sources in a process of its own, which imports retrograd from the source tree."""
+    environment = {**os.environ, "RETROGRAD_NO_NATIVE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "fuse.py"), str(directory)], check=True, env=environment
+    )
+    return [Path(directory) / name for name in FILES]
+
+
+def write(directory: Path) -> None:
+    """Writes what has changed: a compiler need not read the rest again."""
+    from tools.fusing.trace import kernels
+    from tools.fusing.write import written
+
+    found, reasons = kernels()
+    if not found:
+        sys.exit(f"no formula could be traced: {next(iter(reasons.items()))}")
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in zip(FILES, written(found), strict=True):
+        path = directory / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def report() -> None:
+    """Prints every method of an elementwise op: fused, or why not."""
+    from tools.fusing.trace import kernels
+
+    found, reasons = kernels()
+    for kernel in found:
+        print(f"fused      {kernel.key}")
+    for key, reason in sorted(reasons.items()):
+        print(f"not fused  {key}: {reason}")
+    print(f"{len(found)} fused, {len(reasons)} not")
+
+
+def main() -> None:
+    """The command."""
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    os.environ["RETROGRAD_NO_NATIVE"] = "1"
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
+    if sys.argv[1] == "--report":
+        report()
+    else:
+        write(Path(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
