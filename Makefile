@@ -11,29 +11,48 @@ ARGS   ?=
 PY     := $(VENV)/bin/python
 STAMPS := $(VENV)/.stamps
 PIP    := $(PY) -m pip install --quiet --disable-pip-version-check
-PYTEST := $(PY) -m pytest -n auto --maxprocesses 4
+TESTS  := -m pytest -n auto --maxprocesses 4
+PYTEST := $(PY) $(TESTS)
+
+# The compiled build is tested as people get it: its wheel, in an environment without the sources.
+WHEELS   := build/wheels
+COMPILED := build/compiled-venv
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test conformance bench check format clean distclean oracle-auto oracle-no oracle-required
+.PHONY: help demo test test-compiled test-nonative compiled wheel conformance bench check format clean distclean
+.PHONY: compiled-venv peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMPS)/package ## train a small network on handwritten digits and print its backward graph
 	@$(PY) -m retrograd demo $(ARGS)
 
 test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
-	$(PYTEST) $(ARGS)
+	RETROGRAD_NO_NATIVE=1 $(PYTEST) $(ARGS)
+
+test-compiled: compiled-venv ## run them on the compiled build: its wheel, in an environment of its own
+	$(COMPILED)/bin/python $(TESTS) tests --pyargs retrograd $(ARGS)
+
+test-nonative: compiled-venv ## run them on the compiled build without the native kernel pack
+	RETROGRAD_NO_NATIVE=1 $(COMPILED)/bin/python $(TESTS) tests --pyargs retrograd $(ARGS)
+
+compiled: $(STAMPS)/dev ## compile for development, only what changed; then: PYTHONPATH=build/compiled/lib python …
+	@$(PY) tools/compiled.py $(ARGS)
+
+wheel: $(STAMPS)/venv ## build the compiled wheel for this platform into build/wheels
+	@rm -rf $(WHEELS)
+	RETROGRAD_PURE=0 $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEELS) .
 
 conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch and on retrograd and compare
 	$(PYTEST) tests/conformance $(ARGS)
 
-bench: $(STAMPS)/test oracle-auto ## measure against PyTorch in one process
-	$(PY) benchmarks/run.py $(ARGS)
-	$(PY) benchmarks/threads.py
+bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against PyTorch in one process (PEERS=1: and others)
+	$(COMPILED)/bin/python benchmarks/run.py $(if $(PEERS),--peers) $(ARGS)
+	$(COMPILED)/bin/python benchmarks/threads.py
 	$(PY) benchmarks/diagnostics.py
-	$(PY) benchmarks/nonfinite.py --repeat 500
+	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500
 
 check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets
 	$(PY) -m ruff format --check .
@@ -74,6 +93,15 @@ $(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
 	@$(PIP) --editable '.[test]'
 	@touch $@ $(STAMPS)/package
 
+# A fresh environment with the wheel; pytest, NumPy and PyTorch are those of $(VENV), found by a line in a .pth file.
+# Such a line adds a folder and nothing that the folder's own .pth files name: not the sources.
+compiled-venv: wheel $(STAMPS)/test oracle-$(ORACLE)
+	@rm -rf $(COMPILED) && $(PY) -m venv $(COMPILED)
+	@$(COMPILED)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $(WHEELS)/*.whl
+	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+	  "$$($(COMPILED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/of-the-tests.pth"
+	@cd $(COMPILED) && bin/python -c 'import retrograd.__config__ as c; print(c.show())'
+
 $(STAMPS)/dev: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd and what its checks need into $(VENV)"
 	@$(PIP) --editable '.[dev]'
@@ -83,6 +111,10 @@ $(STAMPS)/oracle: pyproject.toml | $(STAMPS)/test
 	@echo "installing PyTorch, the oracle of the conformance tests, into $(VENV)"
 	@$(PIP) --editable '.[oracle]'
 	@touch $@
+
+peers: $(STAMPS)/test
+	@echo "installing other libraries that differentiate, for the benchmarks, into $(VENV)"
+	@$(PIP) --editable '.[peers]'
 
 oracle-required: $(STAMPS)/oracle
 

@@ -1,0 +1,227 @@
+"""The steps between Python and a library: corrections to C, descriptions, what a file depends on, who may fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mypyc", reason="mypy is only there where the package is developed")
+pytest.importorskip("setuptools", reason="only a build needs setuptools")
+
+from mypyc.namegen import NameGenerator
+from tools.compiling import command
+from tools.compiling.describe import Descriptions
+from tools.compiling.objects import compile_all
+from tools.compiling.repair import repair
+from tools.compiling.stable import Header, name_literals
+
+DEALLOC = """\
+static void
+node___Node_dealloc(NodeObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    CPyDef_node___Node_clear((PyObject *)self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+"""
+
+
+def test_weak_references_are_not_owned_and_are_told():
+    slot = "*((PyObject **)((char *)self + sizeof(PyObject *) + sizeof(NodeObject)))"
+    text = f"    Py_VISIT(self->_x);\n    Py_VISIT({slot});\n    Py_CLEAR({slot});\n    Py_CLEAR(self->_x);\n{DEALLOC}"
+    repaired = repair(text)
+    assert repaired.startswith("    Py_VISIT(self->_x);\n    Py_CLEAR(self->_x);\n")
+    assert repaired.index("UnTrack") < repaired.index("PyObject_ClearWeakRefs") < repaired.index("Node_clear")
+
+
+def test_an_object_lets_go_of_its_class():
+    repaired = repair(DEALLOC)
+    assert repaired.index("type->tp_free((PyObject *)self);") < repaired.index("Py_DECREF(type);")
+
+
+NEW = """\
+node___Node_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
+{
+    PyObject *self = setup((PyObject*)type);
+%s    return self;
+}
+"""
+INIT = """\
+node___Node_init(PyObject *self, PyObject *args, PyObject *kwds)
+{
+    return 0;
+}
+"""
+
+
+def test_init_is_called_once():
+    called = NEW % "    PyObject *ret = CPyPy_node___Node_____init__(self, args, kwds);\n"
+    assert repair(called + INIT) == called + INIT
+    repaired = repair(NEW % "" + INIT)
+    assert repaired.count("CPyPy_node___Node_____init__(self, args, kwds)") == 1
+
+
+def test_the_slot_of_attributes_stays_owned():
+    text = "    Py_CLEAR(*((PyObject **)((char *)self + sizeof(NodeObject))));\n"
+    assert repair(text) == text
+
+
+def test_a_deallocator_of_another_form_is_an_error():
+    with pytest.raises(RuntimeError, match="deallocators differently"):
+        repair(DEALLOC.replace("PyObject_GC_UnTrack(self);", "untrack(self);"))
+
+
+SOURCE = '''
+"""A module."""
+
+def scale(x, by=1 / 8, *, out=None, **more):
+    """Scales."""
+
+class Box:
+    """Holds."""
+
+    def __init__(self, size=(1, 2)):
+        pass
+
+    @property
+    def size(self):
+        """How large."""
+'''
+GENERATED = r"""
+    {"scale", (PyCFunction)CPyPy_scale, METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(NULL) /* docstring */},
+    {"__init__",
+     (PyCFunction)CPyPy_Box_____init__,
+     METH_FASTCALL | METH_KEYWORDS, PyDoc_STR("__init__($self, size, /)\n--\n\n")},
+    {"size",
+     (getter)Box_get_size, (setter)Box_set_size,
+     NULL, NULL},
+static PyTypeObject CPyType_Box_template_ = {
+    .tp_doc = PyDoc_STR("Box(...)\n--\n\n"),
+};
+    NULL, /* docstring */
+"""
+
+
+def test_docstrings_and_signatures_come_from_the_source():
+    text = Descriptions("m", SOURCE, NameGenerator([["m"]])).put_into(GENERATED)
+    assert r'"scale(x, by=0.125, *, out=None, **more)\n--\n\nScales."' in text
+    assert r'"__init__($self, size=(1, 2))\n--\n\n"' in text
+    assert r'"Box(size=(1, 2))\n--\n\nHolds."' in text
+    assert 'PyDoc_STR("How large."), NULL}' in text
+    assert '    PyDoc_STR("A module."),\n' in text
+
+
+def test_a_file_depends_on_the_declarations_it_mentions(tmp_path):
+    header = tmp_path / "a.h"
+    header.write_text(
+        "typedef struct {\n    Pair p;\n} Box;\ntypedef struct { int f; } Pair;\n"
+        "int other(void);\nextern int CPyStatics[3];\n"
+    )
+    seen = Header([header]).seen_by("Box *b = CPyStatics[1];")
+    assert "Pair p;" in seen
+    assert "int f;" in seen
+    assert "other" not in seen
+    assert "CPyStatics" not in seen
+
+
+def test_literals_have_names_that_do_not_depend_on_their_number(tmp_path):
+    texts = []
+    for number in (1, 2):
+        file, table = tmp_path / "m.c", tmp_path / "table.c"
+        file.write_text(f"#include \"__native_internal_m.h\"\nx = CPyStatics[{number}]; /* 'a' */\n")
+        table.write_text("")
+        name_literals([file], table)
+        texts.append(file.read_text())
+        assert f"CPyStatics + 8 * {number}" in table.read_text()
+    assert texts[0] == texts[1]
+    assert "CPyStatics" not in texts[0]
+
+
+class Compiler:
+    """Counts what it compiles."""
+
+    obj_extension = ".o"
+
+    def __init__(self) -> None:
+        self.compiled: list[str] = []
+
+    def compile(self, sources: list[str], folder: str, **how: Any) -> list[str]:
+        self.compiled += [Path(source).name for source in sources]
+        Path(folder).mkdir()
+        made = Path(folder, "made.o")
+        made.write_text("object")
+        return [str(made)]
+
+
+def test_only_what_changed_is_compiled(tmp_path):
+    first, second = tmp_path / "a.c", tmp_path / "b.c"
+    first.write_text("1")
+    second.write_text("2")
+    compiler = Compiler()
+
+    def build(flags: list[str], header: str) -> list[str]:
+        compiler.compiled.clear()
+        made = compile_all(compiler, [first, second], tmp_path / "store", [], flags, lambda _: header)
+        assert all(Path(path).exists() for path in made)
+        return sorted(compiler.compiled)
+
+    assert build([], "") == ["a.c", "b.c"]
+    assert build([], "") == []
+    second.write_text("3")
+    assert build([], "") == ["b.c"]
+    assert build(["-O3"], "") == ["a.c", "b.c"]
+    assert build(["-O3"], "int x;") == ["a.c", "b.c"]
+    assert build([], "") == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "compiler", "compiles"),
+    [
+        ("", ["bdist_wheel"], True, True),
+        ("", ["bdist_wheel"], False, False),
+        ("", ["editable_wheel"], True, False),
+        ("1", ["bdist_wheel"], True, False),
+        ("0", ["editable_wheel"], True, True),
+        ("0", ["bdist_wheel"], False, True),
+    ],
+)
+def test_when_a_build_compiles(monkeypatch, asked, words, compiler, compiles):
+    monkeypatch.setattr(command, "_ASKED", asked)
+    monkeypatch.setattr(command, "_can_compile", lambda: compiler)
+    monkeypatch.setattr("sys.argv", ["setup.py", *words])
+    assert bool(command.what_to_build()) == compiles
+
+
+def a_build(monkeypatch: Any, asked: str, python: Any, native: Any) -> Any:
+    from setuptools import Distribution
+
+    monkeypatch.setattr(command, "_ASKED", asked)
+    monkeypatch.setattr(command.Compile, "_python", python)
+    monkeypatch.setattr(command.Compile, "_native", native)
+    build = command.Compile(Distribution())
+    build.build_extensions()
+    return build
+
+
+def fails(self: Any) -> list[Path]:
+    raise SystemExit(1)
+
+
+def works(self: Any) -> list[Path]:
+    return [Path("made.so")]
+
+
+def test_a_part_that_cannot_be_compiled_is_left_out_with_a_line(monkeypatch, capsys):
+    build = a_build(monkeypatch, "", fails, works)
+    assert build.get_outputs() == ["made.so"]
+    assert capsys.readouterr().err.startswith("retrograd: the Python modules were not compiled")
+    build = a_build(monkeypatch, "", works, fails)
+    assert build.get_outputs() == ["made.so"]
+    assert capsys.readouterr().err.startswith("retrograd: the native kernel pack was not built")
+
+
+def test_a_failure_is_an_error_where_compiling_was_asked_for(monkeypatch):
+    with pytest.raises(SystemExit):
+        a_build(monkeypatch, "0", fails, works)

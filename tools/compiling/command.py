@@ -1,0 +1,139 @@
+"""The step of `pip install .` that compiles: the Python modules by mypyc, the native pack by the C++ compiler.
+
+What cannot be compiled is left out, with a line that says so, and the package works without it. The environment
+variable RETROGRAD_PURE decides otherwise: 1 compiles nothing, 0 takes a failure for an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from setuptools import Extension
+from setuptools._distutils.ccompiler import new_compiler
+from setuptools._distutils.sysconfig import customize_compiler
+from setuptools.command.build_ext import build_ext
+from tools.compiling.flags import link_flags, python_flags
+from tools.compiling.modules import SOURCE
+from tools.compiling.native import native_extension
+from tools.compiling.objects import compile_all
+
+_ASKED = os.environ.get("RETROGRAD_PURE", "")
+_EDITABLE = {"editable_wheel", "develop"}
+_SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def what_to_build() -> dict[str, Any]:
+    """Arguments for `setup`."""
+    if _ASKED == "1" or (
+        _ASKED != "0" and _EDITABLE & set(sys.argv)
+    ):  # who edits the sources wants those to run
+        return {}
+    if _ASKED != "0" and not _can_compile():
+        _say("no C compiler was found that can build extension modules: this is the pure build")
+        return {}
+    return {"ext_modules": [native_extension()], "cmdclass": {"build_ext": Compile}}
+
+
+class Compile(build_ext):  # type: ignore[misc]
+    """Compiles both parts, each of which may fail by itself."""
+
+    def build_extensions(self) -> None:
+        """Called when the compiler is set up."""
+        self.made: list[Path] = []
+        self._attempt("the Python modules were not compiled", self._python)
+        self._attempt("the native kernel pack was not built", self._native)
+
+    def get_outputs(self) -> list[str]:
+        """What was made; nothing before."""
+        return [str(path) for path in getattr(self, "made", ())]
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Where an editable install finds it: beside the sources."""
+        if not self.inplace:
+            return {}
+        return {
+            str(path): str(SOURCE / path.relative_to(self.build_lib)) for path in getattr(self, "made", ())
+        }
+
+    def copy_extensions_to_source(self) -> None:
+        """For `build_ext --inplace`, and editable installs that are asked to compile."""
+        for path in self.made:
+            shutil.copy2(path, SOURCE / path.relative_to(self.build_lib))
+
+    def _attempt(self, otherwise: str, build: Callable[[], list[Path]]) -> None:
+        try:
+            self.made += build()
+        except (Exception, SystemExit) as error:  # mypyc leaves by sys.exit
+            if _ASKED == "0":
+                raise
+            _say(f"{otherwise}, and Python runs in their place ({type(error).__name__}: {error})")
+
+    def _python(self) -> list[Path]:
+        """One library with all the code, and a small one per module that leads to it."""
+        from tools.compiling.translate import translate
+
+        folder = Path(self.build_temp).resolve() / "c"
+        unit, *shims = translate(folder)
+        headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
+        unit.extra_compile_args = python_flags(self.compiler.compiler_type)
+        for shim in shims:
+            shim.extra_compile_args = unit.extra_compile_args
+        made = [self._library(unit, headers)]
+        try:
+            made += [self._library(shim, "") for shim in shims]
+        except BaseException:
+            for path in made:
+                path.unlink()
+            raise
+        return made
+
+    def _native(self) -> list[Path]:
+        pack = native_extension(self.compiler.compiler_type)
+        headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
+        return [self._library(pack, headers)]
+
+    def _library(self, extension: Extension, headers: str) -> Path:
+        """An extension module from its sources, which see `headers`."""
+        store = Path(self.build_temp).resolve() / "objects"
+        flags = extension.extra_compile_args
+        sources = [Path(source) for source in extension.sources]
+        includes = extension.include_dirs
+        objects = compile_all(self.compiler, sources, store, includes, flags, lambda _: headers)
+        target = Path(self.build_lib).joinpath(*extension.name.split("."))
+        target = target.with_name(target.name + _SUFFIX)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self.compiler.link_shared_object(
+            objects,
+            str(target),
+            libraries=self.get_libraries(extension),
+            library_dirs=self.library_dirs,
+            export_symbols=self.get_export_symbols(extension),
+            extra_postargs=link_flags(self.compiler.compiler_type),
+            target_lang=extension.language or "c",
+        )
+        return target
+
+
+def _can_compile() -> bool:
+    """Whether an extension module of no content can be built."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "probe.c")
+        source.write_text("#include <Python.h>\nPyMODINIT_FUNC PyInit_probe(void) { return NULL; }\n")
+        compiler = new_compiler()
+        customize_compiler(compiler)
+        try:
+            compiler.compile([str(source)], folder, include_dirs=[sysconfig.get_path("include")])
+        except Exception:  # noqa: BLE001 - whatever keeps a compiler from compiling
+            return False
+    return True
+
+
+def _say(line: str) -> None:
+    print(f"retrograd: {line}.", file=sys.stderr, flush=True)

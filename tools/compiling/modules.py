@@ -1,0 +1,42 @@
+"""Which modules are compiled, and why the others are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+PACKAGE = SOURCE / "retrograd"
+
+# What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
+COMPILED_PACKAGES = ("core", "engine", "ops", "autograd")
+COMPILED_ALONE = ("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py")
+
+_INTERPRETED_SUBCLASSES = (
+    "people derive classes from what is defined here, and their metaclass and attributes count"
+)
+
+# Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
+INTERPRETED = {
+    "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
+    "ops/methods.py": "changes classes after they are made",
+    "ops/returns.py": "subclasses of named tuples",
+    "ops/tables.py": "nested functions only, made once at import",
+    "autograd/modes.py": "decorators that look at the function they decorate",
+    "autograd/function.py": _INTERPRETED_SUBCLASSES,
+    "autograd/custom_gradient.py": "wraps functions in functions",
+    "autograd/nesting.py": _INTERPRETED_SUBCLASSES,
+    "autograd/once.py": "wraps functions in functions",
+    "autograd/variable.py": "a metaclass",
+    "autograd/graph.py": "context managers that people derive from",
+    "autograd/gradcheck_report.py": "derives from a builtin exception",
+}
+
+
+def compiled_files() -> list[Path]:
+    """The files that are compiled, in a fixed order."""
+    found = [PACKAGE / name for name in COMPILED_ALONE]
+    for package in COMPILED_PACKAGES:
+        for path in sorted((PACKAGE / package).rglob("*.py")):
+            if path.name != "__init__.py" and path.relative_to(PACKAGE).as_posix() not in INTERPRETED:
+                found.append(path)
+    return found

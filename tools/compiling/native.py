@@ -1,0 +1,32 @@
+"""The native kernel pack as an extension: every C++ file of `native/`."""
+
+from __future__ import annotations
+
+from setuptools import Extension
+from tools.compiling.flags import native_flags
+from tools.compiling.modules import SOURCE
+from tools.fuse import generate
+
+FOLDER = SOURCE.parent / "native"
+GENERATED = SOURCE.parent / "build" / "native"  # fused kernels, written from the ops' formulas
+NAME = "retrograd._native"
+
+
+def native_extension(compiler_type: str = "unix") -> Extension:
+    """What setuptools builds; `compiler_type` is "unix" or "msvc"."""
+    import numpy as np
+
+    generate(GENERATED)
+    return Extension(
+        NAME,
+        sources=[str(path) for path in sorted(FOLDER.glob("*.cpp"))],
+        include_dirs=[str(FOLDER), str(GENERATED), np.get_include()],
+        depends=[
+            str(path)
+            for folder in (FOLDER, GENERATED)
+            for path in sorted(folder.iterdir())
+            if path.suffix in {".h", ".inc"}
+        ],
+        language="c++",
+        extra_compile_args=native_flags(compiler_type),
+    )

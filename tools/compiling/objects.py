@@ -1,0 +1,81 @@
+"""From C to object files: in parallel, and only what has changed since the last time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+KEPT = 4  # object files of one source, the newest of which are kept
+
+
+def workers() -> int:
+    """How many compilers may run at once: one per processor, or MAX_JOBS."""
+    return int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
+
+
+def compile_all(
+    compiler: Any,
+    sources: Sequence[Path],
+    store: Path,
+    includes: Sequence[str],
+    flags: Sequence[str],
+    seen_by: Callable[[str], str],
+) -> list[str]:
+    """Object files of `sources`, kept in the folder `store`.
+
+    Their names hold a digest of what went into them: the flags, the text, and `seen_by(text)`, which is the part of
+    the headers that the text sees. So several builds may share a store, at the same time too.
+    """
+    store.mkdir(parents=True, exist_ok=True)
+    how = [str(part) for part in getattr(compiler, "compiler_so", ())] + list(flags)
+
+    def make(source: Path) -> str:
+        text = source.read_text(encoding="utf-8")
+        digest = hashlib.sha256("\0".join((*how, text, seen_by(text))).encode()).hexdigest()[:32]
+        target = store / source.name / f"{digest}{compiler.obj_extension}"
+        if target.exists():
+            target.touch()
+        else:
+            _compile(compiler, source, target, includes, flags)
+            _drop_old(target.parent)
+        return str(target)
+
+    with ThreadPoolExecutor(workers()) as pool:
+        # Large files first, so that no processor waits for a last one.
+        order = sorted(sources, key=_size, reverse=True)
+        made = dict(zip(order, pool.map(make, order), strict=True))
+    return [made[source] for source in sources]
+
+
+def _size(source: Path) -> int:
+    return source.stat().st_size
+
+
+def _compile(
+    compiler: Any, source: Path, target: Path, includes: Sequence[str], flags: Sequence[str]
+) -> None:
+    """One file. The compiler object keeps the folders of a source, so the result is moved to where it belongs."""
+    target.parent.mkdir(exist_ok=True)
+    scratch = target.parent / f"{target.stem}.{os.getpid()}"
+    try:
+        (found,) = compiler.compile(
+            [str(source)], str(scratch), include_dirs=list(includes), extra_postargs=list(flags)
+        )
+        Path(found).replace(target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _drop_old(folder: Path) -> None:
+    objects = sorted((path for path in folder.iterdir() if path.is_file()), key=_time)
+    for path in objects[:-KEPT]:
+        path.unlink(missing_ok=True)
+
+
+def _time(path: Path) -> float:
+    return path.stat().st_mtime

@@ -1,0 +1,80 @@
+"""Corrections to the C that mypyc 2.4.1 writes, where it falls short of what interpreted classes do.
+
+Note [Weak references]
+~~~~~~~~~~~~~~~~~~~~~~
+A native class with weak references (one that derives from `core.plain.Plain`) has a slot for the list of those that
+point at it. The list is not owned by the object; mypyc visits and clears it as if it were, and never tells the
+references when the object dies. So those two lines go, and each deallocator clears the references first.
+
+Note [Attributes of users]
+~~~~~~~~~~~~~~~~~~~~~~~~~~
+The same classes have a slot for the dictionary of attributes that a user hangs on an object. It is made when first
+needed, but mypyc's `__dict__` refuses to be read before. Without that entry the one of the ordinary base class is
+found, which makes the dictionary.
+
+Note [Classes of instances]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~
+An instance owns a reference to its class, which mypyc never gives back. A class that a user derives from ours would
+live for ever.
+
+Note [Initialisation]
+~~~~~~~~~~~~~~~~~~~~~
+`__new__` of a native class calls `__init__`, so the slot for the latter does nothing. But `__new__` of a `serializable`
+class does not call it, so that copies can be made, and mypyc forgets to let the slot do it.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SLOT = r"\*\(\(PyObject \*\*\)\(\(char \*\)self \+ sizeof\(PyObject \*\) \+ sizeof\(\w+\)\)\)"
+_OWNED_SLOT = re.compile(rf"^ *Py_(?:VISIT|CLEAR)\({_SLOT}\);\n", re.MULTILINE)
+_DICT_MEMBER = re.compile(r'^ *\{"__dict__", T_OBJECT_EX, .*\},\n', re.MULTILINE)
+
+_DEALLOC = re.compile(r"^\w+_dealloc\(\w+ \*self\)\n\{(?:.*\n)*?\}\n", re.MULTILINE)
+_UNTRACK = "    PyObject_GC_UnTrack(self);\n"
+_CLEAR_REFERENCES = """\
+    Py_ssize_t references = Py_TYPE(self)->tp_weaklistoffset;
+    if (references != 0 && *(PyObject **)((char *)self + references) != NULL)
+        PyObject_ClearWeakRefs((PyObject *)self);
+"""
+_FREE = "    Py_TYPE(self)->tp_free((PyObject *)self);\n"
+_FREE_BOTH = """\
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+"""
+
+_FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
+
+_ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
+_NEW = re.compile(r"^(\w+)_new\(PyTypeObject \*type, .*\n\{(?:.*\n)*?\}\n", re.MULTILINE)
+_IDLE_INIT = re.compile(rf"^(\w+)_init({_ARGUMENTS}\n\{{\n)    return 0;\n\}}\n", re.MULTILINE)
+
+
+def repair(text: str) -> str:
+    """One C file as it should be."""
+    text = _OWNED_SLOT.sub("", text)
+    text = _DICT_MEMBER.sub("", text)
+    text = _DEALLOC.sub(_deallocator, text)
+    makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
+    return _IDLE_INIT.sub(lambda idle: _initialiser(idle) if idle[1] in makes_only else idle[0], text)
+
+
+def _deallocator(found: re.Match[str]) -> str:
+    """One that tells weak references and lets go of the class."""
+    body = found[0]
+    if _UNTRACK not in body or not (_FREE in body or _FREED_BY_BASE in body):
+        raise RuntimeError(f"mypyc writes deallocators differently than expected:\n{body}")
+    return body.replace(_UNTRACK, _UNTRACK + _CLEAR_REFERENCES).replace(_FREE, _FREE_BOTH)
+
+
+def _initialiser(idle: re.Match[str]) -> str:
+    """One that calls `__init__`."""
+    name, head = idle.groups()
+    return f"""\
+{name}_init{head}    PyObject *done = CPyPy_{name}_____init__(self, args, kwds);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}}
+"""

@@ -1,0 +1,81 @@
+"""What makes a second build short: C files that change only where their Python did.
+
+mypyc numbers the literals of all modules in one table, and declares everything in one header; a new string in one
+module would compile all of them again. In a development build literals have names, and a file depends on those
+declarations alone that it mentions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+_LITERAL = re.compile(r"CPyStatics\[(\d+)\]; /\* (.*) \*/")
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\])?;$|(\w+)\(")
+
+
+def name_literals(files: list[Path], table: Path) -> None:
+    """Replaces `CPyStatics[12]; /* 'a' */` by a name that stays, and gives those names places in `table`, a C file."""
+    names: dict[str, str] = {}
+    taken: dict[str, str] = {}
+
+    def named(found: re.Match[str]) -> str:
+        number, literal = found.groups()
+        if number not in names:
+            name = f"literal_{hashlib.sha256(literal.encode()).hexdigest()[:16]}"
+            if taken.setdefault(name, number) != number:  # two long ones that are shown alike
+                return found.group()
+            names[number] = name
+        return f"{names[number]}; /* {literal} */"
+
+    for path in files:
+        text = _LITERAL.sub(named, path.read_text(encoding="utf-8"))
+        mine = sorted(set(re.findall(r"\bliteral_[0-9a-f]{16}\b", text)))
+        declared = "".join(
+            f'extern PyObject *{name} __attribute__((visibility("hidden")));\n' for name in mine
+        )
+        path.write_text(
+            text.replace('#include "__native_internal', f'{declared}#include "__native_internal', 1)
+        )
+    places = "".join(
+        f'".globl {name}\\n.hidden {name}\\n.set {name}, CPyStatics + 8 * {n}\\n"\n'
+        for n, name in names.items()
+    )
+    with table.open("a", encoding="utf-8") as file:
+        file.write(f"__asm__(\n{places});\n")
+
+
+class Header:
+    """The declarations of header files, by name."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self.items: dict[str, list[str]] = {}
+        for path in files:
+            item = ""
+            for line in path.read_text(encoding="utf-8").splitlines():
+                if line.startswith("#") or not line:
+                    continue
+                item += line + "\n"
+                if line.endswith(";") and item.count("{") == item.count("}"):
+                    self._add(item)
+                    item = ""
+
+    def _add(self, item: str) -> None:
+        found = _NAME.search(item.rstrip().splitlines()[-1])
+        name = (found and (found[1] or found[2])) or ""
+        self.items.setdefault(name, []).append(item)
+
+    def seen_by(self, text: str) -> str:
+        """The declarations that `text` mentions, and those which these mention."""
+        known: set[str] = set()
+        waiting = [text]
+        seen = []
+        while waiting:
+            for name in set(_WORD.findall(waiting.pop())) - known:
+                known.add(name)
+                if name in self.items and name != "CPyStatics":
+                    seen += self.items[name]
+                    waiting += self.items[name]
+        return "".join(sorted(seen))
