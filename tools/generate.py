@@ -3,9 +3,10 @@
     python tools/generate.py            write the files
     python tools/generate.py --check    say whether they are as they would be written
 
-`src/retrograd/__init__.py` imports every public function by name, so that editors and type checkers see them;
-`nn/functional.py`, `linalg/__init__.py` and `fft/__init__.py` likewise; `src/retrograd/core/plain.pyi` declares the
-method forms that `ops.methods` installs.
+`src/retrograd/contents.py` says which module has which name, so that it is loaded when the name is asked for.
+`src/retrograd/__init__.py`, `nn/functional.py`, `linalg/__init__.py`, `fft/__init__.py` and `special/__init__.py` find
+their names there, and import them for editors and type checkers; `src/retrograd/core/plain.pyi` declares the method
+forms that `ops.methods` installs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
+from collections.abc import Iterable
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -58,11 +62,18 @@ OTHERS = {
         "set_num_interop_threads",
         "set_num_threads",
     ],
+    "retrograd.func.mapping": ["vmap"],
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.generator": ["Generator", "default_generator"],
     "retrograd.serialization": ["load", "save"],
 }
-SUBPACKAGES = ["autograd", "cuda", "fft", "linalg", "nn", "random", "special", "utils"]
+# Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
+AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
+SUBPACKAGES = [
+    "autograd", "cuda", "fft", "func", "linalg", "memory", "nn", "optim", "optimize", "random", "special", "utils",
+]  # fmt: skip
+# Modules that are no part of the public interface, and yet are attributes of the package.
+INTERNAL = ["__config__", "inspect", "serialization"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -87,119 +98,198 @@ NOT_ONE_TENSOR = {
     "var_mean", "vsplit", "where",
 }  # fmt: skip
 
-HEADER = '''"""retrograd: PyTorch's autograd over NumPy arrays.
+# Packages that offer what op modules list in a table of theirs.
+PACKAGES = {
+    "FUNCTIONAL": ("nn/functional.py", "Functions of neural networks: activations, losses, linear maps."),
+    "LINALG": ("linalg/__init__.py", "Linear algebra under PyTorch's names."),
+    "FFT": ("fft/__init__.py", "Fourier transforms under PyTorch's names."),
+    "SPECIAL": ("special/__init__.py", "Special functions under PyTorch's names."),
+}
 
-The function imports below are written by `tools/generate.py` from the op library.
+HEADER = """retrograd: PyTorch's autograd over NumPy arrays.
+
+Most names are loaded when they are first asked for: see Note [Loaded on demand] in lazy.py.
 """
-'''
+
+# By module: the names under which its things are offered, and what they are called there.
+Homes = dict[str, dict[str, str]]
 
 
+# -- what there is -------------------------------------------------------------------------------------------------
+
+
+@cache
 def op_modules() -> list[ModuleType]:
-    """The modules of the op library that hold public functions."""
+    """The modules of the op library."""
     if "retrograd" not in sys.modules:
-        # The package without its __init__, which may be the very file that is out of date.
-        bare = ModuleType("retrograd")
+        # The package without its __init__, and the library without its contents: they may be out of date.
+        bare, contents = ModuleType("retrograd"), ModuleType("retrograd.contents")
         bare.__path__ = [str(PACKAGE)]
-        sys.modules["retrograd"] = bare
-    return list(importlib.import_module("retrograd.ops.methods").MODULES)
+        vars(contents).update({table: {} for table in ("METHODS", "FUNCTIONS", *PACKAGES)})
+        sys.modules |= {"retrograd": bare, "retrograd.contents": contents}
+    names = sorted(path.stem for path in (PACKAGE / "ops").glob("[!_]*.py"))
+    return [importlib.import_module(f"retrograd.ops.{name}") for name in names]
 
 
-def public_functions() -> dict[str, set[str]]:
-    """The functions the package offers, as import clauses by the module that defines them."""
-    clauses: dict[str, set[str]] = {}
+@cache
+def methods_by_module() -> dict[str, dict[str, Any]]:
+    """The method forms of every op module that has some."""
+    method_forms = importlib.import_module("retrograd.ops.methods").method_forms
+    return {module.__name__: forms for module in op_modules() if (forms := method_forms(module))}
+
+
+def public_functions() -> Homes:
+    """The functions the package offers."""
+    named: list[tuple[str, Any]] = []
     for module in op_modules():
-        named = {
-            f.__name__: f for f in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))
-        }
-        named |= getattr(module, "ALIASES", {}) | getattr(module, "FUNCTION_ALIASES", {})
-        for name, function in named.items():
-            own = function.__name__
-            clauses.setdefault(function.__module__, set()).add(own if own == name else f"{own} as {name}")
-    return clauses
+        functions = (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))
+        named += [(function.__name__, function) for function in functions]
+        named += [*getattr(module, "ALIASES", {}).items(), *getattr(module, "FUNCTION_ALIASES", {}).items()]
+    return homes(named)
+
+
+def listed(table: str) -> Homes:
+    """The functions that modules list in a table of theirs (`FUNCTIONAL`, `LINALG`)."""
+    return homes(pair for module in op_modules() for pair in getattr(module, table, {}).items())
+
+
+def homes(named: Iterable[tuple[str, Any]]) -> Homes:
+    """Functions and their names, by the module that defines them."""
+    found: Homes = {}
+    for name, function in named:
+        found.setdefault(function.__module__, {})[name] = function.__name__
+    return found
 
 
 def methods_as_functions() -> list[str]:
     """The in-place methods that are functions too: `exp_(t)` is `t.exp_()`."""
-    op_modules()
-    known = {*importlib.import_module("retrograd.ops.methods").method_table(), "detach_"}
+    known = {"detach_"}.union(*methods_by_module().values())
     wanted = importlib.import_module("retrograd.ops.inplace_functions").METHODS_AS_FUNCTIONS
     return [name for name in wanted if name in known]
 
 
-def offered(clauses: dict[str, set[str]]) -> set[str]:
-    """The names that import clauses bind."""
-    return {clause.rpartition(" ")[2] for found in clauses.values() for clause in found}
+def merged(*all_homes: Homes) -> Homes:
+    """Several tables in one."""
+    found: Homes = {}
+    for each in all_homes:
+        for module, names in each.items():
+            found.setdefault(module, {}).update(names)
+    return found
+
+
+def names_of(found: Homes) -> set[str]:
+    return {name for names in found.values() for name in names}
+
+
+# -- what is written -----------------------------------------------------------------------------------------------
+
+
+def docstring(text: str) -> list[str]:
+    """The docstring of a generated file."""
+    return [f'"""{text}', "", "Written by `tools/generate.py` from the op library.", '"""', ""]
+
+
+def imports(found: Homes) -> list[str]:
+    """The imports that bind the names."""
+    lines = []
+    for module, names in sorted(found.items()):
+        clauses = sorted(own if own == name else f"{own} as {name}" for name, own in names.items())
+        lines.append(f"from {module} import ({', '.join(clauses)},)")
+    return lines
+
+
+def contents(found: Homes) -> str:
+    """A dictionary of the names, as `lazy.Contents` has it."""
+    lines = []
+    for module, names in sorted(found.items()):
+        text = " ".join(name if name == own else f"{name}={own}" for name, own in sorted(names.items()))
+        if len(module) + len(text) > 80:
+            wrapped = textwrap.wrap(text, 80, break_long_words=False, break_on_hyphens=False)
+            value = "(" + " ".join(f'"{line} "' for line in wrapped[:-1]) + f' "{wrapped[-1]}")'
+        else:
+            value = f'"{text}"'
+        lines.append(f'"{module}": {value},')
+    return "{" + "\n".join(lines) + "}"
+
+
+def public(names: Iterable[str]) -> str:
+    """The line that lists the public names."""
+    return f"__all__ = [{', '.join(repr(name) for name in sorted(names))},]"
 
 
 def package_text() -> str:
     """The text of `retrograd/__init__.py`."""
-    imports = public_functions()
-    for name, found in OTHERS.items():
-        imports.setdefault(name, set()).update(found)
-    lines = [HEADER, "import numpy as _np", "", f"from retrograd import {', '.join(SUBPACKAGES)}"]
-    lines += [f"from {name} import ({', '.join(sorted(imports[name]))},)" for name in sorted(imports)]
-    lines += ["from retrograd.backends.dtypes import bool_ as _bool", "", '__version__ = "0.1.0"', ""]
-    for alias, target in DTYPE_ALIASES.items():
-        source = {"bool_": "_bool", "DTypeClass": "_np.dtype"}.get(target, target)
-        lines.append(f"{alias} = {source}")
-    lines += [
-        'strided = "strided"',
-        'contiguous_format = "contiguous_format"',
-        'preserve_format = "preserve_format"',
-    ]
+    others = {module: {name: name for name in names} for module, names in OTHERS.items()}
+    at_once = {module: others.pop(module) for module in OTHERS if module.startswith(AT_ONCE)}
+    modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
+    functions, methods = public_functions(), methods_as_functions()
     constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
-    lines += [f"{c} = _np.{c}" for c in constants]
-    methods = methods_as_functions()
-    lines += [f"{name} = Tensor.{name}" for name in methods]
-    public = offered(imports) | set(DTYPE_ALIASES) | set(SUBPACKAGES) | set(constants) | set(methods)
-    public |= {"__version__", "strided", "contiguous_format", "preserve_format"}
-    lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(public))},]"]
-    return formatted("\n".join(lines) + "\n", "__init__.py")
+    words = ["strided", "contiguous_format", "preserve_format"]
+    sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
+    lines = [
+        *docstring(HEADER.rstrip()),
+        "import typing as _typing",
+        "import numpy as _np",
+        *imports(at_once),
+        "from retrograd.backends.dtypes import bool_ as _bool",
+        "from retrograd.lazy import lazily as _lazily",
+        "from retrograd import ops as ops",
+        "from retrograd.contents import FUNCTIONS as _FUNCTIONS",
+        "if _typing.TYPE_CHECKING:",
+        f"    from retrograd import {', '.join((*SUBPACKAGES, *(f'{name} as {name}' for name in INTERNAL)))}",
+        *(f"    {line}" for line in imports(merged(functions, others))),
+        *(f"    {name} = Tensor.{name}" for name in methods),
+        "else:",
+        f"    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONS, {contents(merged(others, modules))})",
+        "",
+        '__version__ = "0.1.0"',
+        *(f"{alias} = {sources.get(target, target)}" for alias, target in DTYPE_ALIASES.items()),
+        *(f'{word} = "{word}"' for word in words),
+        *(f"{name} = _np.{name}" for name in constants),
+    ]
+    names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *methods}
+    lines += ["", public({*names, *constants, *words, "__version__"})]
+    return formatted(lines, "__init__.py")
 
 
-def table_text(title: str, table: str, path: str) -> str:
-    """The text of a package that offers what modules list in a table of theirs (`FUNCTIONAL`, `LINALG`)."""
-    imports: dict[str, set[str]] = {}
-    for module in op_modules():
-        for name, function in getattr(module, table, {}).items():
-            own = function.__name__
-            imports.setdefault(function.__module__, set()).add(own if own == name else f"{own} as {name}")
-    lines = [f'"""{title}', "", "Written by `tools/generate.py` from the op library.", '"""', ""]
-    lines += [f"from {name} import ({', '.join(sorted(imports[name]))},)" for name in sorted(imports)]
-    lines += ["", f"__all__ = [{', '.join(repr(n) for n in sorted(offered(imports)))},]"]
-    return formatted("\n".join(lines) + "\n", path)
+def table_text(table: str) -> str:
+    """The text of a package that offers what modules list in a table of theirs."""
+    path, title = PACKAGES[table]
+    found = listed(table)
+    lines = [
+        *docstring(title),
+        "import typing as _typing",
+        "from retrograd.lazy import lazily as _lazily",
+        f"from retrograd.contents import {table} as _{table}",
+        "if _typing.TYPE_CHECKING:",
+        *(f"    {line}" for line in imports(found)),
+        "else:",
+        f"    __getattr__, __dir__ = _lazily(__name__, _{table})",
+        "",
+        public(names_of(found)),
+    ]
+    return formatted(lines, path)
 
 
-def functional_text() -> str:
-    """The text of `retrograd/nn/functional.py`."""
-    title = "Functions of neural networks: activations, losses, linear maps."
-    return table_text(title, "FUNCTIONAL", "nn/functional.py")
-
-
-def linalg_text() -> str:
-    """The text of `retrograd/linalg/__init__.py`."""
-    return table_text("Linear algebra under PyTorch's names.", "LINALG", "linalg/__init__.py")
-
-
-def fft_text() -> str:
-    """The text of `retrograd/fft/__init__.py`."""
-    return table_text("Fourier transforms under PyTorch's names.", "FFT", "fft/__init__.py")
-
-
-def special_text() -> str:
-    """The text of `retrograd/special/__init__.py`."""
-    return table_text("Special functions under PyTorch's names.", "SPECIAL", "special/__init__.py")
+def contents_text() -> str:
+    """The text of `retrograd/contents.py`."""
+    methods = {module: {name: name for name in forms} for module, forms in methods_by_module().items()}
+    functions = public_functions()
+    functions["retrograd.core.tensor"] = {name: f"Tensor.{name}" for name in methods_as_functions()}
+    lines = docstring("Which module has which name: Tensor's methods, and the functions of every package.")
+    tables = {"METHODS": methods, "FUNCTIONS": functions} | {table: listed(table) for table in PACKAGES}
+    lines += [f"{table}: dict[str, str] = {contents(found)}" for table, found in tables.items()]
+    return formatted(lines, "contents.py")
 
 
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
-    op_modules()
-    methods = importlib.import_module("retrograd.ops.methods").method_table()
+    methods = {name: form for forms in methods_by_module().values() for name, form in forms.items()}
     lines = [
         '"""What type checkers see of `plain.py`. Written by `tools/generate.py`."""',
         "import builtins",
         "import threading",
-        "from collections.abc import Sequence",
+        "from collections.abc import Callable, Sequence",
         "from typing import Any",
         "from retrograd.core.tensor import Tensor",
         "from retrograd.values import Array, Axis, DType, Number, Shape",
@@ -210,7 +300,14 @@ def stub_text() -> str:
         "    def numel(self) -> int: ...",
         "    def __getitem__(self, index: Any) -> Any: ...",
         "    def __add__(self, other: Any) -> Any: ...",
+        "class MethodForm:",
+        "    name: str",
+        "    load: Callable[[], None]",
+        "    def __init__(self, name: str, load: Callable[[], None]) -> None: ...",
+        "    def __get__(self, instance: Any, owner: Any = None) -> Any: ...",
+        "    def __set__(self, instance: Any, value: Any) -> None: ...",
         "class TensorMethods:",
+        "    def __index__(self) -> int: ...",
         "    @property",
         "    def grad(self) -> Tensor | None: ...",
         "    @grad.setter",
@@ -225,7 +322,7 @@ def stub_text() -> str:
         "    state: Any",
         "    def __init__(self, make: Any) -> None: ...",
     ]
-    return formatted("\n".join(lines) + "\n", "plain.pyi")
+    return formatted(lines, "core/plain.pyi")
 
 
 def declaration(name: str, method: Any) -> str:
@@ -251,8 +348,9 @@ def declaration(name: str, method: Any) -> str:
     return f"def {name}({', '.join(parameters)}) -> {result}: ..."
 
 
-def formatted(text: str, name: str) -> str:
-    """The text as ruff would have it."""
+def formatted(lines: list[str], name: str) -> str:
+    """The text of a file as ruff would have it."""
+    text = "\n".join(lines) + "\n"
     for command in (["check", "--fix", "--quiet", "--select", "I,F401"], ["format"]):
         done = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(PACKAGE / name), "-"],
@@ -270,11 +368,9 @@ def main() -> int:
     """Writes the files, or says which are out of date."""
     files = {
         PACKAGE / "__init__.py": package_text,
-        PACKAGE / "nn" / "functional.py": functional_text,
-        PACKAGE / "linalg" / "__init__.py": linalg_text,
-        PACKAGE / "fft" / "__init__.py": fft_text,
-        PACKAGE / "special" / "__init__.py": special_text,
+        PACKAGE / "contents.py": contents_text,
         PACKAGE / "core" / "plain.pyi": stub_text,
+        **{PACKAGE / path: partial(table_text, table) for table, (path, _) in PACKAGES.items()},
     }
     stale = 0
     for path, make in files.items():

@@ -1,18 +1,15 @@
 """retrograd: PyTorch's autograd over NumPy arrays.
 
-The function imports below are written by `tools/generate.py` from the op library.
+Most names are loaded when they are first asked for: see Note [Loaded on demand] in lazy.py.
+
+Written by `tools/generate.py` from the op library.
 """
+
+import typing as _typing
 
 import numpy as _np
 
-from retrograd import autograd, cuda, fft, linalg, nn, random, special, utils
-from retrograd.autograd.anomaly_mode import (
-    is_anomaly_check_nan_enabled,
-    is_anomaly_enabled,
-)
-from retrograd.autograd.custom_gradient import (
-    custom_gradient,
-)
+from retrograd import ops as ops
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -43,6 +40,7 @@ from retrograd.backends.dtypes import (
     uint32,
     uint64,
 )
+from retrograd.contents import FUNCTIONS as _FUNCTIONS
 from retrograd.core.modes import (
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -62,756 +60,877 @@ from retrograd.engine.threads import (
     set_num_interop_threads,
     set_num_threads,
 )
-from retrograd.inspect.why import (
-    why_no_grad,
-)
-from retrograd.ops.activation import (
-    celu,
-    relu,
-    selu,
-    threshold,
-)
-from retrograd.ops.adaptive import (
-    adaptive_avg_pool1d,
-)
-from retrograd.ops.adaptive import (
-    adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
-)
-from retrograd.ops.arithmetic import (
-    add,
-    div,
-    float_power,
-    floor_divide,
-    mul,
-    neg,
-    positive,
-    pow,
-    reciprocal,
-    remainder,
-    rsub,
-    square,
-    sub,
-)
-from retrograd.ops.arithmetic import (
-    div as divide,
-)
-from retrograd.ops.arithmetic import (
-    div as true_divide,
-)
-from retrograd.ops.arithmetic import (
-    mul as multiply,
-)
-from retrograd.ops.arithmetic import (
-    neg as negative,
-)
-from retrograd.ops.arithmetic import (
-    sub as subtract,
-)
-from retrograd.ops.arrange import (
-    adjoint,
-    flip,
-    fliplr,
-    flipud,
-    movedim,
-    permute,
-    roll,
-    rot90,
-    swapaxes,
-    t,
-    transpose,
-)
-from retrograd.ops.arrange import (
-    movedim as moveaxis,
-)
-from retrograd.ops.arrange import (
-    transpose as swapdims,
-)
-from retrograd.ops.attributes import (
-    frobenius_norm,
-    typename,
-)
-from retrograd.ops.bags import (
-    table_embedding_bag as embedding_bag,
-)
-from retrograd.ops.batchnorm import (
-    batch_norm,
-    instance_norm,
-    native_batch_norm,
-)
-from retrograd.ops.bessel import (
-    i0,
-)
-from retrograd.ops.bilinear import (
-    bilinear,
-)
-from retrograd.ops.calculus import (
-    cumulative_trapezoid,
-    diff,
-    gradient,
-    trapezoid,
-    trapz,
-)
-from retrograd.ops.choose import (
-    clamp,
-    clamp_max,
-    clamp_min,
-    maximum,
-    minimum,
-    where,
-)
-from retrograd.ops.choose import (
-    clamp as clip,
-)
-from retrograd.ops.combine import (
-    block_diag,
-    cartesian_prod,
-    combinations,
-    detach,
-    nonzero_static,
-    unravel_index,
-)
-from retrograd.ops.compare import (
-    allclose,
-    bitwise_and,
-    bitwise_left_shift,
-    bitwise_not,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    eq,
-    equal,
-    ge,
-    gt,
-    isclose,
-    le,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    lt,
-    ne,
-)
-from retrograd.ops.compare import (
-    ge as greater_equal,
-)
-from retrograd.ops.compare import (
-    gt as greater,
-)
-from retrograd.ops.compare import (
-    le as less_equal,
-)
-from retrograd.ops.compare import (
-    lt as less,
-)
-from retrograd.ops.compare import (
-    ne as not_equal,
-)
-from retrograd.ops.complexes import (
-    complex,
-    imag,
-    is_complex,
-    is_conj,
-    is_floating_point,
-    isreal,
-    polar,
-    real,
-    resolve_neg,
-    view_as_complex,
-    view_as_real,
-)
-from retrograd.ops.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    convolution,
-)
-from retrograd.ops.convert import (
-    clone,
-    contiguous,
-    cpu,
-    to,
-    type,
-    type_as,
-)
-from retrograd.ops.copies import (
-    alias_copy,
-    constant_pad_nd,
-    detach_copy,
-    diagonal_copy,
-    expand_copy,
-    narrow_copy,
-    permute_copy,
-    select_copy,
-    slice_copy,
-    split_copy,
-    split_with_sizes_copy,
-    squeeze_copy,
-    t_copy,
-    transpose_copy,
-    unbind_copy,
-    unfold_copy,
-    unsafe_chunk,
-    unsafe_split,
-    unsafe_split_with_sizes,
-    unsqueeze_copy,
-    view_as_complex_copy,
-    view_as_real_copy,
-    view_copy,
-)
-from retrograd.ops.covariance import (
-    corrcoef,
-    cov,
-    nanmean,
-)
-from retrograd.ops.create import (
-    arange,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    ones,
-    ones_like,
-    scalar_tensor,
-    zeros,
-    zeros_like,
-)
-from retrograd.ops.ctc import (
-    ctc_loss,
-)
-from retrograd.ops.curves import (
-    deg2rad,
-    logit,
-    rad2deg,
-    sinc,
-)
-from retrograd.ops.data import (
-    as_tensor,
-    asarray,
-    from_numpy,
-    tensor,
-)
-from retrograd.ops.distance import (
-    cdist,
-    cosine_similarity,
-    dist,
-    norm,
-    norm_except_dim,
-    pairwise_distance,
-    pdist,
-    renorm,
-)
-from retrograd.ops.draws import (
-    binomial,
-)
-from retrograd.ops.dropouts import (
-    alpha_dropout_,
-    feature_alpha_dropout_,
-    feature_dropout,
-    feature_dropout_,
-    native_dropout,
-)
-from retrograd.ops.dropouts import (
-    plain_alpha_dropout as alpha_dropout,
-)
-from retrograd.ops.dropouts import (
-    plain_dropout as dropout,
-)
-from retrograd.ops.dropouts import (
-    plain_feature_alpha_dropout as feature_alpha_dropout,
-)
-from retrograd.ops.einsum import (
-    einsum,
-)
-from retrograd.ops.embed import (
-    embedding_renorm_,
-)
-from retrograd.ops.embed import (
-    table_embedding as embedding,
-)
-from retrograd.ops.erf import (
-    erf,
-    erfc,
-)
-from retrograd.ops.extrema import (
-    amax,
-    amin,
-    aminmax,
-    argmax,
-    argmin,
-    max,
-    min,
-)
-from retrograd.ops.factor import (
-    cholesky,
-    cholesky_inverse,
-    cholesky_solve,
-    qr,
-)
-from retrograd.ops.floats import (
-    frexp,
-    isneginf,
-    isposinf,
-    nan_to_num,
-    signbit,
-)
-from retrograd.ops.fused import (
-    addcdiv,
-    addcmul,
-    lerp,
-)
-from retrograd.ops.gammas import (
-    digamma,
-    lgamma,
-    mvlgamma,
-    polygamma,
-)
-from retrograd.ops.gated import (
-    hardshrink,
-    prelu,
-    rrelu,
-    rrelu_,
-)
-from retrograd.ops.gather import (
-    gather,
-    index_put,
-    scatter,
-    scatter_add,
-    take,
-    take_along_dim,
-)
-from retrograd.ops.generator import (
-    Generator,
-    default_generator,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-)
-from retrograd.ops.histogram import (
-    bincount,
-    histc,
-    histogram,
-    histogramdd,
-)
-from retrograd.ops.incomplete import (
-    igamma,
-    igammac,
-)
-from retrograd.ops.inplace import (
-    fill,
-)
-from retrograd.ops.inplace_functions import (
-    celu_,
-    dropout_,
-    selu_,
-    threshold_,
-)
-from retrograd.ops.join import (
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
-    cat,
-    column_stack,
-    concat,
-    concatenate,
-    dstack,
-    hstack,
-    meshgrid,
-    row_stack,
-    stack,
-    vstack,
-)
-from retrograd.ops.kinds import (
-    get_device,
-    is_inference,
-    is_neg,
-    is_nonzero,
-    is_signed,
-    is_tensor,
-)
-from retrograd.ops.likelihood import (
-    coded_binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-)
-from retrograd.ops.likelihood import (
-    coded_kl_div as kl_div,
-)
-from retrograd.ops.likelihood import (
-    poisson_nll_loss,
-)
-from retrograd.ops.linalg import (
-    addbmm,
-    addmm,
-    addmv,
-    addr,
-    baddbmm,
-    bmm,
-    chain_matmul,
-    dot,
-    inner,
-    linear,
-    matmul,
-    mm,
-    mv,
-    outer,
-    tensordot,
-    vdot,
-)
-from retrograd.ops.linalg import (
-    outer as ger,
-)
-from retrograd.ops.lowrank import (
-    pca_lowrank,
-    svd_lowrank,
-)
-from retrograd.ops.lstsq import (
-    pinverse,
-)
-from retrograd.ops.lu import (
-    lu,
-    lu_solve,
-    lu_unpack,
-)
-from retrograd.ops.mask import (
-    argwhere,
-    masked_fill,
-    masked_scatter,
-    masked_select,
-    nonzero,
-)
-from retrograd.ops.math import (
-    abs,
-    angle,
-    conj,
-    conj_physical,
-    exp,
-    exp2,
-    expm1,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log1p,
-    log2,
-    log10,
-    resolve_conj,
-    rsqrt,
-    sgn,
-    sigmoid,
-    sign,
-    sqrt,
-)
-from retrograd.ops.math import (
-    abs as absolute,
-)
-from retrograd.ops.matrix import (
-    cross,
-    kron,
-    matrix_exp,
-    matrix_power,
-    vander,
-)
-from retrograd.ops.matrix_norm import (
-    nuclear_norm,
-)
-from retrograd.ops.memory import (
-    empty_permuted,
-    empty_strided,
-    from_dlpack,
-    frombuffer,
-    to_dlpack,
-)
-from retrograd.ops.memory import (
-    inclusive_range as range,
-)
-from retrograd.ops.norm import (
-    group_norm,
-    layer_norm,
-    native_group_norm,
-    native_layer_norm,
-    rms_norm,
-)
-from retrograd.ops.normal import (
-    erfinv,
-)
-from retrograd.ops.pairs import (
-    atan2,
-    copysign,
-    fmax,
-    fmin,
-    gcd,
-    heaviside,
-    hypot,
-    lcm,
-    ldexp,
-    logaddexp,
-    logaddexp2,
-    nextafter,
-    xlogy,
-)
-from retrograd.ops.pairs import (
-    atan2 as arctan2,
-)
-from retrograd.ops.pool import (
-    avg_pool1d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool3d,
-)
-from retrograd.ops.quantile import (
-    nanquantile,
-    quantile,
-)
-from retrograd.ops.random import (
-    bernoulli,
-    multinomial,
-    normal,
-    poisson,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
-)
-from retrograd.ops.ranking import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    triplet_margin_loss,
-)
-from retrograd.ops.reduce import (
-    all,
-    any,
-    count_nonzero,
-    logsumexp,
-    mean,
-    nansum,
-    prod,
-    sum,
-)
-from retrograd.ops.reflect import (
-    geqrf,
-    orgqr,
-    ormqr,
-)
-from retrograd.ops.resample import (
-    channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
-)
-from retrograd.ops.resample import (
-    channel_shuffle as native_channel_shuffle,
-)
-from retrograd.ops.rounding import (
-    ceil,
-    floor,
-    fmod,
-    frac,
-    round,
-    trunc,
-)
-from retrograd.ops.rounding import (
-    trunc as fix,
-)
-from retrograd.ops.rows import (
-    index_add,
-    index_copy,
-    index_fill,
-    index_select,
-    repeat_interleave,
-)
-from retrograd.ops.running import (
-    cummax,
-    cummin,
-    logcumsumexp,
-)
-from retrograd.ops.sampler import (
-    affine_grid_generator,
-    grid_sampler,
-)
-from retrograd.ops.sampler import (
-    grid_sampler as grid_sampler_2d,
-)
-from retrograd.ops.sampler import (
-    grid_sampler as grid_sampler_3d,
-)
-from retrograd.ops.scan import (
-    cumprod,
-    cumsum,
-)
-from retrograd.ops.scatters import (
-    index_reduce,
-    put,
-    scatter_reduce,
-)
-from retrograd.ops.segments import (
-    segment_reduce,
-)
-from retrograd.ops.sets import (
-    bucketize,
-    isin,
-    searchsorted,
-    unique,
-    unique_consecutive,
-)
-from retrograd.ops.settings import (
-    are_deterministic_algorithms_enabled,
-    get_default_device,
-    get_deterministic_debug_mode,
-    get_float32_matmul_precision,
-    is_deterministic_algorithms_warn_only_enabled,
-    is_warn_always_enabled,
-    set_default_device,
-    set_default_tensor_type,
-    set_deterministic_debug_mode,
-    set_float32_matmul_precision,
-    set_flush_denormal,
-    set_warn_always,
-    use_deterministic_algorithms,
-)
-from retrograd.ops.shape import (
-    broadcast_shapes,
-    broadcast_tensors,
-    broadcast_to,
-    expand,
-    expand_as,
-    flatten,
-    is_same_size,
-    numel,
-    ravel,
-    repeat,
-    reshape,
-    reshape_as,
-    squeeze,
-    tile,
-    unflatten,
-    unsqueeze,
-    view,
-    view_as,
-)
-from retrograd.ops.softmax import (
-    log_softmax,
-    softmax,
-)
-from retrograd.ops.solve import (
-    det,
-    inverse,
-    logdet,
-    slogdet,
-)
-from retrograd.ops.sort import (
-    argsort,
-    kthvalue,
-    median,
-    mode,
-    msort,
-    nanmedian,
-    sort,
-    topk,
-)
-from retrograd.ops.spectral import (
-    svd,
-)
-from retrograd.ops.split import (
-    chunk,
-    dsplit,
-    hsplit,
-    narrow,
-    select,
-    split,
-    split_with_sizes,
-    tensor_split,
-    unbind,
-    vsplit,
-)
-from retrograd.ops.statistics import (
-    std,
-    std_mean,
-    var,
-    var_mean,
-)
-from retrograd.ops.strided import (
-    as_strided,
-    as_strided_copy,
-    as_strided_scatter,
-)
-from retrograd.ops.triangle import (
-    diag,
-    diag_embed,
-    diagflat,
-    diagonal,
-    trace,
-    tril,
-    tril_indices,
-    triu,
-    triu_indices,
-)
-from retrograd.ops.triangular import (
-    triangular_solve,
-)
-from retrograd.ops.trigonometry import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atanh,
-    cos,
-    cosh,
-    sin,
-    sinh,
-    tan,
-    tanh,
-)
-from retrograd.ops.trigonometry import (
-    acos as arccos,
-)
-from retrograd.ops.trigonometry import (
-    acosh as arccosh,
-)
-from retrograd.ops.trigonometry import (
-    asin as arcsin,
-)
-from retrograd.ops.trigonometry import (
-    asinh as arcsinh,
-)
-from retrograd.ops.trigonometry import (
-    atan as arctan,
-)
-from retrograd.ops.trigonometry import (
-    atanh as arctanh,
-)
-from retrograd.ops.view_scatters import (
-    diagonal_scatter,
-    select_scatter,
-    slice_scatter,
-)
-from retrograd.ops.windows import (
-    bartlett_window,
-    blackman_window,
-    hamming_window,
-    hann_window,
-    istft,
-    kaiser_window,
-    stft,
-)
-from retrograd.serialization import (
-    load,
-    save,
-)
+from retrograd.lazy import lazily as _lazily
+
+if _typing.TYPE_CHECKING:
+    from retrograd import __config__ as __config__
+    from retrograd import (
+        autograd,
+        cuda,
+        fft,
+        func,
+        linalg,
+        memory,
+        nn,
+        optim,
+        optimize,
+        random,
+        special,
+        utils,
+    )
+    from retrograd import inspect as inspect
+    from retrograd import serialization as serialization
+    from retrograd.autograd.anomaly_mode import (
+        is_anomaly_check_nan_enabled,
+        is_anomaly_enabled,
+    )
+    from retrograd.autograd.custom_gradient import (
+        custom_gradient,
+    )
+    from retrograd.func.mapping import (
+        vmap,
+    )
+    from retrograd.inspect.why import (
+        why_no_grad,
+    )
+    from retrograd.ops.activation import (
+        celu,
+        relu,
+        selu,
+        threshold,
+    )
+    from retrograd.ops.adaptive import (
+        adaptive_avg_pool1d,
+    )
+    from retrograd.ops.adaptive import (
+        adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
+    )
+    from retrograd.ops.arithmetic import (
+        add,
+        div,
+        float_power,
+        floor_divide,
+        mul,
+        neg,
+        positive,
+        pow,
+        reciprocal,
+        remainder,
+        rsub,
+        square,
+        sub,
+    )
+    from retrograd.ops.arithmetic import (
+        div as divide,
+    )
+    from retrograd.ops.arithmetic import (
+        div as true_divide,
+    )
+    from retrograd.ops.arithmetic import (
+        mul as multiply,
+    )
+    from retrograd.ops.arithmetic import (
+        neg as negative,
+    )
+    from retrograd.ops.arithmetic import (
+        sub as subtract,
+    )
+    from retrograd.ops.arrange import (
+        adjoint,
+        flip,
+        fliplr,
+        flipud,
+        movedim,
+        permute,
+        roll,
+        rot90,
+        swapaxes,
+        t,
+        transpose,
+    )
+    from retrograd.ops.arrange import (
+        movedim as moveaxis,
+    )
+    from retrograd.ops.arrange import (
+        transpose as swapdims,
+    )
+    from retrograd.ops.attributes import (
+        frobenius_norm,
+        typename,
+    )
+    from retrograd.ops.bags import (
+        table_embedding_bag as embedding_bag,
+    )
+    from retrograd.ops.batchnorm import (
+        batch_norm,
+        instance_norm,
+        native_batch_norm,
+    )
+    from retrograd.ops.bessel import (
+        i0,
+    )
+    from retrograd.ops.bilinear import (
+        bilinear,
+    )
+    from retrograd.ops.calculus import (
+        cumulative_trapezoid,
+        diff,
+        gradient,
+        trapezoid,
+        trapz,
+    )
+    from retrograd.ops.choose import (
+        clamp,
+        clamp_max,
+        clamp_min,
+        maximum,
+        minimum,
+        where,
+    )
+    from retrograd.ops.choose import (
+        clamp as clip,
+    )
+    from retrograd.ops.combine import (
+        block_diag,
+        cartesian_prod,
+        combinations,
+        detach,
+        nonzero_static,
+        unravel_index,
+    )
+    from retrograd.ops.compare import (
+        allclose,
+        bitwise_and,
+        bitwise_left_shift,
+        bitwise_not,
+        bitwise_or,
+        bitwise_right_shift,
+        bitwise_xor,
+        eq,
+        equal,
+        ge,
+        gt,
+        isclose,
+        le,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        lt,
+        ne,
+    )
+    from retrograd.ops.compare import (
+        ge as greater_equal,
+    )
+    from retrograd.ops.compare import (
+        gt as greater,
+    )
+    from retrograd.ops.compare import (
+        le as less_equal,
+    )
+    from retrograd.ops.compare import (
+        lt as less,
+    )
+    from retrograd.ops.compare import (
+        ne as not_equal,
+    )
+    from retrograd.ops.complexes import (
+        complex,
+        imag,
+        is_complex,
+        is_conj,
+        is_floating_point,
+        isreal,
+        polar,
+        real,
+        resolve_neg,
+        view_as_complex,
+        view_as_real,
+    )
+    from retrograd.ops.conv import (
+        conv1d,
+        conv2d,
+        conv3d,
+        conv_tbc,
+        conv_transpose1d,
+        conv_transpose2d,
+        conv_transpose3d,
+        convolution,
+    )
+    from retrograd.ops.convert import (
+        clone,
+        contiguous,
+        cpu,
+        to,
+        type,
+        type_as,
+    )
+    from retrograd.ops.copies import (
+        alias_copy,
+        constant_pad_nd,
+        detach_copy,
+        diagonal_copy,
+        expand_copy,
+        narrow_copy,
+        permute_copy,
+        select_copy,
+        slice_copy,
+        split_copy,
+        split_with_sizes_copy,
+        squeeze_copy,
+        t_copy,
+        transpose_copy,
+        unbind_copy,
+        unfold_copy,
+        unsafe_chunk,
+        unsafe_split,
+        unsafe_split_with_sizes,
+        unsqueeze_copy,
+        view_as_complex_copy,
+        view_as_real_copy,
+        view_copy,
+    )
+    from retrograd.ops.covariance import (
+        corrcoef,
+        cov,
+        nanmean,
+    )
+    from retrograd.ops.create import (
+        arange,
+        empty,
+        empty_like,
+        eye,
+        full,
+        full_like,
+        linspace,
+        logspace,
+        ones,
+        ones_like,
+        scalar_tensor,
+        zeros,
+        zeros_like,
+    )
+    from retrograd.ops.ctc import (
+        ctc_loss,
+    )
+    from retrograd.ops.curves import (
+        deg2rad,
+        logit,
+        rad2deg,
+        sinc,
+    )
+    from retrograd.ops.data import (
+        as_tensor,
+        asarray,
+        from_numpy,
+        tensor,
+    )
+    from retrograd.ops.distance import (
+        cdist,
+        cosine_similarity,
+        dist,
+        norm,
+        norm_except_dim,
+        pairwise_distance,
+        pdist,
+        renorm,
+    )
+    from retrograd.ops.draws import (
+        binomial,
+    )
+    from retrograd.ops.dropouts import (
+        alpha_dropout_,
+        feature_alpha_dropout_,
+        feature_dropout,
+        feature_dropout_,
+        native_dropout,
+    )
+    from retrograd.ops.dropouts import (
+        plain_alpha_dropout as alpha_dropout,
+    )
+    from retrograd.ops.dropouts import (
+        plain_dropout as dropout,
+    )
+    from retrograd.ops.dropouts import (
+        plain_feature_alpha_dropout as feature_alpha_dropout,
+    )
+    from retrograd.ops.einsum import (
+        einsum,
+    )
+    from retrograd.ops.embed import (
+        embedding_renorm_,
+    )
+    from retrograd.ops.embed import (
+        table_embedding as embedding,
+    )
+    from retrograd.ops.erf import (
+        erf,
+        erfc,
+    )
+    from retrograd.ops.extrema import (
+        amax,
+        amin,
+        aminmax,
+        argmax,
+        argmin,
+        max,
+        min,
+    )
+    from retrograd.ops.factor import (
+        cholesky,
+        cholesky_inverse,
+        cholesky_solve,
+        qr,
+    )
+    from retrograd.ops.floats import (
+        frexp,
+        isneginf,
+        isposinf,
+        nan_to_num,
+        signbit,
+    )
+    from retrograd.ops.fused import (
+        addcdiv,
+        addcmul,
+        lerp,
+    )
+    from retrograd.ops.gammas import (
+        digamma,
+        lgamma,
+        mvlgamma,
+        polygamma,
+    )
+    from retrograd.ops.gated import (
+        hardshrink,
+        prelu,
+        rrelu,
+        rrelu_,
+    )
+    from retrograd.ops.gather import (
+        gather,
+        index_put,
+        scatter,
+        scatter_add,
+        take,
+        take_along_dim,
+    )
+    from retrograd.ops.generator import (
+        Generator,
+        default_generator,
+        get_rng_state,
+        initial_seed,
+        manual_seed,
+        seed,
+        set_rng_state,
+    )
+    from retrograd.ops.histogram import (
+        bincount,
+        histc,
+        histogram,
+        histogramdd,
+    )
+    from retrograd.ops.incomplete import (
+        igamma,
+        igammac,
+    )
+    from retrograd.ops.inplace import (
+        fill,
+    )
+    from retrograd.ops.inplace_functions import (
+        celu_,
+        dropout_,
+        selu_,
+        threshold_,
+    )
+    from retrograd.ops.join import (
+        atleast_1d,
+        atleast_2d,
+        atleast_3d,
+        cat,
+        column_stack,
+        concat,
+        concatenate,
+        dstack,
+        hstack,
+        meshgrid,
+        row_stack,
+        stack,
+        vstack,
+    )
+    from retrograd.ops.kinds import (
+        get_device,
+        is_inference,
+        is_neg,
+        is_nonzero,
+        is_signed,
+        is_tensor,
+    )
+    from retrograd.ops.likelihood import (
+        coded_binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    )
+    from retrograd.ops.likelihood import (
+        coded_kl_div as kl_div,
+    )
+    from retrograd.ops.likelihood import (
+        poisson_nll_loss,
+    )
+    from retrograd.ops.linalg import (
+        addbmm,
+        addmm,
+        addmv,
+        addr,
+        baddbmm,
+        bmm,
+        chain_matmul,
+        dot,
+        inner,
+        linear,
+        matmul,
+        mm,
+        mv,
+        outer,
+        tensordot,
+        vdot,
+    )
+    from retrograd.ops.linalg import (
+        outer as ger,
+    )
+    from retrograd.ops.lowrank import (
+        pca_lowrank,
+        svd_lowrank,
+    )
+    from retrograd.ops.lstsq import (
+        pinverse,
+    )
+    from retrograd.ops.lu import (
+        lu,
+        lu_solve,
+        lu_unpack,
+    )
+    from retrograd.ops.mask import (
+        argwhere,
+        masked_fill,
+        masked_scatter,
+        masked_select,
+        nonzero,
+    )
+    from retrograd.ops.math import (
+        abs,
+        angle,
+        conj,
+        conj_physical,
+        exp,
+        exp2,
+        expm1,
+        isfinite,
+        isinf,
+        isnan,
+        log,
+        log1p,
+        log2,
+        log10,
+        resolve_conj,
+        rsqrt,
+        sgn,
+        sigmoid,
+        sign,
+        sqrt,
+    )
+    from retrograd.ops.math import (
+        abs as absolute,
+    )
+    from retrograd.ops.matrix import (
+        cross,
+        kron,
+        matrix_exp,
+        matrix_power,
+        vander,
+    )
+    from retrograd.ops.matrix_norm import (
+        nuclear_norm,
+    )
+    from retrograd.ops.memory import (
+        empty_permuted,
+        empty_strided,
+        from_dlpack,
+        frombuffer,
+        to_dlpack,
+    )
+    from retrograd.ops.memory import (
+        inclusive_range as range,
+    )
+    from retrograd.ops.norm import (
+        group_norm,
+        layer_norm,
+        native_group_norm,
+        native_layer_norm,
+        rms_norm,
+    )
+    from retrograd.ops.normal import (
+        erfinv,
+    )
+    from retrograd.ops.pairs import (
+        atan2,
+        copysign,
+        fmax,
+        fmin,
+        gcd,
+        heaviside,
+        hypot,
+        lcm,
+        ldexp,
+        logaddexp,
+        logaddexp2,
+        nextafter,
+        xlogy,
+    )
+    from retrograd.ops.pairs import (
+        atan2 as arctan2,
+    )
+    from retrograd.ops.pool import (
+        avg_pool1d,
+        max_pool1d,
+        max_pool1d_with_indices,
+        max_pool2d,
+        max_pool3d,
+    )
+    from retrograd.ops.quantile import (
+        nanquantile,
+        quantile,
+    )
+    from retrograd.ops.random import (
+        bernoulli,
+        multinomial,
+        normal,
+        poisson,
+        rand,
+        rand_like,
+        randint,
+        randint_like,
+        randn,
+        randn_like,
+        randperm,
+    )
+    from retrograd.ops.ranking import (
+        cosine_embedding_loss,
+        hinge_embedding_loss,
+        margin_ranking_loss,
+        triplet_margin_loss,
+    )
+    from retrograd.ops.reduce import (
+        all,
+        any,
+        count_nonzero,
+        logsumexp,
+        mean,
+        nansum,
+        prod,
+        sum,
+    )
+    from retrograd.ops.reflect import (
+        geqrf,
+        orgqr,
+        ormqr,
+    )
+    from retrograd.ops.resample import (
+        channel_shuffle,
+        pixel_shuffle,
+        pixel_unshuffle,
+    )
+    from retrograd.ops.resample import (
+        channel_shuffle as native_channel_shuffle,
+    )
+    from retrograd.ops.rounding import (
+        ceil,
+        floor,
+        fmod,
+        frac,
+        round,
+        trunc,
+    )
+    from retrograd.ops.rounding import (
+        trunc as fix,
+    )
+    from retrograd.ops.rows import (
+        index_add,
+        index_copy,
+        index_fill,
+        index_select,
+        repeat_interleave,
+    )
+    from retrograd.ops.running import (
+        cummax,
+        cummin,
+        logcumsumexp,
+    )
+    from retrograd.ops.sampler import (
+        affine_grid_generator,
+        grid_sampler,
+    )
+    from retrograd.ops.sampler import (
+        grid_sampler as grid_sampler_2d,
+    )
+    from retrograd.ops.sampler import (
+        grid_sampler as grid_sampler_3d,
+    )
+    from retrograd.ops.scan import (
+        cumprod,
+        cumsum,
+    )
+    from retrograd.ops.scatters import (
+        index_reduce,
+        put,
+        scatter_reduce,
+    )
+    from retrograd.ops.segments import (
+        segment_reduce,
+    )
+    from retrograd.ops.sets import (
+        bucketize,
+        isin,
+        searchsorted,
+        unique,
+        unique_consecutive,
+    )
+    from retrograd.ops.settings import (
+        are_deterministic_algorithms_enabled,
+        get_default_device,
+        get_deterministic_debug_mode,
+        get_float32_matmul_precision,
+        is_deterministic_algorithms_warn_only_enabled,
+        is_warn_always_enabled,
+        set_default_device,
+        set_default_tensor_type,
+        set_deterministic_debug_mode,
+        set_float32_matmul_precision,
+        set_flush_denormal,
+        set_warn_always,
+        use_deterministic_algorithms,
+    )
+    from retrograd.ops.shape import (
+        broadcast_shapes,
+        broadcast_tensors,
+        broadcast_to,
+        expand,
+        expand_as,
+        flatten,
+        is_same_size,
+        numel,
+        ravel,
+        repeat,
+        reshape,
+        reshape_as,
+        squeeze,
+        tile,
+        unflatten,
+        unsqueeze,
+        view,
+        view_as,
+    )
+    from retrograd.ops.softmax import (
+        log_softmax,
+        softmax,
+    )
+    from retrograd.ops.solve import (
+        det,
+        inverse,
+        logdet,
+        slogdet,
+    )
+    from retrograd.ops.sort import (
+        argsort,
+        kthvalue,
+        median,
+        mode,
+        msort,
+        nanmedian,
+        sort,
+        topk,
+    )
+    from retrograd.ops.spectral import (
+        svd,
+    )
+    from retrograd.ops.split import (
+        chunk,
+        dsplit,
+        hsplit,
+        narrow,
+        select,
+        split,
+        split_with_sizes,
+        tensor_split,
+        unbind,
+        vsplit,
+    )
+    from retrograd.ops.statistics import (
+        std,
+        std_mean,
+        var,
+        var_mean,
+    )
+    from retrograd.ops.strided import (
+        as_strided,
+        as_strided_copy,
+        as_strided_scatter,
+    )
+    from retrograd.ops.triangle import (
+        diag,
+        diag_embed,
+        diagflat,
+        diagonal,
+        trace,
+        tril,
+        tril_indices,
+        triu,
+        triu_indices,
+    )
+    from retrograd.ops.triangular import (
+        triangular_solve,
+    )
+    from retrograd.ops.trigonometry import (
+        acos,
+        acosh,
+        asin,
+        asinh,
+        atan,
+        atanh,
+        cos,
+        cosh,
+        sin,
+        sinh,
+        tan,
+        tanh,
+    )
+    from retrograd.ops.trigonometry import (
+        acos as arccos,
+    )
+    from retrograd.ops.trigonometry import (
+        acosh as arccosh,
+    )
+    from retrograd.ops.trigonometry import (
+        asin as arcsin,
+    )
+    from retrograd.ops.trigonometry import (
+        asinh as arcsinh,
+    )
+    from retrograd.ops.trigonometry import (
+        atan as arctan,
+    )
+    from retrograd.ops.trigonometry import (
+        atanh as arctanh,
+    )
+    from retrograd.ops.view_scatters import (
+        diagonal_scatter,
+        select_scatter,
+        slice_scatter,
+    )
+    from retrograd.ops.windows import (
+        bartlett_window,
+        blackman_window,
+        hamming_window,
+        hann_window,
+        istft,
+        kaiser_window,
+        stft,
+    )
+    from retrograd.serialization import (
+        load,
+        save,
+    )
+
+    abs_ = Tensor.abs_
+    acos_ = Tensor.acos_
+    acosh_ = Tensor.acosh_
+    addmv_ = Tensor.addmv_
+    arccos_ = Tensor.arccos_
+    arccosh_ = Tensor.arccosh_
+    arcsin_ = Tensor.arcsin_
+    arcsinh_ = Tensor.arcsinh_
+    arctan_ = Tensor.arctan_
+    arctanh_ = Tensor.arctanh_
+    as_strided_ = Tensor.as_strided_
+    asin_ = Tensor.asin_
+    asinh_ = Tensor.asinh_
+    atan_ = Tensor.atan_
+    atanh_ = Tensor.atanh_
+    ceil_ = Tensor.ceil_
+    clamp_ = Tensor.clamp_
+    clamp_max_ = Tensor.clamp_max_
+    clamp_min_ = Tensor.clamp_min_
+    clip_ = Tensor.clip_
+    conj_physical_ = Tensor.conj_physical_
+    cos_ = Tensor.cos_
+    cosh_ = Tensor.cosh_
+    deg2rad_ = Tensor.deg2rad_
+    detach_ = Tensor.detach_
+    erf_ = Tensor.erf_
+    erfc_ = Tensor.erfc_
+    exp2_ = Tensor.exp2_
+    exp_ = Tensor.exp_
+    expm1_ = Tensor.expm1_
+    fill_ = Tensor.fill_
+    fix_ = Tensor.fix_
+    floor_ = Tensor.floor_
+    frac_ = Tensor.frac_
+    gcd_ = Tensor.gcd_
+    i0_ = Tensor.i0_
+    index_put_ = Tensor.index_put_
+    lcm_ = Tensor.lcm_
+    ldexp_ = Tensor.ldexp_
+    log10_ = Tensor.log10_
+    log1p_ = Tensor.log1p_
+    log2_ = Tensor.log2_
+    log_ = Tensor.log_
+    logit_ = Tensor.logit_
+    nan_to_num_ = Tensor.nan_to_num_
+    neg_ = Tensor.neg_
+    negative_ = Tensor.negative_
+    rad2deg_ = Tensor.rad2deg_
+    reciprocal_ = Tensor.reciprocal_
+    relu_ = Tensor.relu_
+    resize_as_ = Tensor.resize_as_
+    round_ = Tensor.round_
+    rsqrt_ = Tensor.rsqrt_
+    sigmoid_ = Tensor.sigmoid_
+    sin_ = Tensor.sin_
+    sinc_ = Tensor.sinc_
+    sinh_ = Tensor.sinh_
+    sqrt_ = Tensor.sqrt_
+    square_ = Tensor.square_
+    tan_ = Tensor.tan_
+    tanh_ = Tensor.tanh_
+    trunc_ = Tensor.trunc_
+    xlogy_ = Tensor.xlogy_
+    zero_ = Tensor.zero_
+else:
+    __getattr__, __dir__ = _lazily(
+        __name__,
+        _FUNCTIONS,
+        {
+            "retrograd.__config__": "__config__=",
+            "retrograd.autograd": "autograd=",
+            "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+            "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.cuda": "cuda=",
+            "retrograd.fft": "fft=",
+            "retrograd.func": "func=",
+            "retrograd.func.mapping": "vmap",
+            "retrograd.inspect": "inspect=",
+            "retrograd.inspect.why": "why_no_grad",
+            "retrograd.linalg": "linalg=",
+            "retrograd.memory": "memory=",
+            "retrograd.nn": "nn=",
+            "retrograd.ops.generator": "Generator default_generator",
+            "retrograd.optim": "optim=",
+            "retrograd.optimize": "optimize=",
+            "retrograd.random": "random=",
+            "retrograd.serialization": "load save serialization=",
+            "retrograd.special": "special=",
+            "retrograd.utils": "utils=",
+        },
+    )
 
 __version__ = "0.1.0"
-
 bool = _bool
 half = float16
 float = float32
@@ -832,70 +951,6 @@ inf = _np.inf
 nan = _np.nan
 newaxis = _np.newaxis
 pi = _np.pi
-abs_ = Tensor.abs_
-acos_ = Tensor.acos_
-acosh_ = Tensor.acosh_
-addmv_ = Tensor.addmv_
-arccos_ = Tensor.arccos_
-arccosh_ = Tensor.arccosh_
-arcsin_ = Tensor.arcsin_
-arcsinh_ = Tensor.arcsinh_
-arctan_ = Tensor.arctan_
-arctanh_ = Tensor.arctanh_
-as_strided_ = Tensor.as_strided_
-asin_ = Tensor.asin_
-asinh_ = Tensor.asinh_
-atan_ = Tensor.atan_
-atanh_ = Tensor.atanh_
-ceil_ = Tensor.ceil_
-clamp_ = Tensor.clamp_
-clamp_max_ = Tensor.clamp_max_
-clamp_min_ = Tensor.clamp_min_
-clip_ = Tensor.clip_
-conj_physical_ = Tensor.conj_physical_
-cos_ = Tensor.cos_
-cosh_ = Tensor.cosh_
-deg2rad_ = Tensor.deg2rad_
-detach_ = Tensor.detach_
-erf_ = Tensor.erf_
-erfc_ = Tensor.erfc_
-exp2_ = Tensor.exp2_
-exp_ = Tensor.exp_
-expm1_ = Tensor.expm1_
-fill_ = Tensor.fill_
-fix_ = Tensor.fix_
-floor_ = Tensor.floor_
-frac_ = Tensor.frac_
-gcd_ = Tensor.gcd_
-i0_ = Tensor.i0_
-index_put_ = Tensor.index_put_
-lcm_ = Tensor.lcm_
-ldexp_ = Tensor.ldexp_
-log10_ = Tensor.log10_
-log1p_ = Tensor.log1p_
-log2_ = Tensor.log2_
-log_ = Tensor.log_
-logit_ = Tensor.logit_
-nan_to_num_ = Tensor.nan_to_num_
-neg_ = Tensor.neg_
-negative_ = Tensor.negative_
-rad2deg_ = Tensor.rad2deg_
-reciprocal_ = Tensor.reciprocal_
-relu_ = Tensor.relu_
-resize_as_ = Tensor.resize_as_
-round_ = Tensor.round_
-rsqrt_ = Tensor.rsqrt_
-sigmoid_ = Tensor.sigmoid_
-sin_ = Tensor.sin_
-sinc_ = Tensor.sinc_
-sinh_ = Tensor.sinh_
-sqrt_ = Tensor.sqrt_
-square_ = Tensor.square_
-tan_ = Tensor.tan_
-tanh_ = Tensor.tanh_
-trunc_ = Tensor.trunc_
-xlogy_ = Tensor.xlogy_
-zero_ = Tensor.zero_
 
 __all__ = [
     "Generator",
@@ -1145,6 +1200,7 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "func",
     "gather",
     "gcd",
     "gcd_",
@@ -1287,6 +1343,7 @@ __all__ = [
     "maximum",
     "mean",
     "median",
+    "memory",
     "meshgrid",
     "min",
     "minimum",
@@ -1333,6 +1390,8 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "optim",
+    "optimize",
     "orgqr",
     "ormqr",
     "outer",
@@ -1524,6 +1583,7 @@ __all__ = [
     "view_as_real",
     "view_as_real_copy",
     "view_copy",
+    "vmap",
     "vsplit",
     "vstack",
     "where",

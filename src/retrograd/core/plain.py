@@ -7,6 +7,7 @@ Python class; these are those classes. They cost nothing.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -53,11 +54,42 @@ class Size(tuple[int, ...]):
         return Size(super().__add__(tuple(other)))
 
 
+class MethodForm:
+    """Stands in `TensorMethods` for a method whose module is loaded when somebody asks for it.
+
+    `load` imports the module, and that puts the method in this one's place. See Note [Loaded on demand].
+    """
+
+    def __init__(self, name: str, load: Callable[[], None]) -> None:
+        self.name = name
+        self.load = load
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self._loaded().__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self._loaded()
+        setattr(instance, self.name, value)  # as the method's successor has it: `t.real` can be assigned to
+
+    def _loaded(self) -> Any:
+        self.load()
+        found = TensorMethods.__dict__[self.name]
+        if isinstance(found, MethodForm):
+            raise AttributeError(
+                f"'Tensor' object has no attribute '{self.name}': contents.py lists it, but no module has it. "
+                "Run python tools/generate.py."
+            )
+        return found
+
+
 class TensorMethods:
     """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`.
 
-    `grad` is here because a compiled class cannot have a property that can be deleted.
+    `grad` is here because a compiled class cannot have a property that can be deleted; nor can it have `__index__`.
     """
+
+    def __index__(self) -> int:
+        return self._index()  # type: ignore[attr-defined, no-any-return]
 
     @property
     def grad(self) -> Any:

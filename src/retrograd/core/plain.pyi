@@ -2,6 +2,7 @@
 
 import builtins
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.core.tensor import Tensor
@@ -15,7 +16,15 @@ class Size(tuple[int, ...]):
     def __getitem__(self, index: Any) -> Any: ...
     def __add__(self, other: Any) -> Any: ...
 
+class MethodForm:
+    name: str
+    load: Callable[[], None]
+    def __init__(self, name: str, load: Callable[[], None]) -> None: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any: ...
+    def __set__(self, instance: Any, value: Any) -> None: ...
+
 class TensorMethods:
+    def __index__(self) -> int: ...
     @property
     def grad(self) -> Tensor | None: ...
     @grad.setter

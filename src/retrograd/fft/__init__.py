@@ -3,32 +3,40 @@
 Written by `tools/generate.py` from the op library.
 """
 
-from retrograd.ops.fourier import (
-    fft,
-    fft2,
-    fftn,
-    hfft,
-    hfft2,
-    hfftn,
-    ifft,
-    ifft2,
-    ifftn,
-    ihfft,
-    ihfft2,
-    ihfftn,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftn,
-)
-from retrograd.ops.frequencies import (
-    fftfreq,
-    fftshift,
-    ifftshift,
-    rfftfreq,
-)
+import typing as _typing
+
+from retrograd.contents import FFT as _FFT
+from retrograd.lazy import lazily as _lazily
+
+if _typing.TYPE_CHECKING:
+    from retrograd.ops.fourier import (
+        fft,
+        fft2,
+        fftn,
+        hfft,
+        hfft2,
+        hfftn,
+        ifft,
+        ifft2,
+        ifftn,
+        ihfft,
+        ihfft2,
+        ihfftn,
+        irfft,
+        irfft2,
+        irfftn,
+        rfft,
+        rfft2,
+        rfftn,
+    )
+    from retrograd.ops.frequencies import (
+        fftfreq,
+        fftshift,
+        ifftshift,
+        rfftfreq,
+    )
+else:
+    __getattr__, __dir__ = _lazily(__name__, _FFT)
 
 __all__ = [
     "fft",

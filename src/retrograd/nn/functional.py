@@ -3,213 +3,221 @@
 Written by `tools/generate.py` from the op library.
 """
 
-from retrograd.ops.activation import (
-    celu,
-    dropout,
-    elu,
-    gelu,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    mish,
-    relu,
-    relu6,
-    selu,
-    silu,
-    softplus,
-    softsign,
-    tanhshrink,
-    threshold,
-)
-from retrograd.ops.adaptive import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool1d_with_indices,
-    adaptive_max_pool2d,
-    adaptive_max_pool2d_with_indices,
-    adaptive_max_pool3d,
-    adaptive_max_pool3d_with_indices,
-    fractional_max_pool2d,
-    fractional_max_pool2d_with_indices,
-    fractional_max_pool3d,
-    fractional_max_pool3d_with_indices,
-)
-from retrograd.ops.attention import (
-    scaled_dot_product_attention,
-)
-from retrograd.ops.bags import (
-    embedding_bag,
-)
-from retrograd.ops.batchnorm import (
-    functional_batch_norm as batch_norm,
-)
-from retrograd.ops.batchnorm import (
-    functional_instance_norm as instance_norm,
-)
-from retrograd.ops.bilinear import (
-    bilinear,
-)
-from retrograd.ops.conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from retrograd.ops.ctc import (
-    functional_ctc_loss as ctc_loss,
-)
-from retrograd.ops.distance import (
-    cosine_similarity,
-    normalize,
-    pairwise_distance,
-    pdist,
-)
-from retrograd.ops.dropouts import (
-    alpha_dropout,
-    dropout1d,
-    dropout2d,
-    dropout3d,
-    feature_alpha_dropout,
-    gumbel_softmax,
-)
-from retrograd.ops.embed import (
-    embedding,
-    one_hot,
-)
-from retrograd.ops.entropy import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cross_entropy,
-    kl_div,
-    nll_loss,
-)
-from retrograd.ops.gated import (
-    glu,
-    hardshrink,
-    prelu,
-    rrelu,
-    rrelu_,
-    softshrink,
-)
-from retrograd.ops.inplace_functions import (
-    celu_,
-    elu_,
-    hardtanh_,
-    leaky_relu_,
-    relu_,
-    selu_,
-    threshold_,
-)
-from retrograd.ops.likelihood import (
-    functional_poisson_nll_loss as poisson_nll_loss,
-)
-from retrograd.ops.likelihood import (
-    gaussian_nll_loss,
-    linear_cross_entropy,
-)
-from retrograd.ops.linalg import (
-    linear,
-)
-from retrograd.ops.loss import (
-    huber_loss,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-)
-from retrograd.ops.margin import (
-    multi_margin_loss,
-    multilabel_margin_loss,
-    multilabel_soft_margin_loss,
-    soft_margin_loss,
-)
-from retrograd.ops.math import (
-    sigmoid,
-)
-from retrograd.ops.multihead import (
-    multi_head_attention_forward,
-)
-from retrograd.ops.norm import (
-    functional_group_norm as group_norm,
-)
-from retrograd.ops.norm import (
-    layer_norm,
-    local_response_norm,
-    rms_norm,
-)
-from retrograd.ops.pad import (
-    pad,
-)
-from retrograd.ops.patches import (
-    fold,
-    unfold,
-)
-from retrograd.ops.pool import (
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    lp_pool1d,
-    lp_pool2d,
-    lp_pool3d,
-    max_pool1d,
-    max_pool1d_with_indices,
-    max_pool2d,
-    max_pool2d_with_indices,
-    max_pool3d,
-    max_pool3d_with_indices,
-    max_unpool1d,
-    max_unpool2d,
-    max_unpool3d,
-)
-from retrograd.ops.ranking import (
-    functional_cosine_embedding_loss as cosine_embedding_loss,
-)
-from retrograd.ops.ranking import (
-    functional_hinge_embedding_loss as hinge_embedding_loss,
-)
-from retrograd.ops.ranking import (
-    functional_margin_ranking_loss as margin_ranking_loss,
-)
-from retrograd.ops.ranking import (
-    functional_triplet_margin_loss as triplet_margin_loss,
-)
-from retrograd.ops.ranking import (
-    triplet_margin_with_distance_loss,
-)
-from retrograd.ops.resample import (
-    channel_shuffle,
-    interpolate,
-    pixel_shuffle,
-    pixel_unshuffle,
-    upsample,
-    upsample_bilinear,
-    upsample_nearest,
-)
-from retrograd.ops.resample import (
-    channel_shuffle as native_channel_shuffle,
-)
-from retrograd.ops.sampler import (
-    affine_grid,
-    grid_sample,
-)
-from retrograd.ops.softmax import (
-    functional_log_softmax as log_softmax,
-)
-from retrograd.ops.softmax import (
-    functional_softmax as softmax,
-)
-from retrograd.ops.softmax import (
-    softmin,
-)
-from retrograd.ops.trigonometry import (
-    tanh,
-)
+import typing as _typing
+
+from retrograd.contents import FUNCTIONAL as _FUNCTIONAL
+from retrograd.lazy import lazily as _lazily
+
+if _typing.TYPE_CHECKING:
+    from retrograd.ops.activation import (
+        celu,
+        dropout,
+        elu,
+        gelu,
+        hardsigmoid,
+        hardswish,
+        hardtanh,
+        leaky_relu,
+        logsigmoid,
+        mish,
+        relu,
+        relu6,
+        selu,
+        silu,
+        softplus,
+        softsign,
+        tanhshrink,
+        threshold,
+    )
+    from retrograd.ops.adaptive import (
+        adaptive_avg_pool1d,
+        adaptive_avg_pool2d,
+        adaptive_avg_pool3d,
+        adaptive_max_pool1d,
+        adaptive_max_pool1d_with_indices,
+        adaptive_max_pool2d,
+        adaptive_max_pool2d_with_indices,
+        adaptive_max_pool3d,
+        adaptive_max_pool3d_with_indices,
+        fractional_max_pool2d,
+        fractional_max_pool2d_with_indices,
+        fractional_max_pool3d,
+        fractional_max_pool3d_with_indices,
+    )
+    from retrograd.ops.attention import (
+        scaled_dot_product_attention,
+    )
+    from retrograd.ops.bags import (
+        embedding_bag,
+    )
+    from retrograd.ops.batchnorm import (
+        functional_batch_norm as batch_norm,
+    )
+    from retrograd.ops.batchnorm import (
+        functional_instance_norm as instance_norm,
+    )
+    from retrograd.ops.bilinear import (
+        bilinear,
+    )
+    from retrograd.ops.conv import (
+        conv1d,
+        conv2d,
+        conv3d,
+        conv_tbc,
+        conv_transpose1d,
+        conv_transpose2d,
+        conv_transpose3d,
+    )
+    from retrograd.ops.ctc import (
+        functional_ctc_loss as ctc_loss,
+    )
+    from retrograd.ops.distance import (
+        cosine_similarity,
+        normalize,
+        pairwise_distance,
+        pdist,
+    )
+    from retrograd.ops.dropouts import (
+        alpha_dropout,
+        dropout1d,
+        dropout2d,
+        dropout3d,
+        feature_alpha_dropout,
+        gumbel_softmax,
+    )
+    from retrograd.ops.embed import (
+        embedding,
+        one_hot,
+    )
+    from retrograd.ops.entropy import (
+        binary_cross_entropy,
+        binary_cross_entropy_with_logits,
+        cross_entropy,
+        kl_div,
+        nll_loss,
+    )
+    from retrograd.ops.gated import (
+        glu,
+        hardshrink,
+        prelu,
+        rrelu,
+        rrelu_,
+        softshrink,
+    )
+    from retrograd.ops.inplace_functions import (
+        celu_,
+        elu_,
+        hardtanh_,
+        leaky_relu_,
+        relu_,
+        selu_,
+        threshold_,
+    )
+    from retrograd.ops.likelihood import (
+        functional_poisson_nll_loss as poisson_nll_loss,
+    )
+    from retrograd.ops.likelihood import (
+        gaussian_nll_loss,
+        linear_cross_entropy,
+    )
+    from retrograd.ops.linalg import (
+        linear,
+    )
+    from retrograd.ops.loss import (
+        huber_loss,
+        l1_loss,
+        mse_loss,
+        smooth_l1_loss,
+    )
+    from retrograd.ops.margin import (
+        multi_margin_loss,
+        multilabel_margin_loss,
+        multilabel_soft_margin_loss,
+        soft_margin_loss,
+    )
+    from retrograd.ops.math import (
+        sigmoid,
+    )
+    from retrograd.ops.multihead import (
+        multi_head_attention_forward,
+    )
+    from retrograd.ops.norm import (
+        functional_group_norm as group_norm,
+    )
+    from retrograd.ops.norm import (
+        layer_norm,
+        local_response_norm,
+        rms_norm,
+    )
+    from retrograd.ops.pad import (
+        pad,
+    )
+    from retrograd.ops.patches import (
+        fold,
+        unfold,
+    )
+    from retrograd.ops.pool import (
+        avg_pool1d,
+        avg_pool2d,
+        avg_pool3d,
+        lp_pool1d,
+        lp_pool2d,
+        lp_pool3d,
+        max_pool1d,
+        max_pool1d_with_indices,
+        max_pool2d,
+        max_pool2d_with_indices,
+        max_pool3d,
+        max_pool3d_with_indices,
+        max_unpool1d,
+        max_unpool2d,
+        max_unpool3d,
+    )
+    from retrograd.ops.ranking import (
+        functional_cosine_embedding_loss as cosine_embedding_loss,
+    )
+    from retrograd.ops.ranking import (
+        functional_hinge_embedding_loss as hinge_embedding_loss,
+    )
+    from retrograd.ops.ranking import (
+        functional_margin_ranking_loss as margin_ranking_loss,
+    )
+    from retrograd.ops.ranking import (
+        functional_triplet_margin_loss as triplet_margin_loss,
+    )
+    from retrograd.ops.ranking import (
+        triplet_margin_with_distance_loss,
+    )
+    from retrograd.ops.resample import (
+        channel_shuffle,
+        interpolate,
+        pixel_shuffle,
+        pixel_unshuffle,
+        upsample,
+        upsample_bilinear,
+        upsample_nearest,
+    )
+    from retrograd.ops.resample import (
+        channel_shuffle as native_channel_shuffle,
+    )
+    from retrograd.ops.sampler import (
+        affine_grid,
+        grid_sample,
+    )
+    from retrograd.ops.softmax import (
+        functional_log_softmax as log_softmax,
+    )
+    from retrograd.ops.softmax import (
+        functional_softmax as softmax,
+    )
+    from retrograd.ops.softmax import (
+        softmin,
+    )
+    from retrograd.ops.trigonometry import (
+        tanh,
+    )
+else:
+    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONAL)
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -1,7 +1,33 @@
-"""The op library. Importing it plugs the operators in and installs the method forms of functions on Tensor."""
+"""The op library. Importing it plugs the operators in and gives Tensor the method forms of functions."""
 
-from retrograd.ops.methods import install_methods
-from retrograd.ops.operators import plug_in
+import sys
+from types import ModuleType
+from typing import Any
 
-plug_in()
-install_methods()
+from retrograd.core import views
+from retrograd.ops.methods import name_nodes, place_forms, take_in
+
+
+class OpLibrary(ModuleType):
+    """The package: where Python ends the import of a module of it by making the module an attribute.
+
+    See Note [Loaded on demand].
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, ModuleType):
+            take_in(value)
+
+
+def _assemble() -> None:
+    """Makes Tensor complete."""
+    name_nodes(views)
+    place_forms()
+    sys.modules[__name__].__class__ = OpLibrary
+    from retrograd.ops.operators import plug_in  # now that modules are taken in as they are imported
+
+    plug_in()
+
+
+_assemble()

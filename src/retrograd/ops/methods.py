@@ -1,236 +1,56 @@
-"""Which functions are also methods of Tensor, and their installation."""
+"""How a module of the op library is taken in: its method forms become Tensor's, and its nodes get PyTorch's names."""
 
 from __future__ import annotations
 
 import ctypes
-import types
+from functools import partial
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
+from retrograd import contents
+from retrograd.backends.fused import attach
 from retrograd.core.op import Op
-from retrograd.core.plain import TensorMethods
-from retrograd.ops import (
-    activation,
-    adaptive,
-    arithmetic,
-    arrange,
-    attention,
-    attributes,
-    bags,
-    batchnorm,
-    bessel,
-    bilinear,
-    calculus,
-    choose,
-    combine,
-    compare,
-    complexes,
-    conv,
-    convert,
-    copies,
-    covariance,
-    create,
-    ctc,
-    curves,
-    distance,
-    draws,
-    dropouts,
-    einsum,
-    embed,
-    entropy,
-    erf,
-    extrema,
-    factor,
-    floats,
-    fourier,
-    frequencies,
-    fused,
-    gammas,
-    gated,
-    gather,
-    histogram,
-    incomplete,
-    index,
-    inplace,
-    inplace_functions,
-    join,
-    kinds,
-    ldl,
-    likelihood,
-    linalg,
-    loss,
-    lowrank,
-    lstsq,
-    lu,
-    margin,
-    mask,
-    math,
-    matrix,
-    matrix_norm,
-    memory,
-    multihead,
-    norm,
-    normal,
-    numpy_protocol,
-    pad,
-    pairs,
-    patches,
-    polynomials,
-    pool,
-    quantile,
-    random,
-    ranking,
-    reduce,
-    reflect,
-    resample,
-    rounding,
-    rows,
-    running,
-    sampler,
-    scan,
-    scatters,
-    segments,
-    sets,
-    settings,
-    shape,
-    softmax,
-    solve,
-    sort,
-    spectral,
-    split,
-    statistics,
-    strided,
-    triangle,
-    triangular,
-    trigonometry,
-    view_scatters,
-    windows,
-)
+from retrograd.core.plain import MethodForm, TensorMethods
+from retrograd.lazy import load
 
-MODULES = (
-    activation,
-    adaptive,
-    arithmetic,
-    arrange,
-    attention,
-    attributes,
-    bags,
-    batchnorm,
-    bessel,
-    bilinear,
-    calculus,
-    choose,
-    combine,
-    compare,
-    complexes,
-    conv,
-    convert,
-    copies,
-    covariance,
-    create,
-    ctc,
-    curves,
-    distance,
-    draws,
-    dropouts,
-    einsum,
-    embed,
-    entropy,
-    erf,
-    extrema,
-    factor,
-    floats,
-    fourier,
-    frequencies,
-    fused,
-    gammas,
-    gated,
-    gather,
-    histogram,
-    incomplete,
-    index,
-    inplace,
-    inplace_functions,
-    join,
-    kinds,
-    ldl,
-    likelihood,
-    linalg,
-    loss,
-    lowrank,
-    lstsq,
-    lu,
-    margin,
-    mask,
-    math,
-    matrix,
-    matrix_norm,
-    memory,
-    multihead,
-    norm,
-    normal,
-    numpy_protocol,
-    pad,
-    pairs,
-    patches,
-    polynomials,
-    pool,
-    quantile,
-    random,
-    ranking,
-    reduce,
-    reflect,
-    resample,
-    rounding,
-    rows,
-    running,
-    sampler,
-    scan,
-    scatters,
-    segments,
-    sets,
-    settings,
-    shape,
-    softmax,
-    solve,
-    sort,
-    spectral,
-    split,
-    statistics,
-    strided,
-    triangle,
-    triangular,
-    trigonometry,
-    view_scatters,
-    windows,
-)
+# The tables in which a module lists method forms by name; `FUNCTIONS` are methods too, by their own names.
+TABLES = ("ALIASES", "METHODS", "DTYPE_METHODS", "MEMORY_METHODS")
 
 
-def method_table() -> dict[str, Any]:
-    """Every method form by name."""
-    table: dict[str, Any] = {}
-    for module in MODULES:
-        for function in getattr(module, "FUNCTIONS", ()):
-            table[function.__name__] = function
-        table.update(getattr(module, "ALIASES", {}))
-        table.update(getattr(module, "METHODS", {}))
-    table.update(convert.DTYPE_METHODS)
-    table.update(strided.MEMORY_METHODS)
-    for name in inplace.NAMES_IF_THERE:
-        if name in table:
-            table.setdefault(f"{name}_", inplace.in_place(name))
-    return table
+def method_forms(module: ModuleType) -> dict[str, Any]:
+    """Every method form that a module has, by name."""
+    found = {function.__name__: function for function in getattr(module, "FUNCTIONS", ())}
+    for table in TABLES:
+        found.update(getattr(module, table, {}))
+    return found
 
 
-def install_methods() -> None:
-    """Puts the method forms where Tensor finds them, and PyTorch's names on the op classes."""
-    for name, function in method_table().items():
-        setattr(TensorMethods, name, as_method(function))
-    name_nodes()
+def place_forms() -> None:
+    """Puts a placeholder for every method form where Tensor finds it. See Note [Loaded on demand]."""
+    for module, names in contents.METHODS.items():
+        fill = partial(_load, module)
+        for name in names.split():
+            setattr(TensorMethods, name, MethodForm(name, fill))
+
+
+def _load(module: str) -> None:
+    """Imports a module of the library."""
+    # The import takes it in; but it may be another thread's, which has not come to that yet.
+    take_in(load(module))
+
+
+def take_in(module: ModuleType) -> None:
+    """Installs a module's method forms and names its nodes; doing so twice does no harm."""
+    for name, form in method_forms(module).items():
+        present = TensorMethods.__dict__.get(name)
+        if present is None or isinstance(present, MethodForm):
+            setattr(TensorMethods, name, as_method(form))
+    name_nodes(module)
 
 
 def as_method(function: Any) -> Any:
     """A function as a class can hold it: one that mypyc has compiled would not bind `self` by itself."""
-    if isinstance(function, types.BuiltinFunctionType):
+    if isinstance(function, BuiltinFunctionType):
         return _instance_method(function)
     return function
 
@@ -240,12 +60,10 @@ _instance_method.restype = ctypes.py_object
 _instance_method.argtypes = [ctypes.py_object]
 
 
-def name_nodes() -> None:
-    """Gives each op class the name PyTorch's node has, so that `type(y.grad_fn).__name__` reads as people expect."""
-    waiting: list[Any] = [Op]
-    while waiting:
-        cls = waiting.pop()
-        waiting.extend(cls.__subclasses__())
-        if cls.__module__.startswith(("retrograd.ops.", "retrograd.core.views")):
+def name_nodes(module: ModuleType) -> None:
+    """Gives a module's op classes the names PyTorch's nodes have (`type(y.grad_fn).__name__`), and fused kernels."""
+    for name, cls in tuple(vars(module).items()):
+        if isinstance(cls, type) and issubclass(cls, Op) and cls.__module__ == module.__name__:
+            attach(cls, f"{module.__name__.rpartition('.')[2]}.{name}")
             own = cls.__dict__.get("node_name", "")
             cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"

@@ -3,96 +3,104 @@
 Written by `tools/generate.py` from the op library.
 """
 
-from retrograd.ops.bessel import (
-    airy_ai,
-    bessel_j0,
-    bessel_j1,
-    bessel_y0,
-    bessel_y1,
-    i0,
-    i0e,
-    i1,
-    i1e,
-    modified_bessel_i0,
-    modified_bessel_i1,
-    modified_bessel_k0,
-    modified_bessel_k1,
-    scaled_modified_bessel_k0,
-    scaled_modified_bessel_k1,
-    spherical_bessel_j0,
-)
-from retrograd.ops.curves import (
-    entr,
-    logit,
-    sinc,
-)
-from retrograd.ops.erf import (
-    erf,
-    erfc,
-)
-from retrograd.ops.gammas import (
-    digamma,
-    polygamma,
-    zeta,
-)
-from retrograd.ops.gammas import (
-    digamma as psi,
-)
-from retrograd.ops.gammas import (
-    lgamma as gammaln,
-)
-from retrograd.ops.gammas import (
-    mvlgamma as multigammaln,
-)
-from retrograd.ops.incomplete import (
-    igamma as gammainc,
-)
-from retrograd.ops.incomplete import (
-    igammac as gammaincc,
-)
-from retrograd.ops.math import (
-    exp2,
-    expm1,
-    log1p,
-)
-from retrograd.ops.math import (
-    sigmoid as expit,
-)
-from retrograd.ops.normal import (
-    erfcx,
-    erfinv,
-    log_ndtr,
-    ndtr,
-    ndtri,
-)
-from retrograd.ops.pairs import (
-    xlog1py,
-    xlogy,
-)
-from retrograd.ops.polynomials import (
-    chebyshev_polynomial_t,
-    chebyshev_polynomial_u,
-    chebyshev_polynomial_v,
-    chebyshev_polynomial_w,
-    hermite_polynomial_h,
-    hermite_polynomial_he,
-    laguerre_polynomial_l,
-    legendre_polynomial_p,
-    shifted_chebyshev_polynomial_t,
-    shifted_chebyshev_polynomial_u,
-    shifted_chebyshev_polynomial_v,
-    shifted_chebyshev_polynomial_w,
-)
-from retrograd.ops.reduce import (
-    logsumexp,
-)
-from retrograd.ops.rounding import (
-    round,
-)
-from retrograd.ops.softmax import (
-    log_softmax,
-    softmax,
-)
+import typing as _typing
+
+from retrograd.contents import SPECIAL as _SPECIAL
+from retrograd.lazy import lazily as _lazily
+
+if _typing.TYPE_CHECKING:
+    from retrograd.ops.bessel import (
+        airy_ai,
+        bessel_j0,
+        bessel_j1,
+        bessel_y0,
+        bessel_y1,
+        i0,
+        i0e,
+        i1,
+        i1e,
+        modified_bessel_i0,
+        modified_bessel_i1,
+        modified_bessel_k0,
+        modified_bessel_k1,
+        scaled_modified_bessel_k0,
+        scaled_modified_bessel_k1,
+        spherical_bessel_j0,
+    )
+    from retrograd.ops.curves import (
+        entr,
+        logit,
+        sinc,
+    )
+    from retrograd.ops.erf import (
+        erf,
+        erfc,
+    )
+    from retrograd.ops.gammas import (
+        digamma,
+        polygamma,
+        zeta,
+    )
+    from retrograd.ops.gammas import (
+        digamma as psi,
+    )
+    from retrograd.ops.gammas import (
+        lgamma as gammaln,
+    )
+    from retrograd.ops.gammas import (
+        mvlgamma as multigammaln,
+    )
+    from retrograd.ops.incomplete import (
+        igamma as gammainc,
+    )
+    from retrograd.ops.incomplete import (
+        igammac as gammaincc,
+    )
+    from retrograd.ops.math import (
+        exp2,
+        expm1,
+        log1p,
+    )
+    from retrograd.ops.math import (
+        sigmoid as expit,
+    )
+    from retrograd.ops.normal import (
+        erfcx,
+        erfinv,
+        log_ndtr,
+        ndtr,
+        ndtri,
+    )
+    from retrograd.ops.pairs import (
+        xlog1py,
+        xlogy,
+    )
+    from retrograd.ops.polynomials import (
+        chebyshev_polynomial_t,
+        chebyshev_polynomial_u,
+        chebyshev_polynomial_v,
+        chebyshev_polynomial_w,
+        hermite_polynomial_h,
+        hermite_polynomial_he,
+        laguerre_polynomial_l,
+        legendre_polynomial_p,
+        shifted_chebyshev_polynomial_t,
+        shifted_chebyshev_polynomial_u,
+        shifted_chebyshev_polynomial_v,
+        shifted_chebyshev_polynomial_w,
+    )
+    from retrograd.ops.reduce import (
+        logsumexp,
+    )
+    from retrograd.ops.rounding import (
+        round,
+    )
+    from retrograd.ops.softmax import (
+        log_softmax,
+        softmax,
+    )
+else:
+    __getattr__, __dir__ = _lazily(__name__, _SPECIAL)
 
 __all__ = [
     "airy_ai",

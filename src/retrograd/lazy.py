@@ -1,0 +1,139 @@
+"""Names that are loaded when somebody first asks for them, so that `import retrograd` is quick.
+
+Note [Loaded on demand]
+~~~~~~~~~~~~~~~~~~~~~~~
+`import retrograd` loads the core, the engine and the op modules that Python's operators need. Every other module is
+imported by the first use of one of its names: `rg.erfinv` and `rg.linalg.svd` by the package's `__getattr__`, and
+`t.erfinv` by a placeholder in the class (`core.plain.MethodForm`). `contents.py`, written by `tools/generate.py`, says
+which module has which name. Type checkers see ordinary imports.
+
+A module of the op library can be imported by other roads too: by a sibling, or by a user. So it is not the one who asks
+who installs its method forms and names its nodes, but the package: Python ends every import of a submodule by setting
+an attribute of the package, and `retrograd.ops` takes the module in at that moment (`ops/__init__.py`).
+
+Python locks a module while a thread imports it. A process forked at that time would have the lock and not the thread,
+and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+# The names that each module has, in one string: `acos` is what the module calls so, `arccos=acos` is that too, and
+# `linalg=` is the module itself.
+Contents = Mapping[str, str]
+
+
+class _Loads:
+    """The threads that are loading something. They do not wait for each other; a fork waits for them."""
+
+    def __init__(self) -> None:
+        self.threads: list[int] = []
+        self.changed = threading.Condition()
+
+    def __enter__(self) -> None:
+        with self.changed:
+            self.threads.append(threading.get_ident())
+
+    def __exit__(self, *error: object) -> None:
+        with self.changed:
+            self.threads.remove(threading.get_ident())
+            self.changed.notify_all()
+
+    def before_fork(self) -> None:
+        self.changed.acquire()
+        while set(self.threads) - {threading.get_ident()}:
+            self.changed.wait()
+
+    def after_fork(self) -> None:
+        self.changed.release()
+
+
+_LOADS = _Loads()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_child=_LOADS.after_fork
+    )
+
+
+def load(module: str) -> ModuleType:
+    """Imports a module on demand."""
+    with _LOADS:
+        return import_module(module)
+
+
+class Loaded(Mapping[str, Any]):
+    """What names stand for, imported at the first lookup.
+
+    >>> functions = Loaded({"retrograd.ops.trigonometry": "cos arccos=acos"})
+    >>> "arccos" in functions, "acos" in functions, functions["arccos"].__name__
+    (True, False, 'acos')
+    """
+
+    def __init__(self, *tables: Contents, **prefixed: Contents) -> None:
+        self._homes: dict[str, tuple[str, str]] = {}
+        self._found: dict[str, Any] = {}
+        for table in tables:
+            self._add("", table)
+        for prefix, table in prefixed.items():
+            self._add(f"{prefix}.", table)
+
+    def _add(self, prefix: str, table: Contents) -> None:
+        for module, clauses in table.items():
+            for clause in clauses.split():
+                name, renamed, own = clause.partition("=")
+                self._homes[prefix + name] = module, own if renamed else name
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._found:
+            module, own = self._homes[name]
+            found = load(module)
+            self._found[name] = attrgetter(own)(found) if own else found
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+
+def lazily(package: str, *tables: Contents) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package that has these names and loads them on demand."""
+    module = sys.modules[package]
+    known = Loaded(*tables)
+
+    def get(name: str) -> Any:
+        if name not in known:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'", name=name, obj=module)
+        found = vars(module)[name] = known[name]  # where Python finds it without us the next time
+        return found
+
+    def names() -> list[str]:
+        return sorted({*vars(module), *known})
+
+    return get, names
+
+
+class FunctionsFirst(ModuleType):
+    """A package in which a submodule does not hide, once imported, the function that it is named after."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType):
+            value = vars(value).get(name, value)
+        super().__setattr__(name, value)
+
+
+def prefer_functions(package: str) -> None:
+    """Lets `rg.autograd.gradcheck` be the function, although the import of the module of that name sets it."""
+    sys.modules[package].__class__ = FunctionsFirst
