@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import argparse
 
-from run import add_chain, chain
-from taken_out import Cut, cost
+from rows.chains import add_scalar, chain, mixed
+from taken_out import Cut, check_interpreted, cost
 
 import retrograd
 from retrograd.core import apply
 
 PROGRAMS = {
-    "chain of mul, add, tanh (8 floats), forward": chain(100, 8, False),
-    "chain of mul, add, tanh (8 floats), forward + backward": chain(100, 8, True),
-    "chain of y + 1, forward": add_chain(300, False),
-    "chain of y + 1, forward + backward": add_chain(300, True),
+    "chain of mul, add, tanh (8 floats), forward": chain(mixed, 100, False, 8),
+    "chain of mul, add, tanh (8 floats), forward + backward": chain(mixed, 100, True, 8),
+    "chain of y + 0.5, forward": chain(add_scalar, 300, False, 8),
+    "chain of y + 0.5, forward + backward": chain(add_scalar, 300, True, 8),
 }
-LINES = r"    try:\n        frame = getframe.*?made_lasti = frame.f_lasti\n"
+LINES = r"    op._made = spot\(\w+\)\n"
 REASONS = r"    elif type\(.\) is Tensor:\n.*?\n"
 CUTS = (Cut(apply, "_link1", LINES), Cut(apply, "_link2", f"{LINES}|{REASONS}"))
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--repeat", type=int, default=300)
     repeat = parser.parse_args().repeat
+    check_interpreted(CUTS)
     for name, make in PROGRAMS.items():
         print(f"{name:56}lines noted: {100 * cost(make(retrograd), CUTS, repeat):+5.1f} %")
 

@@ -14,30 +14,20 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from run import add_chain, chain
-from taken_out import Cut, cost
+from rows.branches import BRANCHES, SIZE, Branch, curves, products
+from rows.chains import add_scalar, chain, mixed
+from rows.row import parameter
+from taken_out import Cut, cost, interpreted
 
 import retrograd
 from retrograd.core import accumulate
 from retrograd.engine import engine, evaluate, shared
 
-BRANCHES, SIZE = 8, 384
 
-
-def products(lib: Any, x: Any, w: Any) -> Any:
-    """A branch of matrix products, which BLAS spreads over all threads by itself."""
-    return lib.tanh(lib.tanh(x @ w) @ w)
-
-
-def curves(lib: Any, x: Any, w: Any) -> Any:
-    """A branch of elementwise functions, which one thread computes."""
-    return lib.tanh(lib.sin(lib.exp(w) * x) * w)
-
-
-def wide(lib: Any, branch: Any) -> Callable[[], float]:
+def wide(lib: Any, branch: Branch) -> Callable[[], float]:
     """The wide graph; calling it gives the seconds that the backward took."""
     x = lib.ones(SIZE, SIZE) * 0.01
-    weights = [(lib.ones(SIZE, SIZE) * 0.01 * (i + 1)).requires_grad_() for i in range(BRANCHES)]
+    weights = [parameter(lib, SIZE, SIZE, seed=i) for i in range(BRANCHES)]
 
     def program() -> float:
         total = 0.0
@@ -53,15 +43,13 @@ def wide(lib: Any, branch: Any) -> Callable[[], float]:
 
 
 SHARING = r" +if queue.heap and .*?break\n"
-CLAIMS = (
-    r"    claimed = node.freed_by\n|        if not task.keep_graph:\n            claim\(task, node\)\n"
-    r"|        if node.freed_by is task.place:\n            node.freed_by = claimed\n"
-)
+CLAIMS = r"    claimed = node._freed_by\n|        if not task.keep_graph:\n            claim\(task, node\)\n"
 LOCKS = r"with lock_of\(variable\):\n +"
 THREADING = (
     Cut(engine, "Engine._run", SHARING),
     Cut(evaluate, "call_node", CLAIMS),
-    Cut(accumulate, "AccumulateGrad.apply", LOCKS),
+    Cut(evaluate, "_call_pair", CLAIMS),
+    Cut(accumulate, "AccumulateGrad.pair", LOCKS),
 )
 
 
@@ -74,7 +62,7 @@ def best_of(programs: dict[str, Callable[[], float]], repeat: int) -> dict[str, 
     return best
 
 
-def with_threads(count: int, branch: Any, large: int = shared.LARGE) -> Callable[[], float]:
+def with_threads(count: int, branch: Branch, large: int = shared.LARGE) -> Callable[[], float]:
     """The wide graph on `count` threads, with nodes of `large` elements and more handed over."""
     program = wide(retrograd, branch)
 
@@ -91,6 +79,16 @@ def with_threads(count: int, branch: Any, large: int = shared.LARGE) -> Callable
     return timed
 
 
+def wide_rows(torch: Any, branch: Branch, count: int, repeat: int) -> dict[str, float]:
+    """The backward of a wide graph on PyTorch, and on retrograd with several settings."""
+    programs = {"torch": wide(torch, branch)}
+    programs["one thread"] = with_threads(1, branch)
+    programs[f"{count} threads"] = with_threads(count, branch)
+    if interpreted(THREADING):
+        programs[f"{count} threads, handed over at any size"] = with_threads(count, branch, 0)
+    return best_of(programs, repeat)
+
+
 def main() -> None:
     """Prints both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -101,20 +99,18 @@ def main() -> None:
     count = retrograd.get_num_threads()
     torch.set_num_threads(count)
     for title, branch in (("matmul + tanh", products), ("exp, sin, tanh and products", curves)):
-        programs = {"torch": wide(torch, branch)}
-        programs["one thread"] = with_threads(1, branch)
-        programs[f"{count} threads"] = with_threads(count, branch)
-        programs[f"{count} threads, handed over at any size"] = with_threads(count, branch, 0)
-        best = best_of(programs, repeat)
         print(
             f"backward of {BRANCHES} branches of {SIZE}×{SIZE} {title}, milliseconds (torch: {count} threads)"
         )
+        best = wide_rows(torch, branch, count, repeat)
         for name, took in best.items():
             print(f"  {name:42}{took * 1e3:8.2f}   {best['torch'] / took:.2f}x torch")
-    for name, make in (("mul, add, tanh", chain(100, 8, True)), ("y + 1", add_chain(300, True))):
-        print(
-            f"threading code in a chain of {name}: {100 * cost(make(retrograd), THREADING, 15 * repeat):+.1f} %"
-        )
+    if not interpreted(THREADING):
+        return
+    chains = (("mul, add, tanh", chain(mixed, 100, True, 8)), ("y + 0.5", chain(add_scalar, 300, True, 8)))
+    for name, make in chains:
+        percent = 100 * cost(make(retrograd), THREADING, 15 * repeat)
+        print(f"threading code in a chain of {name}: {percent:+.1f} %")
 
 
 if __name__ == "__main__":

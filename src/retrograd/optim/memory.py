@@ -1,0 +1,43 @@
+"""The memory of parameters and of their state: asked for before a step writes into it, marked as written after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.backends.dtypes import float32, float64, get_default_dtype
+from retrograd.core.inplace import check_writable
+from retrograd.core.modes import FORWARD, current
+from retrograd.core.tensor import Tensor
+from retrograd.ops.create import full
+from retrograd.values import Array
+
+
+def state_array(tensor: Tensor) -> Array:
+    """The memory of a tensor of the state. One whose writes nobody counts is ours alone, and needs no check."""
+    if tensor._counter is not None or tensor._base is not None:
+        check_writable(tensor)
+        tensor.bump_version()
+    return tensor.array
+
+
+def must_record(group: dict[str, Any]) -> bool:
+    """Whether a step is to be made of operations: those are recorded, and have tangents."""
+    return bool(group["differentiable"]) or current().special & FORWARD != 0
+
+
+def new_count(start: float = 0.0) -> Tensor:
+    """A count of steps: a floating-point tensor, as PyTorch has it."""
+    count: Tensor = full((), start, dtype=float64 if get_default_dtype() == float64 else float32)
+    return count
+
+
+def advanced(count: Any) -> float:
+    """The count of steps, one more than before."""
+    if not isinstance(count, Tensor):
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors: state['step'] is "
+            f"{count!r}, a {type(count).__name__}. Set it to retrograd.tensor({count!r}, dtype=retrograd.float32)."
+        )
+    array = state_array(count)
+    array += 1
+    return float(array)
