@@ -1,0 +1,89 @@
+"""A custom Function inside of vmap: its own `vmap`, or its `forward` as it is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from retrograd.backends.batch.array import BatchedArray, Level, newest_level
+from retrograd.core.batched import entered
+from retrograd.core.modes import current
+from retrograd.core.tensor import Tensor
+
+NO_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod: {} does in forward(ctx, ...) what forward(...) and setup_context(ctx, inputs, "
+    "output) do apart."
+)
+
+
+class VmapInfo(NamedTuple):
+    """What the `vmap` of a custom Function is told about the batch."""
+
+    batch_size: int
+    randomness: str
+
+
+def is_batched(args: tuple[Any, ...]) -> bool:
+    """Whether a tensor among the arguments holds a batch."""
+    return any(isinstance(a, Tensor) and isinstance(a.array, BatchedArray) for a in args)
+
+
+def check_rule(cls: Any, own: bool) -> None:
+    """A Function says how it goes over a batch in exactly one way."""
+    name = cls.__name__
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Which of both is meant? Take one away."
+        )
+    if not own and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            "staticmethod or set generate_vmap_rule=True, if forward() and backward() use tensor operations only."
+        )
+
+
+def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
+    """What `forward` would return, from the Function's `vmap`."""
+    level = newest_level(tuple([a.array for a in args if isinstance(a, Tensor)]))
+    given, dims = [], []
+    for arg in args:
+        value, dim = _taken_apart(arg, level)
+        given.append(value)
+        dims.append(dim)
+    state = current()
+    outer = state.batch_levels
+    state.batch_levels = tuple([other for other in outer if other is not level])
+    try:
+        found = cls.vmap(VmapInfo(level.size, level.randomness), tuple(dims), *given)
+    finally:
+        state.batch_levels = outer
+    if not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(
+            "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
+            f"compatible with the output. Got a {type(found)} instead from {cls.__name__}.vmap"
+        )
+    output, out_dims = found
+    if not isinstance(output, tuple):
+        return _put_back(output, out_dims[0] if isinstance(out_dims, tuple) else out_dims, level)
+    places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
+    return tuple([_put_back(o, d, level) for o, d in zip(output, places, strict=True)])
+
+
+def _taken_apart(arg: Any, level: Level) -> tuple[Any, int | None]:
+    """An argument with all its samples, and along which dimension they lie."""
+    if not isinstance(arg, Tensor):
+        return arg, None
+    array: Any = arg.array
+    if not isinstance(array, BatchedArray) or array.level is not level:
+        return arg, None
+    if array.value.shape[0] != level.size:
+        return Tensor(array.value[0]), None
+    return Tensor(array.value), 0
+
+
+def _put_back(output: Any, dim: Any, level: Level) -> Any:
+    """An output as one sample sees it."""
+    if dim is None or not isinstance(output, Tensor):
+        return output
+    return entered(output, dim % output.ndim, level)

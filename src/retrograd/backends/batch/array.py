@@ -1,0 +1,473 @@
+"""BatchedArray: an array that looks like one sample and holds all samples of a batch.
+
+Note [Batched arrays]
+~~~~~~~~~~~~~~~~~~~~~
+`vmap` runs a function once, on tensors whose arrays are of this class. Shape, strides and indices are those of one
+sample; `value` has one more dimension in front, the batch. NumPy hands every function that meets such an array to
+`__array_ufunc__` or `__array_function__`, where a rule per family of functions (the other files of this package) does
+for all samples what was asked for one. So nothing above the array library knows of batches: ops, gradients, tangents
+and in-place writes are what they are without.
+
+A dimension in front of size 1 stands for all samples alike; broadcasting takes care of it. `value` may itself be
+batched, on an older level: rules call NumPy with it, and so come back here for that level.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from retrograd.backends.batch.methods import ArrayMethods
+from retrograd.backends.batch.shape import BatchedShape, DataDependent, Unbatchable, shape_on
+
+_NUMBERS = itertools.count()
+WHOLE = slice(None)
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "because each sample has another number there. Compute with tensors throughout, or call it outside of vmap."
+)
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet: samples may differ, and all take one path. Use where(condition, a, b) instead of if."
+)
+NO_STORAGE = (
+    "Cannot access data pointer of Tensor that doesn't have storage: inside of vmap it stands for all samples at once. "
+    "Use tensor operations, or do this outside of vmap."
+)
+IN_PLACE = (
+    "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
+    "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
+    "over in a vmap. Use an out-of-place operation, or write into a tensor made from a vmapped one, as by zeros_like()."
+)
+
+
+class Level:
+    """One `vmap`: how many samples its batch has, and how random numbers are drawn inside."""
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.number = next(_NUMBERS)  # newer levels are wrapped around older ones
+        self.size = size
+        self.randomness = randomness
+        self.namespaces: dict[Any, Any] | None = None  # see namespace.py
+        if not RULES.methods:
+            importlib.import_module(
+                "retrograd.backends.batch.rules"
+            )  # when it is first needed: that takes a while
+
+
+class Rules:
+    """What each function of the array library does to batched arrays; the other files of this package fill it."""
+
+    def __init__(self) -> None:
+        self.functions: dict[Any, Any] = {}  # rule(function, level, args, kwargs)
+        self.methods: dict[str, Any] = {}  # of ufuncs: rule(ufunc, level, inputs, kwargs)
+        self.getitem: Any = None
+        self.setitem: Any = None
+
+
+RULES = Rules()
+
+
+class BatchedArray(ArrayMethods):
+    """See Note [Batched arrays]."""
+
+    __array_priority__: ClassVar[int] = 500
+    __hash__ = object.__hash__
+
+    def __init__(self, value: Any, level: Level) -> None:
+        self.value = value  # [batch, *shape]
+        self.level = level
+        self._shape: BatchedShape | None = None
+
+    # -- what it says about itself: all of one sample -------------------------------------------------------------
+
+    @property
+    def shape(self) -> Any:
+        """The shape of one sample."""
+        if self._shape is None:
+            self._shape = shape_on(tuple(self.value.shape[1:]), (self.level, *levels_of(self.value)))
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.value.shape = (*self.value.shape[:1], *shape)
+        self._shape = None
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions of one sample."""
+        return int(self.value.ndim) - 1
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.value.itemsize)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of one sample."""
+        count = 1
+        for n in self.value.shape[1:]:
+            count *= n
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> Any:
+        return tuple(self.value.strides[1:])
+
+    @property
+    def flags(self) -> Any:
+        return self.value.flags
+
+    @property
+    def base(self) -> Any:
+        """Never None: nobody may write into it unasked."""
+        return self
+
+    @property
+    def real(self) -> Any:
+        return BatchedArray(self.value.real, self.level)
+
+    @real.setter
+    def real(self, values: Any) -> None:
+        self.real[...] = values
+
+    @property
+    def imag(self) -> Any:
+        return BatchedArray(self.value.imag, self.level)
+
+    @imag.setter
+    def imag(self, values: Any) -> None:
+        self.imag[...] = values
+
+    @property
+    def T(self) -> Any:
+        return np.transpose(self)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of unsized object")
+        return int(self.value.shape[1])
+
+    def __repr__(self) -> str:
+        return f"BatchedArray(lvl={self.level.number}, bdim=0, value=\n    {self.value!r}\n)"
+
+    # -- what only one sample has: a Python number -----------------------------------------------------------------
+
+    def item(self, *args: Any) -> Any:
+        raise DataDependent(ITEM)
+
+    def tolist(self) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def tobytes(self, order: str = "C") -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    @property
+    def __array_interface__(self) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def __bool__(self) -> bool:
+        raise DataDependent(CONTROL_FLOW)
+
+    def __int__(self) -> int:
+        raise DataDependent(ITEM)
+
+    def __float__(self) -> float:
+        raise DataDependent(ITEM)
+
+    def __complex__(self) -> complex:
+        raise DataDependent(ITEM)
+
+    def __index__(self) -> int:
+        raise DataDependent(ITEM)
+
+    # -- NumPy's protocols -----------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for x in inputs:
+            if not isinstance(x, (BatchedArray, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__"):
+                return NotImplemented
+        return RULES.methods[method](ufunc, newest_level((inputs, kwargs)), inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        rule = RULES.functions.get(function)
+        if rule is None:
+            raise Unbatchable(f"vmap: there is no rule for {getattr(function, '__name__', function)}")
+        return rule(function, newest_level((args, kwargs)), args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        return RULES.getitem(self, key)
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        RULES.setitem(self, key, values)
+
+    def __iter__(self) -> Any:
+        return iter([self[i] for i in range(len(self))])
+
+    # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        value = self.value.astype(dtype, *args, **kwargs)
+        return self if value is self.value else BatchedArray(value, self.level)
+
+    def copy(self, order: Any = "C") -> Any:
+        """A copy, with room for every sample."""
+        return BatchedArray(spread(self.value, self.level.size).copy(order), self.level)
+
+    def view(self, dtype: Any = None) -> Any:
+        if dtype is None:
+            return BatchedArray(self.value.view(), self.level)
+        return BatchedArray(self.value.view(dtype), self.level)
+
+    def fill(self, number: Any) -> None:
+        self[...] = number
+
+    def conj(self) -> Any:
+        return BatchedArray(self.value.conj(), self.level)
+
+    def conjugate(self) -> Any:
+        return BatchedArray(self.value.conj(), self.level)
+
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
+        self.value.sort(axis=in_front(axis, self.ndim), kind=kind)
+
+
+class Verdict(BatchedArray):
+    """Whether something holds for any element of a sample, or for all of them.
+
+    Our own code asks this to choose a path that serves every sample, or to refuse bad arguments; so as a condition it
+    is true if it is so in any sample, or in all. A user's `if` asks a Tensor, whose number there is none of.
+    """
+
+    def __init__(self, value: Any, level: Level, every: bool) -> None:
+        super().__init__(value, level)
+        self.every = every
+
+    def __bool__(self) -> bool:
+        found = self.value.all() if self.every else self.value.any()
+        return bool(found)
+
+
+# -- levels --------------------------------------------------------------------------------------------------------
+
+
+def levels_of(array: Any) -> tuple[Any, ...]:
+    """The levels on which an array is batched, the newest first."""
+    found: tuple[Any, ...] = array.shape.levels if isinstance(array, BatchedArray) else ()
+    return found
+
+
+def levels_among(values: Any) -> tuple[Level, ...]:
+    """All levels on which arrays in nested tuples and lists are batched, the newest first."""
+    found: set[Level] = set()
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, BatchedArray):
+            found.update(levels_of(value))
+        elif isinstance(value, (tuple, list)):
+            waiting.extend(value)
+    return tuple(sorted(found, key=_number, reverse=True))
+
+
+def batches(levels: Sequence[Level]) -> tuple[int, ...]:
+    """The sizes of levels, the newest first, in the order in which they lie in memory: the oldest comes first."""
+    return tuple([level.size for level in reversed(levels)])
+
+
+def is_batched(x: Any) -> bool:
+    """Whether an array holds a batch."""
+    return isinstance(x, BatchedArray)
+
+
+def is_on(x: Any, level: Level) -> bool:
+    """Whether `level` is the newest level of an array."""
+    return isinstance(x, BatchedArray) and x.level is level
+
+
+def newest_level(values: Any) -> Level:
+    """The newest level among arrays in nested tuples, lists, dicts and slices."""
+    found = _newest(values, None)
+    assert found is not None
+    return found
+
+
+def _newest(values: Any, found: Level | None) -> Level | None:
+    if isinstance(values, BatchedArray):
+        return values.level if found is None or values.level.number > found.number else found
+    if isinstance(values, (tuple, list)):
+        for v in values:
+            found = _newest(v, found)
+    elif isinstance(values, dict):
+        for v in values.values():
+            found = _newest(v, found)
+    return found
+
+
+def has_batched(values: Any) -> bool:
+    """Whether there is a batched array among nested values."""
+    return _newest(values, None) is not None
+
+
+def getitem_of(x: Any, key: tuple[Any, ...]) -> Any:
+    """`x[key]`, also where only the key is batched: an array of NumPy's own does not know what to do with that."""
+    if isinstance(x, BatchedArray) or not has_batched(key):
+        return x[key]
+    return RULES.getitem(BatchedArray(x[None], newest_level(key)), key)
+
+
+# -- values with their batch in front ------------------------------------------------------------------------------
+
+
+def lead(x: Any, level: Level) -> Any:
+    """`x` with the batch of `level` as its first dimension, of size 1 if it is the same for all samples."""
+    if isinstance(x, BatchedArray) and x.level is level:
+        return x.value
+    return (x if isinstance(x, BatchedArray) else np.asarray(x))[None]
+
+
+def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
+    """Operands as they broadcast against each other with the batch in front; numbers stay numbers."""
+    given = list(xs)
+    ndim = 0
+    for x in given:
+        if isinstance(x, (BatchedArray, np.ndarray)) and x.ndim > ndim:
+            ndim = x.ndim
+    return [widened(x.value, ndim) if is_on(x, level) else x for x in given]
+
+
+def widened(value: Any, ndim: int) -> Any:
+    """A value with its batch in front, its samples of `ndim` dimensions."""
+    missing = ndim + 1 - value.ndim
+    return value[(WHOLE, *[None] * missing)] if missing > 0 else value
+
+
+def spread(value: Any, size: int) -> Any:
+    """A value whose batch is written out, if it was 1 for all samples."""
+    if value.shape[0] == size:
+        return value
+    return np.broadcast_to(value, (size, *value.shape[1:]))
+
+
+def spread_all(values: Iterable[Any]) -> list[Any]:
+    """Values that all have the batch that the largest of them has."""
+    given = list(values)
+    size = max([v.shape[0] for v in given], default=1)
+    return [spread(v, size) for v in given]
+
+
+def wrapped(result: Any, level: Level) -> Any:
+    """A result, or each of several, as batched."""
+    if isinstance(result, (tuple, list)):
+        parts = [wrapped(r, level) for r in result]
+        if type(result) in (tuple, list):
+            return type(result)(parts)
+        return type(result)(*parts)  # a named tuple, as numpy.linalg has them
+    return BatchedArray(
+        result if isinstance(result, (np.ndarray, BatchedArray)) else np.asarray(result), level
+    )
+
+
+def in_front(axis: Any, ndim: int) -> Any:
+    """Axes of a sample as axes of a value with its batch in front; None stays."""
+    if axis is None:
+        return None
+    if isinstance(axis, (tuple, list)):
+        return tuple([in_front(a, ndim) for a in axis])
+    return normalize_axis_index(axis.__index__(), ndim) + 1
+
+
+def all_axes(axis: Any, ndim: int) -> Any:
+    """The same, where None means all axes of a sample."""
+    return tuple(range(1, ndim + 1)) if axis is None else in_front(axis, ndim)
+
+
+# -- in and out of a level -----------------------------------------------------------------------------------------
+
+
+def packed(array: Any, axis: int, level: Level) -> Any:
+    """The array whose samples lie along `axis`, as batched on `level`."""
+    if isinstance(array, BatchedArray) and array.level.number > level.number:
+        return BatchedArray(packed(array.value, axis + 1, level), array.level)
+    return BatchedArray(np.moveaxis(array, axis, 0) if axis else array, level)
+
+
+def unpacked(array: Any, level: Level) -> Any:
+    """An array with the batch of `level` as its first dimension, written out."""
+    if isinstance(array, BatchedArray) and array.level.number > level.number:
+        inner = unpacked(array.value, level)
+        return BatchedArray(np.swapaxes(inner, 0, 1), array.level)
+    return spread(lead(array, level), level.size)
+
+
+def sample(array: Any, level: Level, i: int) -> Any:
+    """Sample number `i`; the array itself if it is not batched on `level`."""
+    if not isinstance(array, BatchedArray) or level not in levels_of(array):
+        return array
+    if array.level is not level:
+        return BatchedArray(sample(array.value, level, i), array.level)
+    return array.value[i if array.value.shape[0] > 1 else 0, ...]
+
+
+def all_samples(array: Any) -> Any:
+    """The array in which all samples lie, of every level."""
+    while isinstance(array, BatchedArray):
+        array = array.value
+    return array
+
+
+def one_sample(array: Any) -> Any:
+    """The first sample of every level, in the memory where it lies."""
+    while isinstance(array, BatchedArray):
+        array = array.value[0, ...]
+    return array
+
+
+def on_levels(value: Any, levels: Sequence[Level]) -> Any:
+    """A value with the batches of these levels, the newest first, as its first dimensions. See `batches`."""
+    for level in reversed(levels):
+        value = BatchedArray(value, level)
+    return value
+
+
+def constant(array: Any, levels: Iterable[Level]) -> Any:
+    """The array as batched on all of `levels`: the same for all samples of those where it was not."""
+    for level in sorted(levels, key=_number):
+        if level not in levels_of(array):
+            array = _constant(array, level)
+    return array
+
+
+def _number(level: Level) -> int:
+    return level.number
+
+
+def _constant(array: Any, level: Level) -> Any:
+    if isinstance(array, BatchedArray) and array.level.number > level.number:
+        return BatchedArray(_constant(array.value, level), array.level)
+    return BatchedArray(array[None], level)
+
+
+def summed_over(array: Any, level: Level) -> Any:
+    """The sum over all samples; of an array that is the same for all, that many times as much."""
+    if isinstance(array, BatchedArray) and array.level.number > level.number:
+        return BatchedArray(summed_over(array.value, level), array.level)
+    value = lead(array, level)
+    return value[0] * level.size if value.shape[0] != level.size else value.sum(axis=0)

@@ -1,0 +1,5 @@
+"""All rules: importing this fills the table of `array.RULES`."""
+
+from retrograd.backends.batch import axes, elementwise, index, layout, matrix
+
+__all__ = ["axes", "elementwise", "index", "layout", "matrix"]
