@@ -261,8 +261,8 @@ def test_leaving_a_level_frees_the_tangents():
         y = d.exp().sin()
         alive = [weakref.ref(tangent(v)) for v in (d, y)]
         node = y.grad_fn
-        assert node.duals
-    assert node.duals is None
+        assert node._duals
+    assert node._duals is None
     assert d._tangent is None
     assert [ref() for ref in alive] == [None, None]
 

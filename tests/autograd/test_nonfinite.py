@@ -482,8 +482,8 @@ def test_saved_values_are_freed_and_the_backward_that_did_it_is_known():
         z = y * x + 1.0
         loss = z.sum()
         loss.backward()
-        assert (y.grad_fn.freed, z.grad_fn.next_functions[0][0].freed) == (True, True)
-        assert z.grad_fn.witness is None
+        assert (y.grad_fn._freed, z.grad_fn.next_functions[0][0]._freed) == (True, True)
+        assert z.grad_fn._witness is None
         with pytest.raises(RuntimeError, match=r"second time(.|\n)*freed by .*loss\.backward\(\)"):
             loss.backward()
 
@@ -503,9 +503,9 @@ def test_forward_inside_and_backward_outside_leaves_nothing_behind():
     with detect_nonfinite():
         y = x + rg.ones(2)
         loss = y.sum()
-    assert y.grad_fn.witness is not None
+    assert y.grad_fn._witness is not None
     loss.backward()
-    assert y.grad_fn.witness is None
+    assert y.grad_fn._witness is None
 
 
 def test_the_mode_may_come_on_after_the_forward_pass():

@@ -313,7 +313,7 @@ def test_freeing() -> None:
         y = x.sin()
         z = y.exp()
         node = z.grad_fn
-        y.register_hook(lambda g, keep=keep, node=node: freed[keep].append(node.freed))
+        y.register_hook(lambda g, keep=keep, node=node: freed[keep].append(node._freed))
         z.sum().backward(retain_graph=keep)
     assert freed == {True: [False], False: [True]}
 

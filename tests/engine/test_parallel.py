@@ -439,7 +439,7 @@ def test_matrix_products_take_turns(monkeypatch):
     run = shared.run_node
 
     def watched(task: Any, node: Any, buffer: Any) -> Any:
-        if node.effort == 1:
+        if node._effort == 1:
             return run(task, node, buffer)
         now.append(1)
         most.append(len(now))

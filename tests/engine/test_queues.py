@@ -67,13 +67,16 @@ def test_a_root_may_be_on_a_device():
 def threads_of_nodes(monkeypatch):
     """Which thread ran which kind of node."""
     seen: dict[str, set[str]] = {}
-    run = evaluate.call_node
 
-    def noting(task: Any, node: Any, given: Any, owned: int) -> Any:
-        seen.setdefault(node.name(), set()).add(threading.current_thread().name)
-        return run(task, node, given, owned)
+    def noting(run: Any) -> Any:
+        def noted(task: Any, node: Any, *rest: Any) -> Any:
+            seen.setdefault(node.name(), set()).add(threading.current_thread().name)
+            return run(task, node, *rest)
 
-    monkeypatch.setattr(evaluate, "call_node", noting)
+        return noted
+
+    for name in ("call_node", "_call_pair"):
+        monkeypatch.setattr(evaluate, name, noting(getattr(evaluate, name)))
     return seen
 
 

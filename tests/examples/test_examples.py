@@ -31,7 +31,25 @@ def test_what_is_learned_is_the_truth(name, capsys):
         assert float(value) == pytest.approx(float(truth), abs=0.03)
 
 
+def test_fit_with_scipy(capsys):
+    pytest.importorskip("scipy")
+    text = printed("fit_with_scipy", capsys)
+    fitted = re.findall(r"(\S+) +(\S+) ± (\S+) +\(known (\S+)\)", text)
+    assert len(fitted) == 2
+    for _, value, error, known in fitted:
+        assert abs(float(value) - float(known)) < float(error) / 10
+    assert "by Newton's method: highest 212.68" in text
+    (highest, half) = re.search(r"through a point: +highest (\S+), half (\S+)", text).groups()
+    assert float(highest) * 0.2 / (float(half) + 0.2) == pytest.approx(150, abs=0.01)
+
+
+def test_wrong_labels(capsys):
+    pytest.importorskip("scipy")
+    found = re.match(r"(\d+) of the 20 wrong labels", printed("wrong_labels", capsys))
+    assert int(found[1]) >= 15
+
+
 def test_every_example_is_described_and_tested():
     names = {path.stem for path in FOLDER.glob("*.py")}
-    assert names == {"first_steps", "fit_curve", "pendulum"}
+    assert names == {"first_steps", "fit_curve", "fit_with_scipy", "pendulum", "wrong_labels"}
     assert names == set(re.findall(r"\| `(\w+)\.py`", (FOLDER / "README.md").read_text(encoding="utf-8")))

@@ -8,12 +8,26 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values"),
+    ("errors", "values", "hints", "lazy", "contents"),
     ("backends",),
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
-    ("nn", "linalg", "fft", "special", "optim", "utils", "datasets", "serialization", "cuda", "random"),
+    (
+        "nn",
+        "linalg",
+        "fft",
+        "special",
+        "optim",
+        "optimize",
+        "utils",
+        "datasets",
+        "serialization",
+        "cuda",
+        "memory",
+        "random",
+        "__config__",
+    ),
     ("distributed",),
     ("inspect",),
     ("cli",),
@@ -31,12 +45,7 @@ WHOLE = "retrograd"
 READS_WHOLE = {"cli", "__main__", "__init__"}
 
 # Upward imports that are meant: (importing module, imported module) and why.
-ALLOWED = {
-    (
-        "core.tensor",
-        "autograd.backward",
-    ): "Tensor.backward() is a method by PyTorch's interface; imported when called",
-}
+ALLOWED: dict[tuple[str, str], str] = {}
 
 THREAD_STARTERS = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}
 STARTS_THREADS = {"engine.threads"}

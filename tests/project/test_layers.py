@@ -122,7 +122,8 @@ def run():
     assert [name for _, name in inside] == ["retrograd.engine.task.GraphTask"]
 
 
-def test_an_exception_covers_its_own_module_and_no_other():
+def test_an_exception_covers_its_own_module_and_no_other(monkeypatch):
+    monkeypatch.setattr(layers, "ALLOWED", {("core.tensor", "autograd.backward"): "for this test"})
     assert layers.permitted("core.tensor", "retrograd.autograd.backward.backward")
     assert layers.permitted("core.tensor", "retrograd.autograd.backward")
     assert not layers.permitted("core.tensor", "retrograd.autograd.backwards")

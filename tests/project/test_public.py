@@ -12,13 +12,13 @@ from .sources import PACKAGE, ROOT
 
 
 def test_all_lists_the_public_names():
+    listed = {name for name in retrograd.__all__ if not isinstance(getattr(retrograd, name), ModuleType)}
     # Submodules appear in the namespace as soon as anything imports them; those meant for users are listed too.
     public = {
         name
         for name, value in vars(retrograd).items()
         if not name.startswith("_") and not isinstance(value, ModuleType) and name != "annotations"
     }
-    listed = {name for name in retrograd.__all__ if not isinstance(getattr(retrograd, name), ModuleType)}
     assert listed == public | {name for name in listed if name.startswith("__")}
 
 

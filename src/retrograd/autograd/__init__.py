@@ -1,12 +1,13 @@
-"""What people import: backward, grad, the modes, custom operations and the graph's public face."""
+"""What people import: backward, grad, the modes, custom operations and the graph's public face.
 
-from retrograd.autograd import forward_ad, functional, graph
+Most names are loaded when they are first asked for: see Note [Loaded on demand] in lazy.py.
+"""
+
+import typing as _typing
+
+from retrograd.autograd import graph
 from retrograd.autograd import modes as grad_mode
-from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from retrograd.autograd.backward import backward, grad
-from retrograd.autograd.custom_gradient import custom_gradient
-from retrograd.autograd.function import Function, NestedIOFunction
-from retrograd.autograd.gradcheck import gradcheck, gradgradcheck
 from retrograd.autograd.modes import (
     enable_grad,
     inference_mode,
@@ -15,10 +16,37 @@ from retrograd.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from retrograd.autograd.mutation import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
-from retrograd.autograd.nonfinite import detect_nonfinite
-from retrograd.autograd.variable import Variable
 from retrograd.core.saved import SavedTensor
+from retrograd.lazy import lazily as _lazily
+from retrograd.lazy import prefer_functions as _prefer_functions
+
+if _typing.TYPE_CHECKING:
+    from retrograd.autograd import forward_ad, functional
+    from retrograd.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
+    from retrograd.autograd.custom_gradient import custom_gradient
+    from retrograd.autograd.function import Function, NestedIOFunction
+    from retrograd.autograd.gradcheck import gradcheck, gradgradcheck
+    from retrograd.autograd.mutation import (
+        _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
+    )
+    from retrograd.autograd.nonfinite import detect_nonfinite
+    from retrograd.autograd.variable import Variable
+else:
+    __getattr__, __dir__ = _lazily(
+        __name__,
+        {
+            "retrograd.autograd.anomaly_mode": "anomaly_mode= detect_anomaly set_detect_anomaly",
+            "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.autograd.forward_ad": "forward_ad=",
+            "retrograd.autograd.function": "function= Function NestedIOFunction",
+            "retrograd.autograd.functional": "functional=",
+            "retrograd.autograd.gradcheck": "gradcheck gradgradcheck",
+            "retrograd.autograd.mutation": "_unsafe_preserve_version_counter",
+            "retrograd.autograd.nonfinite": "detect_nonfinite",
+            "retrograd.autograd.variable": "variable= Variable",
+        },
+    )
+    _prefer_functions(__name__)
 
 __all__ = [
     "Function",

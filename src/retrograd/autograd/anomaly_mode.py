@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from retrograd.core.modes import ANOMALY, current
+from retrograd.core.places import warn
 
 
 def is_anomaly_enabled() -> bool:
@@ -59,11 +59,10 @@ class detect_anomaly:  # noqa: N801 - torch's name
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
         self.inner: list[Any] = []
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
             UserWarning,
-            stacklevel=2,
         )
 
     def __enter__(self) -> None:

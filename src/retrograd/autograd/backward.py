@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.graph import GradientEdge, _engine_run_backward
+from retrograd.autograd.graph import GradientEdge, _engine_run_backward, _logs
+from retrograd.backends.batch.array import Level
+from retrograd.backends.native import ones_like
+from retrograd.core.apply import apply1
+from retrograd.core.batched import Enter, left
+from retrograd.core.modes import current
+from retrograd.core.operators import SOCKET
+from retrograd.core.places import warn
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
+from retrograd.engine.engine import ENGINE
 from retrograd.errors import GradientError, type_name
-from retrograd.ops.join import stack
 
 
 def backward(
@@ -39,10 +46,13 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
-    if grad_variables is not None:
-        warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+    if current().transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported: `.grad` of a tensor outside would "
+            "be written for each sample. Use func.grad or func.vjp, or call backward() outside of the transform."
         )
+    if grad_variables is not None:
+        warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise GradientError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`: one name is "
@@ -59,9 +69,10 @@ def backward(
     if create_graph:
         _warn_about_cycle()
     keep = create_graph if retain_graph is None else retain_graph
-    _engine_run_backward(
-        outputs, grads, keep, create_graph, wanted, allow_unreachable=True, accumulate_grad=True
-    )
+    _run_engine(outputs, grads, keep, create_graph, wanted, True, True)
+
+
+SOCKET.backward = backward
 
 
 def grad(
@@ -95,11 +106,10 @@ def grad(
     (tensor(12.),)
     """
     if not only_inputs:
-        warnings.warn(
+        warn(
             "only_inputs argument is deprecated and is ignored now: autograd.grad never accumulates; for that, use "
             "autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
@@ -133,26 +143,40 @@ def grad(
 def _run_once(
     roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
 ) -> tuple[Any, ...]:
-    results: tuple[Any, ...] = _engine_run_backward(
-        roots, grads, keep, create, wanted, allow_unreachable=lenient, accumulate_grad=False
-    )
+    results: tuple[Any, ...] = _run_engine(roots, grads, keep, create, wanted, lenient, False)
     return results
+
+
+def _run_engine(
+    roots: Sequence[Any],
+    grads: Sequence[Any],
+    keep: bool,
+    create: bool,
+    wanted: Sequence[Any],
+    lenient: bool,
+    accumulate: bool,
+) -> Any:
+    """Calls the engine, by the way that logs if somebody listens."""
+    run = _engine_run_backward if _logs() else ENGINE.run_backward
+    return run(roots, grads, keep, create, wanted, lenient, accumulate)
 
 
 def _run_batched(
     roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
 ) -> tuple[Any, ...]:
-    """One backward per row of the batch, results stacked."""
-    count = next((len(g) for g in grads if g is not None), 0)
-    columns: list[list[Any]] = [[] for _ in wanted]
-    for row in range(count):
-        rows = [None if g is None else g[row] for g in grads]
-        last = row == count - 1
-        for column, result in zip(
-            columns, _run_once(roots, rows, keep or not last, create, wanted, lenient), strict=True
-        ):
-            column.append(result)
-    return tuple(None if not c or c[0] is None else stack(c) for c in columns)
+    """One backward on a batch of gradients. See Note [Levels in a graph]."""
+    sizes = [len(g) for g in grads if g is not None]
+    if not sizes or min(sizes) == 0:
+        return (None,) * len(wanted)
+    if min(sizes) != max(sizes):
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension: with is_grads_batched=True, it is the first of each gradient."
+        )
+    level = Level(sizes[0], "same")
+    rows = [None if g is None else apply1(Enter(0, level), g) for g in grads]
+    found = _run_once(roots, rows, keep, create, wanted, lenient)
+    return tuple(None if f is None else left(f, 0, level) for f in found)
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
@@ -228,22 +252,21 @@ def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | 
     """1 for a real scalar output; anything larger needs a gradient from the caller."""
     if isinstance(output, Tensor) and not output._requires:
         return None
-    if any(n != 1 for n in shape):
+    if math.prod(shape) != 1:
         raise GradientError(
             "grad can be implicitly created only for scalar outputs. This one has shape "
             f"{list(shape)}: reduce it (.sum(), .mean()) or pass `gradient`."
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    if isinstance(output, Tensor) and type(output.array) is not np.ndarray:
-        return Tensor(np.ones_like(output.array))
+    if isinstance(output, Tensor):
+        return Tensor(ones_like(output.array))
     return Tensor(np.ones(shape, dtype))
 
 
 def _warn_about_cycle() -> None:
-    warnings.warn(
+    warn(
         "Using backward() with create_graph=True will create a reference cycle: a leaf holds its .grad, whose graph "
         "holds the leaf. It lives until Python's collector runs or .grad is set to None; autograd.grad makes no cycle.",
         UserWarning,
-        stacklevel=3,
     )

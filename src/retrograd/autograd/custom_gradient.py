@@ -87,6 +87,7 @@ class _GradientNode(BackwardCFunction):
 class _Operation(Function):
     """What `custom_gradient` derives a Function from for each decorated function."""
 
+    _traceable: ClassVar[bool] = True
     _node_cls: ClassVar[Any] = _GradientNode
     function: ClassVar[Any] = None
 

@@ -11,16 +11,17 @@ tensor([3., 0.])
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from retrograd.autograd.modes import ModeContext
+from retrograd.backends.batch.array import all_samples, levels_of
 from retrograd.backends.cpu import memory_of
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
 from retrograd.core.op import View
-from retrograd.core.tangent import Level, laid_out, tangent_of, zeros_laid_out
+from retrograd.core.tangent import Level, laid_out, step_down, step_up, tangent_of, zeros_laid_out
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
 from retrograd.ops.shape import Reshape
@@ -47,7 +48,7 @@ class UnpackedDualTensor(NamedTuple):
 class Identity(View):
     """the same memory and history, without a tangent"""
 
-    fresh_results: ClassVar[bool] = False
+    fresh_results: bool = False
 
     def forward(self, xp: Any, x: Array) -> Array:
         return x[...]
@@ -70,9 +71,24 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment: a dual level is open in this thread already. Leave "
             "it first, with exit_dual_level(); for a second derivative take autograd.grad() inside one level."
         )
-    state.level = Level()
-    update_forward(state)
+    push_level()
     return 0
+
+
+def push_level() -> None:
+    """Opens a level inside those that are open: transforms nest, and so do theirs."""
+    state = current()
+    state.level = Level(state.level)
+    update_forward(state)
+
+
+def pop_level() -> None:
+    """Leaves the innermost level."""
+    state = current()
+    closing = state.level
+    state.level = closing.outer
+    update_forward(state)
+    closing.close()
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
@@ -85,9 +101,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported. The "
             f"open level is 0, not {level}."
         )
-    closing, state.level = state.level, None
-    update_forward(state)
-    closing.close()
+    pop_level()
 
 
 class dual_level(ModeContext):  # noqa: N801 - torch's name
@@ -172,12 +186,12 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     dual._forward_base = False
     if state.special & INFERENCE:
         return dual
-    enabled = state.special & FORWARD
-    state.special &= ~FORWARD
+    innermost = step_down(state) if state.special & FORWARD else None
     try:
         given = tangent if _same_memory(tensor, tangent) else _copy_laid_out(tangent, tensor.array)
     finally:
-        state.special |= enabled
+        if innermost is not None:
+            step_up(state, innermost)
     state.level.give(dual, given)
     return dual
 
@@ -224,7 +238,7 @@ def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
     a, b = tensor.array, tangent.array
     if a.strides != b.strides and a.size:
         return False
-    if type(a) is not np.ndarray:
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return True
     return tensor.storage_offset() == tangent.storage_offset() and _storage_size(a) == _storage_size(b)
 
@@ -237,9 +251,9 @@ def _storage_size(array: Any) -> int:
 
 def _copy_laid_out(tangent: Tensor, array: Array) -> Any:
     """A copy of a tangent in the layout of a tensor."""
-    if tangent.array.dtype != array.dtype or type(array) is not np.ndarray:
+    if tangent.array.dtype != array.dtype or type(all_samples(array)) is not np.ndarray:
         return laid_out(tangent, array, True)
-    made: Any = zeros_laid_out(array, array.dtype)
+    made: Any = zeros_laid_out(array, array.dtype, levels_of(tangent.array))
     return made.copy_(tangent)
 
 
@@ -260,11 +274,11 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     tangent = tangent_of(tensor, state)
     if level and tangent is not None:
         raise RuntimeError(f"Invalid level given to _fw_primal: there is level 0 only, not {level}")
-    enabled = state.special & FORWARD
-    state.special &= ~FORWARD
+    innermost = step_down(state) if state.special & FORWARD else None
     try:
         primal: Any = apply1(Identity(), tensor)
     finally:
-        state.special |= enabled
+        if innermost is not None:
+            step_up(state, innermost)
     primal._forward_base = False
     return UnpackedDualTensor(primal, tangent)

@@ -10,21 +10,20 @@ their version, so that saving an output makes no cycle; attributes are the user'
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.autograd.calling import call_backward
+from retrograd.autograd.function_batched import NO_SETUP, by_own_rule, check_rule, is_batched
 from retrograd.autograd.linking import finished
 from retrograd.autograd.nesting import flattened_like, form_of, iter_tensors, unflatten
 from retrograd.autograd.once import once_differentiable
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.node import Grads, Node
+from retrograd.core.places import warn
 from retrograd.core.plain import FunctionMeta
 from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
 from retrograd.core.tensor import Tensor
-from retrograd.errors import GradientError, type_name
 
 __all__ = [
     "BackwardCFunction",
@@ -74,10 +73,9 @@ class FunctionCtx(Node):
 
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Does nothing: shared memory is always tracked. Kept for old code."""
-        warnings.warn(
+        warn(
             "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
             FutureWarning,
-            stacklevel=2,
         )
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -98,7 +96,7 @@ class FunctionCtx(Node):
             )
         if self.saved_for_forward is not None:
             return self.saved_for_forward  # inside jvp
-        if self.freed:
+        if self._freed:
             raise freed_graph(self)
         found = tuple(None if s is None else s.unpack(self) for s in self._saved)
         if self._forward_cls.clear_saved_tensors_on_access:
@@ -108,9 +106,7 @@ class FunctionCtx(Node):
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         """The old name of `saved_tensors`."""
-        warnings.warn(
-            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
-        )
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
         return self.saved_tensors
 
 
@@ -120,19 +116,7 @@ class BackwardCFunction(FunctionCtx):
     tensor_inputs: tuple[bool, ...] = ()
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        wrapped = [self._given(i, g, tensors) for i, g in enumerate(grads)]
-        backward = self._user_backward()
-        results = backward(self, wrapped) if self._forward_cls.boxed_grads_call else backward(self, *wrapped)
-        made = self._checked(results if isinstance(results, tuple) else (results,))
-        return made if tensors else [None if g is None else g.array for g in made]
-
-    def _given(self, i: int, grad: Any, tensors: bool) -> Any:
-        """A gradient as `backward` gets it."""
-        if grad is not None:
-            return grad if tensors else Tensor(grad)
-        if not self.materialize_grads or self.input_dtype(i) is None:
-            return None
-        return Tensor(np.zeros(self.input_shape(i), self.input_dtype(i)))
+        return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
 
     def _user_backward(self) -> Callable[..., Any]:
         cls = self._forward_cls
@@ -145,33 +129,9 @@ class BackwardCFunction(FunctionCtx):
         found: Callable[..., Any] = cls.vjp if has_vjp else cls.backward
         return found
 
-    def _checked(self, results: Sequence[Any]) -> list[Any]:
-        """One gradient per tensor argument, from one result per argument of `forward`."""
-        expected = len(self.tensor_inputs)
-        if len(results) > expected and all(r is None for r in results[expected:]):
-            results = results[:expected]
-        if len(results) != expected:
-            raise GradientError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {expected}, got "
-                f"{len(results)}). backward() returns one gradient for each argument of forward(), None for those that "
-                "are not tensors."
-            )
-        made: list[Any] = []
-        for i, (result, is_tensor) in enumerate(zip(results, self.tensor_inputs, strict=True)):
-            if result is not None and not is_tensor:
-                raise GradientError(
-                    f"function {self.name()} returned a gradient different than None at position {i + 1}, but the "
-                    "corresponding forward input was not a Variable"
-                )
-            if result is not None and not isinstance(result, Tensor):
-                raise GradientError(f"expected Variable or None (got {type_name(result)}) from {self.name()}")
-            if is_tensor:
-                made.append(result)
-        return made
-
     def release(self) -> None:
         if self._saved:
-            self.freed = True
+            self._freed = True
             self._saved = ()
 
     def holds_saved(self) -> bool:
@@ -212,14 +172,14 @@ class Function(metaclass=FunctionMeta):
     clear_saved_tensors_on_access: ClassVar[bool] = False
     # Whether backward gets its gradients in one list, which it may empty.
     boxed_grads_call: ClassVar[bool] = False
+    _traceable: ClassVar[bool] = False  # whether transforms may go through it as it is
     _backward_cls: ClassVar[Any] = None
     _node_cls: ClassVar[Any] = BackwardCFunction  # what the class of the node derives from
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Its methods are static: call {type(self).__name__}.apply(...).",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -276,6 +236,9 @@ class Function(metaclass=FunctionMeta):
         separate = _is_setup_context_defined(cls.setup_context)
         if kwargs or separate:
             args = _positional(cls, args, kwargs, separate)
+        if current().transforms and not separate and not cls._traceable:
+            raise RuntimeError(NO_SETUP.format(cls.__name__))
+        own_rule = is_batched(args) and cls._check_rule(separate)
         ctx: BackwardCFunction = cls._backward_cls()
         ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
         state = current()
@@ -284,13 +247,21 @@ class Function(metaclass=FunctionMeta):
         state.special = special & ~FORWARD
         try:
             if separate:
-                output = cls.forward(*args)
+                output = by_own_rule(cls, args) if own_rule else cls.forward(*args)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args)
         finally:
             state.grad_enabled, state.special = was_enabled, special
         return finished(ctx, args, output, was_enabled and any(ctx.needs_input_grad))
+
+    @classmethod
+    def _check_rule(cls, separate: bool) -> bool:
+        """Inside of vmap: whether the Function's own `vmap` is to be used. Refuses one that cannot be."""
+        own = cls.vmap is not Function.vmap
+        if current().transforms and not cls._traceable:
+            check_rule(cls, own)
+        return own and separate
 
 
 _SingleLevelFunction = Function  # PyTorch's names for what is one class here

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from retrograd.core.modes import FORWARD, ThreadState
-from retrograd.core.tangent import laid_out, remember_base, set_where_it_stands, tangent_of
+from retrograd.core.tangent import (
+    Level,
+    laid_out,
+    remember_base,
+    set_where_it_stands,
+    step_down,
+    step_up,
+    tangent_of,
+)
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, ShapeError, type_name
 
@@ -28,19 +36,25 @@ def carry_through(
             remember_base(out, given)
     if not state.special & FORWARD:
         return
+    if state.level.outer is not None:
+        level = step_down(state)
+        try:
+            carry_through(ctx, args, raw, outputs, state)
+        finally:
+            step_up(state, level)
     tangents = [tangent_of(a, state) if isinstance(a, Tensor) else None for a in args]
     if all(t is None for t in tangents):
         return
-    state.special &= ~FORWARD
+    level = step_down(state)
     try:
         found = _called(ctx, args, tangents, len(outputs))
-        results = _Results(ctx, args, tangents, state)
+        results = _Results(ctx, args, tangents, level)
         for i, (given, out, tangent) in enumerate(zip(raw, outputs, found, strict=True)):
             results.take(i, given, out, tangent)
         if results.made:
-            state.level.remember(ctx, results.made)
+            level.remember(ctx, results.made)
     finally:
-        state.special |= FORWARD
+        step_up(state, level)
 
 
 def _called(
@@ -73,13 +87,13 @@ class _Results:
     """Takes what `jvp` returned, one output after the other."""
 
     def __init__(
-        self, ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], state: ThreadState
+        self, ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], level: Level
     ) -> None:
         self.ctx = ctx
         self.name = f"{ctx._forward_cls.__name__}.jvp()"
         self.args = args
         self.tangents = tangents
-        self.state = state
+        self.level = level
         self.made: dict[int, Tensor] = {}  # by the number of the output
 
     def take(self, i: int, given: Any, out: Any, tangent: Any) -> None:
@@ -102,9 +116,9 @@ class _Results:
         else:
             shared = any(tangent is t for t in self.tangents)
             viewed = self._check_view(given, out, tangent)
-            self.state.level.give(out, tangent if viewed else laid_out(tangent, out.array, shared))
+            self.level.give(out, tangent if viewed else laid_out(tangent, out.array, shared))
         if out._tangent is not None:
-            self.made[i] = out._tangent.value
+            self.made[i] = out._tangent.at(self.level)
 
     def _differentiable(self, out: Any) -> bool:
         if not isinstance(out, Tensor) or out.array.dtype.kind not in "fc":
@@ -133,7 +147,7 @@ class _Results:
         place = next((i for i, a in enumerate(self.args) if a is given), None)
         before = None if place is None else self.tangents[place]
         if before is None:
-            set_where_it_stands(out, tangent, self.state)
+            set_where_it_stands(out, tangent, self.level)
         elif before is not tangent:
             raise GradientError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "

@@ -30,6 +30,8 @@ from retrograd.autograd.functional_args import (
     vector,
 )
 from retrograd.autograd.modes import enable_grad
+from retrograd.backends.batch.array import Level
+from retrograd.core.batched import entered, left
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
 from retrograd.ops.create import ones_like, zeros_like
@@ -350,7 +352,7 @@ def _batched_rows(i: int, output: Any, points: Tensors, create_graph: bool, stri
     size = output.array.size
     if not output.requires_grad or not size:
         return tuple(_joined([zeros_like(point)] * size, output, point) for point in points)
-    seeds = stack([_unit(output, j) for j in range(size)])
+    seeds = Tensor(np.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)))
     found = grad(
         output, points, seeds, True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
@@ -402,14 +404,13 @@ def _forward_jacobian(func: Callable[..., Any], points: Tensors) -> tuple[bool, 
 
 
 def _forward_column(func: Callable[..., Any], points: Tensors, k: int) -> tuple[bool, Tensors]:
-    """The Jacobian of each output with respect to input `k`."""
-    size = points[k].array.size
+    """The Jacobian of each output with respect to input `k`, in one pass on a batch of tangents."""
+    array = points[k].array
+    size = array.size
     still = [zeros_like(point) for point in points]
-    changes: list[Tensors] = []
-    for j in range(max(size, 1)):  # an empty input needs one pass, too: it shows what `func` returns
-        tangents = (*still[:k], _unit(points[k], j) if size else still[k], *still[k + 1 :])
-        several, change = _pushed_forward(func, points, tangents)
-        changes.append(change)
-    columns = [stack(column, -1)[..., :size] for column in zip(*changes, strict=True)]
-    shape = points[k].shape
-    return several, tuple(c.reshape((*c.shape[:-1], *shape)) for c in columns)
+    level = Level(max(size, 1), "same")  # an empty input needs one pass, too: it shows what `func` returns
+    units = np.eye(level.size, size, dtype=array.dtype).reshape((level.size, *array.shape))
+    tangents = (*still[:k], entered(Tensor(units), 0, level), *still[k + 1 :])
+    several, changes = _pushed_forward(func, points, tangents)
+    columns = [left(change, change.ndim, level)[..., :size] for change in changes]
+    return several, tuple(c.reshape((*c.shape[:-1], *array.shape)) for c in columns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from retrograd.autograd.gradcheck_jacobians import Tolerance, check_backward, ch
 from retrograd.autograd.gradcheck_manners import check_batched, check_linear, check_undefined
 from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.backends.base import namespace_of
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.create import zeros_like
 
@@ -195,12 +195,11 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
         )
     for i, x in wanted:
         if str(x.array.dtype) not in {"float64", "complex128"}:
-            warnings.warn(
+            warn(
                 f"Input #{i} requires gradient and is not a double precision floating point or complex, but "
                 f"{x.array.dtype}: its rounding errors hide the differences, and the check will likely fail. Use "
                 "float64 or complex128, or a larger eps and tolerance.",
                 UserWarning,
-                stacklevel=4,
             )
         if any(n > 1 and step == 0 for n, step in zip(x.array.shape, x.array.strides, strict=True)):
             raise RuntimeError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from retrograd.autograd.analytic_jacobian import Subject, filled_with, flat
 from retrograd.autograd.backward import grad
 from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.autograd.graph import _engine_run_backward
+from retrograd.core.places import warn
 from retrograd.errors import add_note
 from retrograd.ops.create import zeros_like
 from retrograd.ops.join import stack
@@ -64,10 +64,9 @@ def _run_undefined(subject: Subject, seeds: list[Any]) -> None:
 
 
 def _warn_about_undefined() -> None:
-    warnings.warn(
+    warn(
         'gradcheck tests whether backward supports undefined gradients. "check_undefined_grad=False" leaves that out.',
         UserWarning,
-        stacklevel=6,
     )
 
 

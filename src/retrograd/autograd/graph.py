@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,8 @@ __all__ = [
     "seal_saved_tensors",
 ]
 
-log = logging.getLogger(__name__)
+DEBUG = 10  # as in `logging`, which is slow to load: see `_logger`
+_log: Any = None
 
 
 class GradientEdge(NamedTuple):
@@ -161,10 +162,23 @@ class _AnyGrad:
             self.fn(grad)
 
 
+def _logger() -> Any:
+    """This module's logger, or None while nobody has loaded `logging`: then nobody has set a level either."""
+    global _log
+    if _log is None and "logging" in sys.modules:
+        _log = sys.modules["logging"].getLogger(__name__)
+    return _log
+
+
+def _logs() -> bool:
+    """Whether somebody listens to what the engine does."""
+    log = _logger()
+    return log is not None and bool(log.isEnabledFor(DEBUG))
+
+
 def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """Calls the engine; at DEBUG level every node of the graph logs its run."""
-    attached = log.getEffectiveLevel() <= logging.DEBUG
-    unregister = _register_logging_hooks_on_whole_graph(t_outputs) if attached else None
+    unregister = _register_logging_hooks_on_whole_graph(t_outputs) if _logs() else None
     try:
         return ENGINE.run_backward(t_outputs, *args, **kwargs)
     finally:
@@ -202,7 +216,7 @@ class _LogRun:
         self.node_name = node_name
 
     def __call__(self, grad_outputs: Sequence[Any]) -> None:
-        log.debug("Executing: %s with grad_outputs: %s", self.node_name, _kinds(grad_outputs))
+        _log.debug("Executing: %s with grad_outputs: %s", self.node_name, _kinds(grad_outputs))
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable[[], None]:

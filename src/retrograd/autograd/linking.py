@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.function_tangents import carry_through
-from retrograd.backends.base import CPU
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_edge
+from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import ANOMALY, LEVEL, current
-from retrograd.core.node import Edge, InputMetadata
-from retrograd.core.places import mark
+from retrograd.core.node import Edge, Node
+from retrograd.core.places import mark, warn
 from retrograd.core.saved import SavedValue
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import IN_CUSTOM_FUNCTION, rebase_history
@@ -26,37 +25,64 @@ if TYPE_CHECKING:
 def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:
     """Links the node behind the outputs and saves what was asked for."""
     several = isinstance(output, tuple)
-    raw = output if several else (output,)
+    raw: tuple[Any, ...] = output if several else (output,)
+    state = current()
+    node: Node = ctx
     if recorded:
         _check_marks(ctx, args, raw)
-        ctx.tensor_inputs = tuple(isinstance(a, Tensor) for a in args)
-        ctx.set_next_edges(
-            [gradient_edge(a) if a.requires_grad else Edge(None, 0) for a in args if isinstance(a, Tensor)]
-        )
-        ctx.sequence_nr = current().next_sequence_nr()
-        mark(ctx)
-        if current().special & ANOMALY:
-            remember_origin(ctx, current())
-    outputs = tuple(
-        _linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out for i, out in enumerate(raw)
-    )
-    if current().special & LEVEL:
-        carry_through(ctx, args, raw, outputs, current())
+        ctx.tensor_inputs = _lay_edges(node, args)
+        node.sequence_nr = state.next_sequence_nr()
+        mark(node)
+        if state.special & ANOMALY:
+            remember_origin(node, state)
+    made: list[Any] = []
+    for i, out in enumerate(raw):
+        made.append(_linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out)
+    outputs = tuple(made)
+    if state.special & LEVEL:
+        carry_through(ctx, args, raw, outputs, state)
     ctx.saved_for_forward = None
     if recorded:
         # backward() gets one gradient per output, also of those that have none.
-        kinds = [_metadata(out) for out in outputs]
-        ctx.out_shape, ctx.out_dtype, ctx.more_inputs = kinds[0].shape, kinds[0].dtype, kinds[1:] or None
-        ours = [out for out in outputs if isinstance(out, Tensor) and out._node is ctx]
-        ctx._saved = tuple(
-            None if t is None else SavedValue(t, any(t is out for out in ours), ctx)
-            for t in ctx.to_save or ()
-        )
-        if current().nonfinite:
+        node._meta = _metadata(outputs[0])
+        if len(outputs) > 1:
+            node.more_inputs = [_metadata(out) for out in outputs[1:]]
+        ctx._saved = _saved_values(ctx, outputs)
+        if state.nonfinite:
             remember_results(ctx, args, outputs)
     ctx.to_save = None
     ctx.dirty_tensors = ctx.non_differentiable = ()
     return outputs if several else outputs[0]
+
+
+def _lay_edges(node: Node, args: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Gives the node an edge per tensor among the arguments; which of them are tensors."""
+    edges: list[Edge] = []
+    are_tensors: list[bool] = []
+    for a in args:
+        is_tensor = isinstance(a, Tensor)
+        are_tensors.append(is_tensor)
+        if is_tensor:
+            edges.append(gradient_edge(a) if a.requires_grad else Edge(None, 0))
+    node.set_next_edges(edges)
+    return tuple(are_tensors)
+
+
+def _saved_values(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> tuple[SavedValue | None, ...]:
+    """What `save_for_backward` was given, with its version and place."""
+    values: list[SavedValue | None] = []
+    for tensor in ctx.to_save or ():
+        ours = tensor is not None and tensor._node is ctx and _among(tensor, outputs)
+        values.append(None if tensor is None else SavedValue(tensor, ours, ctx))
+    return tuple(values)
+
+
+def _among(thing: Any, things: tuple[Any, ...]) -> bool:
+    """Whether the very object is there."""
+    for one in things:  # noqa: SIM110 - a generator would cost more than the loop
+        if one is thing:
+            return True
+    return False
 
 
 def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
@@ -71,10 +97,9 @@ def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[A
         if not isinstance(tensor, Tensor):
             raise GradientError(f"mark_dirty can only accept variables, but got {type_name(tensor)}")
         if not any(tensor is a for a in args):
-            warnings.warn(
+            warn(
                 "mark_dirty() received a tensor that was not an input: only inputs can have been written in place",
                 UserWarning,
-                stacklevel=4,
             )
         elif not any(tensor is out for out in outputs):
             raise GradientError(
@@ -96,8 +121,9 @@ def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[A
 def _metadata(out: Any) -> InputMetadata:
     """What the gradient of an output looks like; of something that is no tensor, there is none."""
     if not isinstance(out, Tensor):
-        return InputMetadata((), None, CPU)
-    return InputMetadata(out.array.shape, out.array.dtype, out.device)
+        return InputMetadata((), None)
+    found: InputMetadata = metadata_of(out.array)
+    return found
 
 
 def _linked(
@@ -107,14 +133,14 @@ def _linked(
     if out._node is ctx:
         out.output_nr = number  # returned twice: the last place counts
         return out
-    dirty = any(out is d for d in ctx.dirty_tensors)
+    dirty = _among(out, ctx.dirty_tensors)
     if dirty:
         if recorded and out._requires and out._node is None:
             raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
         out.bump_version()
-    elif any(out is a for a in args) or out._requires:
+    elif out._requires or _among(out, args):
         # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
-        apart = not recorded or any(out is n for n in ctx.non_differentiable)
+        apart = not recorded or _among(out, ctx.non_differentiable)
         out = out.detach() if apart else alias(out)
     tracked = recorded and is_differentiable(out.array.dtype)
     if not tracked or any(out.array is n.array for n in ctx.non_differentiable):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import warnings
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 from retrograd.core.modes import INFERENCE, current, update_forward
+from retrograd.core.places import warn
 
 
 class ModeContext:
@@ -29,12 +28,13 @@ class ModeContext:
 
     def __call__(self, func: Any) -> Any:
         """Decorates `func` so that its body runs in this mode."""
-        if inspect.isclass(func):
-            warnings.warn(
+        import inspect  # slow to load, and needed by decorators only
+
+        if isinstance(func, type):
+            warn(
                 "Decorating classes is deprecated: only the making of instances runs in this mode. Decorate the "
                 "methods that should, __init__ among them.",
                 FutureWarning,
-                stacklevel=2,
             )
             return _wrap_function(self, func)
         if inspect.isasyncgenfunction(func):
@@ -47,7 +47,7 @@ class ModeContext:
 
 
 def _wrap_function(mode: ModeContext, func: Any) -> Any:
-    @functools.wraps(func, updated=() if inspect.isclass(func) else ("__dict__",))
+    @functools.wraps(func, updated=() if isinstance(func, type) else ("__dict__",))
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         with mode.clone():
             return func(*args, **kwargs)

@@ -146,7 +146,7 @@ class _unsafe_preserve_version_counter:  # noqa: N801 - torch's name
     0
     """
 
-    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+    def __init__(self, tensors: Any) -> None:
         self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
         if not isinstance(self.tensors, tuple):
             raise AssertionError(

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import namespace_of, where_of
+from retrograd.backends.native import add_into
 from retrograd.core.hooks import call_hook
+from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.operators import SOCKET
@@ -48,29 +50,39 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
+        self._has_pair = True
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:
-            self.where = where_of(variable.array)
+            self._where = where_of(variable.array)
+        self.update()
+
+    def update(self) -> None:
+        """Takes over what has changed about the leaf."""
+        variable = self.variable
         self.tensor_hooks = variable._leaf_hooks
-        self.out_shape = variable.array.shape
-        self.out_dtype = variable.expected_grad_dtype()
+        meta: InputMetadata = metadata_of(variable.array)
+        dtype = variable.expected_grad_dtype()
+        self._meta = meta if dtype is meta.dtype else InputMetadata(meta.shape, dtype, meta.device)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        self.pair(grads[0], tensors, owned & 1 != 0)
+        return ()
+
+    def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         """Takes over, adds in place, or adds out of place."""
-        new: Any = grads[0]
-        if new is None:
-            return ()
+        if g is None:
+            return None, None
         variable = self.variable
         with lock_of(variable):
-            self._accumulate(variable, new, tensors, owned)
+            self._accumulate(variable, g, tensors, owned)
         hooks = variable._post_accumulate
         if hooks is not None:
             for index, hook in enumerate(list(hooks.values())):
                 if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        return ()
+        return None, None
 
-    def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: int) -> None:
+    def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: bool) -> None:
         old = variable._grad
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
@@ -82,10 +94,10 @@ class AccumulateGrad(Node):
             variable._grad = SOCKET.operators.clone(new) if old is None else old + new
         elif old is None:
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
-            variable._grad = Tensor(new if owned & 1 and _is_dense(new) else _dense_copy(new))
+            variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
         elif old.array.dtype == new.dtype and old.array.flags.writeable:
             before_write(old.array)
-            namespace_of(new).add(old.array, new, out=old.array)
+            add_into(old.array, new)
             old.bump_version()
         else:
             variable._grad = Tensor(namespace_of(new).asarray(old.array + new))

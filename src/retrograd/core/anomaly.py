@@ -9,14 +9,13 @@ by a backward that records itself, the node that was running then in `metadata["
 
 from __future__ import annotations
 
-import traceback
-import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd.core.modes import ThreadState
 from retrograd.core.node import Grads, Node
+from retrograd.core.places import warn
 from retrograd.errors import GradientError, add_note
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
@@ -24,6 +23,8 @@ _PACKAGE = __file__.rsplit("core", 1)[0]
 
 def remember_origin(node: Node, state: ThreadState) -> None:
     """Keeps the stack that leads to a new node, without our own frames, and the node whose backward made it."""
+    import traceback  # rarely needed, and slow to load
+
     stack = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
     node.metadata["traceback_"] = traceback.format_list(stack)
     if state.running_node is not None:
@@ -36,7 +37,7 @@ def report(node: Node, error: BaseException) -> None:
     current: Any = node
     while current is not None:
         text = _origin(current, first)
-        warnings.warn(text, UserWarning, stacklevel=4)
+        warn(text, UserWarning)
         add_note(error, text)
         current = None if current.user_metadata is None else current.user_metadata.get("parent_")
         first = False

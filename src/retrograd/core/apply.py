@@ -8,11 +8,13 @@ comes back. See Note [One fast path].
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrograd.backends.base import device, is_array, namespace_of, where_of
+from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.batch.shape import Unbatchable
 from retrograd.backends.cpu import QUIET, as_array, hush, unhush
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -23,11 +25,13 @@ from retrograd.backends.dtypes import (
 from retrograd.backends.native import XP
 from retrograd.core.accumulate import edge_of, grad_accumulator
 from retrograd.core.anomaly import remember_origin
+from retrograd.core.batching import forwarded
 from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
+from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
-from retrograd.core.node import Edge
-from retrograd.core.op import OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
-from retrograd.core.places import CALLER, USERS, getframe, mark, user_frame
+from retrograd.core.node import Edge, Node
+from retrograd.core.op import OUT, ROAD, Binary, Op, Traits, Unary, Variadic, X, Y, traits_of
+from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import inference_error
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
@@ -37,34 +41,29 @@ from retrograd.core.witness import remember_constants
 from retrograd.errors import DtypeError, OperandError, broadcast_error, operand_error
 from retrograd.values import Array
 
-ndarray = np.ndarray
+ndarray: Final[Any] = np.ndarray
+xp: Final[Any] = XP
 
 
-def apply1(op: Unary, x: Any) -> Any:
+def apply1(op: Unary, input: Any) -> Any:
     """Applies a one-operand op."""
-    cls = None if type(x) is Tensor else _result_class(op, (x,))
+    cls = None if type(input) is Tensor else _result_class(op, (input,))
+    x: Tensor = input
     state = current()
+    traits = traits_of(op)
     a = x.array
-    if op.floats and a.dtype.kind in "biu":
-        a = a.astype(get_default_dtype())
-    token = hush(QUIET)
-    try:
-        out_array = op.forward(XP if type(a) is ndarray else namespace_of(a), a)
-    finally:
-        unhush(token)
-    if type(out_array) is not ndarray:
-        out_array = as_array(out_array)
-        if type(out_array) is not ndarray:
-            op.where = where_of(out_array)
-    out = Tensor(out_array)
-    if op.is_view:
+    result = NotImplemented if traits.forward is None else traits.forward(op, a)
+    if result is NotImplemented:
+        if traits.floats and a.dtype.kind in "biu":
+            a = a.astype(get_default_dtype())
+        result = _forward1(op, a)
+    out = Tensor(result)
+    if traits.is_view:
         mark_view(out, x, state, NORMAL)
-    if x._base is not None and state.grad_enabled:
+    if state.grad_enabled and x._base is not None:
         x = recorded(x)
-    if x._requires and state.grad_enabled and op.differentiable:
-        _link1(op, x, a, out, state)
-        if x._node is NOWHERE:
-            _cut_off(op)
+    if x._requires and state.grad_enabled and traits.differentiable:
+        _link1(op, x, a, out, state, traits.keeps)
     elif x._requires or x._lost is not None:
         hand_on1(out, x, op, state)
     if state.special:
@@ -72,7 +71,25 @@ def apply1(op: Unary, x: Any) -> Any:
     return out if cls is None else out.as_subclass(cls)
 
 
-def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> None:
+def _forward1(op: Unary, a: Array) -> Array:
+    """Runs forward, quietly."""
+    token = hush(QUIET)
+    try:
+        out = op.forward(xp, a) if type(a) is ndarray else forwarded(op, (a,))
+    except Unbatchable:
+        if type(a) is not ndarray:
+            raise
+        out = forwarded(op, (a,))
+    finally:
+        unhush(token)
+    if type(out) is not ndarray:
+        out = as_array(out)
+        if type(out) is not ndarray:
+            op._where = where_of(out)
+    return out
+
+
+def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keeps: int) -> None:
     """Makes `op` the node of `out`."""
     if state.special & INFERENCE:
         return
@@ -85,17 +102,8 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
     op.topological_nr = node.topological_nr + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op.out_shape = out.array.shape
-    op.out_dtype = out.array.dtype
-    try:
-        frame = getframe(CALLER)
-    except ValueError:  # called straight from C, with no Python below
-        frame = getframe()
-    if frame.f_code.co_filename not in USERS:
-        frame = user_frame(frame)
-    op.made_code = frame.f_code
-    op.made_lasti = frame.f_lasti
-    keeps = op.keeps
+    op._meta = metadata_of(out.array)
+    op._made = spot(CALLER)
     if keeps & X:
         op.x = a
         op.x_counter = counter = x.counter()
@@ -107,6 +115,8 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState) -> N
         op.out_counter = out._counter = VersionCounter()
     out._node = op
     out._requires = True
+    if node is NOWHERE:
+        _cut_off(op)
 
 
 def _cut_off(op: Unary) -> None:
@@ -122,47 +132,62 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     if not (type(x) is Tensor and (type(y) is Tensor or type(y) is float or type(y) is int)):
         x, y = _operand(op, 0, x), _operand(op, 1, y)
         cls = _result_class(op, (x, y))
-    x_is_tensor, y_is_tensor = isinstance(x, Tensor), isinstance(y, Tensor)
-    a, b = x.array if x_is_tensor else x, y.array if y_is_tensor else y
-    if x_is_tensor and y_is_tensor:
+    # None where the operand is a number.
+    tx: Tensor | None = x if isinstance(x, Tensor) else None
+    ty: Tensor | None = y if isinstance(y, Tensor) else None
+    a, b = x if tx is None else tx.array, y if ty is None else ty.array
+    traits = traits_of(op)
+    result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
+    if result is NotImplemented:
+        a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
+        result = _forward2(op, a, b)
+    out = Tensor(result)
+    state = current()
+    recording = state.grad_enabled and traits.differentiable
+    if recording:
+        if tx is not None and tx._base is not None:
+            tx = recorded(tx)
+        if ty is not None and ty._base is not None:
+            ty = recorded(ty)
+    if recording and ((tx is not None and tx._requires) or (ty is not None and ty._requires)):
+        _link2(op, traits, tx, ty, a, b, out, state, caller)
+    elif (tx is not None and (tx._requires or tx._lost is not None)) or (
+        ty is not None and (ty._requires or ty._lost is not None)
+    ):
+        hand_on(out, (tx, ty), op, state)
+    if state.special:
+        _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state)
+    return out if cls is None else out.as_subclass(cls)
+
+
+def _operands(a: Any, b: Any, a_is_array: bool, b_is_array: bool, floats: bool) -> tuple[Any, Any]:
+    """Two operands in the dtype that they promote to; numbers stay as they are."""
+    if a_is_array and b_is_array:
         if a.dtype is not b.dtype:
             a, b = _promoted(a, b)
-    elif x_is_tensor:
-        a = _for_scalar(a, y)
+    elif a_is_array:
+        a = _for_scalar(a, b)
     else:
-        b = _for_scalar(b, x)
-    if op.floats:
-        a, b = _floated(a), _floated(b)
-    state = current()
-    out = Tensor(_forward2(op, a, b))
-    recording = state.grad_enabled and op.differentiable
-    if recording:
-        if x_is_tensor and x._base is not None:
-            x = recorded(x)
-        if y_is_tensor and y._base is not None:
-            y = recorded(y)
-    wants_x = x_is_tensor and x._requires
-    wants_y = y_is_tensor and y._requires
-    if recording and (wants_x or wants_y):
-        wants_x = wants_x and x._node is not NOWHERE
-        wants_y = wants_y and y._node is not NOWHERE
-        _link2(op, x, y, a, b, out, state, wants_x, wants_y, caller)
-    else:
-        hand_on(out, (x, y), op, state)
-    if state.special:
-        _finish_special(op, (x, y), (out,), state)
-    return out if cls is None else out.as_subclass(cls)
+        b = _for_scalar(b, a)
+    return (_floated(a), _floated(b)) if floats else (a, b)
 
 
 def _forward2(op: Binary, a: Array, b: Array) -> Array:
     """Runs forward; NumPy's complaint about shapes becomes ours."""
     token = hush(QUIET)
     try:
-        out = op.forward(XP if type(a) is ndarray else namespace_of(a), a, b)
+        out = op.forward(xp, a, b) if type(a) is ndarray else forwarded(op, (a, b))
+    except Unbatchable:
+        if type(a) is not ndarray:
+            raise
+        out = forwarded(op, (a, b))
     except ValueError as error:
-        if "broadcast" in str(error):
+        if isinstance(b, BatchedArray) and type(a) is ndarray:
+            out = forwarded(op, (a, b))
+        elif "broadcast" in str(error):
             raise broadcast_error(getattr(a, "shape", ()), getattr(b, "shape", ())) from None
-        raise
+        else:
+            raise
     except TypeError as error:
         if "ufunc" in str(error):
             raise DtypeError(
@@ -175,7 +200,7 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
     if type(out) is not ndarray:
         out = as_array(out)
         if type(out) is not ndarray:
-            op.where = _common_device((a, b))
+            op._where = _common_device((a, b))
     return out
 
 
@@ -193,73 +218,69 @@ def _common_device(arrays: Sequence[Any]) -> device | None:
 
 def _link2(
     op: Binary,
-    x: Any,
-    y: Any,
+    traits: Traits,
+    x: Tensor | None,
+    y: Tensor | None,
     a: Array,
     b: Array,
     out: Tensor,
     state: ThreadState,
-    wants_x: bool,
-    wants_y: bool,
     caller: int,
 ) -> None:
-    """Makes `op` the node of `out`."""
+    """Makes `op` the node of `out`; None stands for a number."""
     if state.special & INFERENCE:
         return
     op.edge_count = 2
     keeps = 0
     depth = 0
-    if wants_x:
-        node = x._node
-        if node is None:
-            node = grad_accumulator(x)
-        op.next0 = node
+    if x is not None and x._requires and x._node is not NOWHERE:
+        first = _node_of(x)
+        op.next0 = first
         op.nr0 = x.output_nr
-        depth = node.topological_nr
-        keeps = op.keeps0
-    elif type(x) is Tensor:
-        op.lost = cut_note(x)
-    if wants_y:
-        node = y._node
-        if node is None:
-            node = grad_accumulator(y)
-        op.next1 = node
+        depth = first.topological_nr
+        keeps = traits.keeps0
+    elif x is not None:
+        op._lost = cut_note(x)
+    if y is not None and y._requires and y._node is not NOWHERE:
+        second = _node_of(y)
+        op.next1 = second
         op.nr1 = y.output_nr
-        depth = max(depth, node.topological_nr)
-        keeps |= op.keeps1
-    elif type(y) is Tensor:
-        op.lost = cut_note(y)
+        if second.topological_nr > depth:  # noqa: PLR1730 - max() would be a call
+            depth = second.topological_nr
+        keeps |= traits.keeps1
+    elif y is not None:
+        op._lost = cut_note(y)
     op.topological_nr = depth + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op.out_shape = out.array.shape
-    op.out_dtype = out.array.dtype
-    try:
-        frame = getframe(caller)
-    except ValueError:  # called straight from C, with no Python below
-        frame = getframe()
-    if frame.f_code.co_filename not in USERS:
-        frame = user_frame(frame)
-    op.made_code = frame.f_code
-    op.made_lasti = frame.f_lasti
+    op._meta = metadata_of(out.array)
+    op._made = spot(caller)
     if keeps:
         _save2(op, keeps, x, y, a, b, out)
-    if state.nonfinite and not (wants_x and wants_y):
-        remember_constants(op, (x, y))
+    if state.nonfinite and (op.next0 is None or op.next1 is None):
+        remember_constants(op, (a if x is None else x, b if y is None else y))
     out._node = op
     out._requires = True
 
 
-def _save2(op: Binary, keeps: int, x: Any, y: Any, a: Array, b: Array, out: Tensor) -> None:
+def _node_of(x: Tensor) -> Node:
+    """The node that the gradient of a tensor goes to."""
+    node = x._node
+    return grad_accumulator(x) if node is None else node
+
+
+def _save2(
+    op: Binary, keeps: int, x: Tensor | None, y: Tensor | None, a: Array, b: Array, out: Tensor
+) -> None:
     """Saves what the backward needs. See Note [Saved values]."""
     if keeps & X:
         op.x = a
-        if isinstance(x, Tensor):
+        if x is not None:
             op.x_counter = counter = x.counter()
             op.x_version = counter.version
     if keeps & Y:
         op.y = b
-        if isinstance(y, Tensor):
+        if y is not None:
             op.y_counter = counter = y.counter()
             op.y_version = counter.version
     if op.x_version < 0 or op.y_version < 0:
@@ -276,11 +297,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     arrays = [None if x is None else x.array for x in xs]
     if op.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    token = hush(QUIET)
-    try:
-        result = op.forward(namespace_of(arrays[0]), arrays)
-    finally:
-        unhush(token)
+    result = _forward_n(op, arrays)
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
     if op.is_view:
@@ -302,11 +319,22 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     return tuple(outs) if several else outs[0]
 
 
+def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
+    """Runs forward, quietly."""
+    token = hush(QUIET)
+    try:
+        return op.forward(namespace_of(arrays[0]), arrays)
+    except (Unbatchable, ValueError):
+        return forwarded(op, arrays)
+    finally:
+        unhush(token)
+
+
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
     """The results as Tensors; the op remembers their device."""
     outs = [Tensor(as_array(r)) for r in results]
     if type(outs[0].array) is not ndarray:
-        op.where = _common_device(arrays)
+        op._where = _common_device(arrays)
     return outs
 
 
@@ -319,14 +347,14 @@ def _link_n(
     op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
     op.sequence_nr = state.next_sequence_nr()
     mark(op)
-    op.lost = note_of_constant(xs)
+    op._lost = note_of_constant(xs)
     if state.nonfinite:
         remember_constants(op, xs)
     for out in outs:
         if is_differentiable(out.array.dtype):
             out._node, out.output_nr, out._requires = (
                 op,
-                op.num_inputs() if op.out_dtype is not None else 0,
+                op.num_inputs() if op._meta is not None else 0,
                 True,
             )
             op.add_input(out.array)
@@ -438,4 +466,4 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
     return cls
 
 
-ROAD.apply1, ROAD.apply2, ROAD.apply_n = apply1, apply2, apply_n
+ROAD.apply1, ROAD.apply2, ROAD.apply_n, ROAD.forward = apply1, apply2, apply_n, forwarded

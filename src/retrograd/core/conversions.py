@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import CONTROL_FLOW, BatchedArray
+from retrograd.backends.batch.shape import DataDependent
 from retrograd.core.facts import TensorFacts
 from retrograd.core.modes import current
+from retrograd.core.places import warn
 from retrograd.errors import GradientError
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TensorConversions(TensorFacts):
     """The outgoing half of a Tensor."""
 
@@ -42,6 +46,8 @@ class TensorConversions(TensorFacts):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 "(NumPy would lose track of the gradient; tensor.array is the bare array if that is what you want.)"
             )
+        if isinstance(self.array, BatchedArray):
+            self.array.tolist()  # refuses, and says why
         return self.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -50,6 +56,8 @@ class TensorConversions(TensorFacts):
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:
+        if isinstance(self.array, BatchedArray):
+            raise DataDependent(CONTROL_FLOW)
         if self.array.size == 1:
             return bool(self.array.item())
         if self.array.size == 0:
@@ -67,11 +75,10 @@ class TensorConversions(TensorFacts):
     def _real_number(self) -> Any:
         """The only element for float() and complex(), which leave the graph without a word otherwise."""
         if self._requires:
-            warnings.warn(
+            warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first.",
                 UserWarning,
-                stacklevel=3,
             )
         return self._number()
 
@@ -84,7 +91,8 @@ class TensorConversions(TensorFacts):
     def __complex__(self) -> complex:
         return complex(self._real_number())
 
-    def __index__(self) -> int:
+    def _index(self) -> int:
+        """What `__index__` gives, which stands in a base class because a compiled class cannot have one."""
         if self.array.size != 1 or self.array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.array.item())

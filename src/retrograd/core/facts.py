@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.base import device, device_of
+from retrograd.backends.batch.array import one_sample
 from retrograd.backends.cpu import memory_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TensorFacts(TensorMethods):
     """The read-only half of a Tensor: nothing here touches the graph."""
 
@@ -108,8 +111,9 @@ class TensorFacts(TensorMethods):
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""
-        start = int(memory_of(self.array).__array_interface__["data"][0])
-        return (self.data_ptr() - start) // int(self.array.itemsize)
+        array = one_sample(self.array)
+        start = int(memory_of(array).__array_interface__["data"][0])
+        return (int(array.__array_interface__["data"][0]) - start) // int(array.itemsize)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in row-major order without gaps."""

@@ -13,10 +13,12 @@ from typing import Any, ClassVar, TypeAlias
 
 from retrograd.core.plain import Plain
 from retrograd.errors import add_note
+from retrograd.hints import mypyc_attr
 
 HookTable: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RemovableHandle(Plain):
     """Removes a hook: by `remove()`, or at the end of a `with` block."""
 

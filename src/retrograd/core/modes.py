@@ -9,15 +9,16 @@ single integer test.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from retrograd.backends.native import PACK
 from retrograd.core.plain import ThreadLocal
 
-INFERENCE = 1
-SAVED_HOOKS = 2  # pack and unpack hooks for saved values
-ANOMALY = 4  # nodes remember where they were made
-LEVEL = 8  # a level of forward mode is open: views remember where their tangents lie
-FORWARD = 16  # ... and tangents are computed: see core/tangent.py
+INFERENCE: Final = 1
+SAVED_HOOKS: Final = 2  # pack and unpack hooks for saved values
+ANOMALY: Final = 4  # nodes remember where they were made
+LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
+FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
 
 
 class ThreadState:
@@ -35,11 +36,15 @@ class ThreadState:
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
     level: Any = None  # the open level of forward mode
     forward_enabled: bool = True  # what set_fwd_grad_enabled says
+    task: Any = None  # the backward that is running, the innermost of nested ones
+    checkpoint_valid: bool = True  # of the backwards around it
     # With hooks on, or tangents: weak reference to the array that an in-place op works on, and its version.
     overwriting: Any = None
     overwriting_version: int = 0
     # Told of every write: see Note [Mutation of saved values] in autograd/mutation.py.
     write_guard: Any = None
+    batch_levels: tuple[Any, ...] = ()  # the running vmaps, the innermost last
+    transforms: int = 0  # how many functions of `retrograd.func` are running one inside another
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""
@@ -48,13 +53,33 @@ class ThreadState:
         return number
 
 
-LOCAL = ThreadLocal(ThreadState)
+LOCAL: Final = ThreadLocal(ThreadState)
+
+
+_quick: Final[Any] = None if PACK is None else PACK.thread_state  # the pack finds it faster
 
 
 def current() -> ThreadState:
     """This thread's state."""
+    if _quick is not None:
+        known: ThreadState | None = _quick()
+        if known is not None:
+            return known
+    return _own()
+
+
+def _own() -> ThreadState:
     state: ThreadState = LOCAL.state
+    if PACK is not None:
+        PACK.set_thread_state(state)
     return state
+
+
+def lend(state: ThreadState) -> None:
+    """Makes another thread's state this one's too, while that thread waits."""
+    LOCAL.state = state
+    if PACK is not None:
+        PACK.set_thread_state(state)
 
 
 def update_forward(state: ThreadState) -> None:

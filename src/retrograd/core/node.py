@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from retrograd.backends.base import device, device_of
+from retrograd.backends.base import device
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.plain import PlainNode
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType, Shape, Value
 
 # AccumulateGrad runs before everything else that is ready, so its priority is the largest there is.
@@ -23,54 +25,55 @@ class Edge(NamedTuple):
     input_nr: int
 
 
-class InputMetadata(NamedTuple):
-    """What a gradient that enters a node must look like: that of the forward output it belongs to."""
-
-    shape: Shape
-    dtype: DType
-    device: device
-
-
+@mypyc_attr(allow_interpreted_subclasses=True, serializable=True)
 class Node(PlainNode):
     """One recorded operation: takes the gradients of its outputs, gives the gradients of its inputs.
 
     A node's *inputs* are gradients, one per output of the forward operation; its *next edges* say where the gradients
     it computes go, one per input of the forward operation. The first two edges and the first input live in plain
-    fields, because almost every node has no more.
+    fields, because almost every node has no more. So does what a running backward needs to know about the node: see
+    Note [Counts on nodes] in engine/task.py.
     """
 
     # Whether apply() returns arrays of its own, `g` itself or views, and no others.
-    fresh_results: ClassVar[bool] = False
+    fresh_results: bool = False
     built_in: ClassVar[bool] = False  # whether apply() is ours, so that it may run on any thread
-    effort: ClassVar[int] = 1  # how much work an element of the gradient is
+    _effort: ClassVar[int] = 1  # how much work an element of the gradient is
+    _has_pair: bool = False  # whether `pair` serves instead of `apply`
     sequence_nr: int = 0
     topological_nr: int = 0
-    where: device | None = None  # the device whose queue the node waits in; None is the CPU
+    _where: device | None = None  # the device whose queue the node waits in; None is the CPU
     edge_count: int = 0  # number of next edges
     next0: Node | None = None
     nr0: int = 0
     next1: Node | None = None
     nr1: int = 0
     more_edges: list[Edge] | None = None
-    out_shape: Shape = ()  # of the first forward output, whose gradient is input 0
-    out_dtype: DType = None  # None takes any
+    _meta: InputMetadata | None = None  # of the first forward output, whose gradient is input 0
     more_inputs: list[InputMetadata] | None = None
     tensor_hooks: TensorHooks | None = None
     node_hooks: NodeHooks | None = None
     user_metadata: dict[Any, Any] | None = None
-    made_code: Any = None  # the line that made the node: see Note [Places]
-    made_lasti: int = 0
-    freed: bool = False  # whether what the node had saved is gone
-    freed_by: Any = None  # the Place of the backward that freed it
-    witness: Any = None  # under detect_nonfinite: see core/witness.py
-    duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
-    lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
+    _made: Any = None  # the line that made the node: see Note [Places]
+    _freed: bool = False  # whether what the node had saved is gone
+    _freed_by: Any = None  # the Place of the backward that freed it
+    _witness: Any = None  # under detect_nonfinite: see core/witness.py
+    _duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
+    _lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
+    _counted_by: int = 0  # the number of the backward that the next three fields belong to
+    _missing: int = 0  # gradients still to come
+    _held: Any = None  # the gradient at input 0 so far; an InputBuffer if there are more inputs
+    _held_ours: bool = False  # see Note [Ownership] in engine/buffer.py
 
     # -- what subclasses give ------------------------------------------------------------------------------------
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         """The gradients of the inputs, one per next edge. With `tensors` they are Tensors, else bare arrays."""
         raise NotImplementedError(f"{self.name()} has no apply()")
+
+    def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
+        """What `apply` does, for a node of one input and at most two next edges: the engine's short way."""
+        raise NotImplementedError(f"{self.name()} has no pair()")
 
     def release(self) -> None:
         """Frees the saved values; the node cannot run again."""
@@ -101,6 +104,16 @@ class Node(PlainNode):
         """How many gradients the node takes."""
         return 1 if self.more_inputs is None else 1 + len(self.more_inputs)
 
+    @property
+    def out_shape(self) -> Shape:
+        """The shape of the first forward output."""
+        return () if self._meta is None else self._meta.shape
+
+    @property
+    def out_dtype(self) -> DType:
+        """The dtype of the first forward output; None where any will do."""
+        return None if self._meta is None else self._meta.dtype
+
     def input_shape(self, nr: int) -> Shape:
         """The shape of the gradient at input `nr`."""
         if nr == 0 or self.more_inputs is None:
@@ -115,9 +128,9 @@ class Node(PlainNode):
 
     def add_input(self, array: Array) -> None:
         """Registers one more forward output that gradients will arrive for."""
-        meta = InputMetadata(array.shape, array.dtype, device_of(array))
-        if self.out_dtype is None:
-            self.out_shape, self.out_dtype = meta.shape, meta.dtype
+        meta = metadata_of(array)
+        if self._meta is None:
+            self._meta = meta
         elif self.more_inputs is None:
             self.more_inputs = [meta]
         else:
@@ -183,7 +196,7 @@ class Node(PlainNode):
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        first = InputMetadata(self.out_shape, self.out_dtype, device("cpu"))
+        first = InputMetadata((), None) if self._meta is None else self._meta
         return (first, *(self.more_inputs or ()))
 
     def _sequence_nr(self) -> int:

@@ -16,18 +16,24 @@ A vjp returns an array of its own, or `g` itself, or a view; never a saved array
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from retrograd.backends.base import namespace_of
+from retrograd.backends.batch.shape import Unbatchable
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import no_forward_mode
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
-NOTHING, X, Y, OUT = 0, 1, 2, 4  # what an op keeps for its backward
+# What an op keeps for its backward.
+NOTHING: Final = 0
+X: Final = 1
+Y: Final = 2
+OUT: Final = 4
 
 
 class Slot(NamedTuple):
@@ -40,21 +46,49 @@ class Slot(NamedTuple):
     nr: int
 
 
+class Traits:
+    """What the hot paths ask about an op class, gathered on first use: class attributes are slow to look up."""
+
+    def __init__(self, cls: Any) -> None:
+        self.keeps: int = getattr(cls, "keeps", NOTHING)
+        self.keeps0: int = getattr(cls, "keeps0", NOTHING)
+        self.keeps1: int = getattr(cls, "keeps1", NOTHING)
+        self.floats: bool = cls.floats
+        self.differentiable: bool = cls.differentiable
+        self.is_view: bool = cls.is_view
+        # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
+        self.forward: Any = vars(cls).get("forward_kernel")
+        self.vjp: Any = vars(cls).get("vjp_kernel")
+
+
+TRAITS: Final[dict[type[Op], Traits]] = {}
+
+
+def traits_of(op: Op) -> Traits:
+    """The traits of an op's class."""
+    traits = TRAITS.get(type(op))
+    if traits is None:
+        traits = TRAITS[type(op)] = Traits(type(op))
+    return traits
+
+
 class Road:
     """The way to `core.apply`, which imports this module; `apply` fills it in."""
 
     apply1: Any = None
     apply2: Any = None
     apply_n: Any = None
+    forward: Any = None  # of arrays that are not plain: see Note [Ops on batches]
 
 
-ROAD = Road()
+ROAD: Final = Road()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Op(Node):
     """An operation with a derivative, and the node it becomes."""
 
-    fresh_results: ClassVar[bool] = True
+    fresh_results: bool = True
     built_in: ClassVar[bool] = True
     node_name: ClassVar[str] = ""  # PyTorch's name where it is not the class name + "Backward0"
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
@@ -91,7 +125,7 @@ class Op(Node):
 
     def unpacked(self, name: str) -> Any:
         """The saved value of a slot as people see it: a Tensor, or None."""
-        if self.freed:
+        if self._freed:
             raise freed_graph(self)
         value, counter, version, node, nr = self.slot(name)
         if value is None:
@@ -156,10 +190,12 @@ def xp_of(*values: Any) -> Any:
     return namespace_of(None)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Unary(Op):
     """An op of one tensor. Subclasses give `forward`, `vjp` and `jvp`, or derive from a family that needs less."""
 
     keeps: ClassVar[int] = NOTHING
+    _has_pair: bool = True
     x: Any = None
     x_counter: VersionCounter | None = None
     x_version: int = 0
@@ -183,14 +219,19 @@ class Unary(Op):
         """Applies this op to an array or a Tensor, inside a formula."""
         if isinstance(x, Tensor):
             return ROAD.apply1(self, x)
-        return self.forward(namespace_of(x), x)
+        try:
+            return self.forward(namespace_of(x), x)
+        except Unbatchable:
+            return ROAD.forward(self, (x,))
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        g = grads[0]
+        return (self.pair(grads[0], tensors, False)[0],)
+
+    def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
-            return (None,)
+            return None, None
         x, out = self.x, self.out
-        if self.freed:
+        if self._freed:
             raise freed_graph(self)
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
@@ -202,11 +243,16 @@ class Unary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
-        return (self.vjp(g, x, out),)
+        kernel = None if tensors else traits_of(self).vjp
+        if kernel is not None:
+            fused = kernel(self, g, x, out)
+            if fused is not NotImplemented:
+                return fused, None
+        return self.vjp(g, x, out), None
 
     def release(self) -> None:
         if self.x is not None or self.out is not None:
-            self.freed = True  # first: who reads a value and then this flag knows which of both came before
+            self._freed = True  # first: who reads a value and then this flag knows which of both came before
             self.x = self.out = None
 
     def slot_names(self) -> list[str]:
@@ -230,11 +276,13 @@ class Unary(Op):
         return slot
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Binary(Op):
     """An op of two operands, each a tensor or a Python number."""
 
     keeps0: ClassVar[int] = NOTHING  # what the gradient of x needs
     keeps1: ClassVar[int] = NOTHING  # what the gradient of y needs
+    _has_pair: bool = True
     x: Any = None
     x_counter: VersionCounter | None = None
     x_version: int = 0
@@ -261,14 +309,19 @@ class Binary(Op):
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
         if isinstance(x, Tensor) or isinstance(y, Tensor):
             return ROAD.apply2(self, x, y)
-        return self.forward(xp_of(x, y), x, y)
+        try:
+            return self.forward(xp_of(x, y), x, y)
+        except (Unbatchable, ValueError):
+            return ROAD.forward(self, (x, y))
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        g = grads[0]
+        return self.pair(grads[0], tensors, False)
+
+    def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
-            return (None, None)
+            return None, None
         x, y, out = self.x, self.y, self.out
-        if self.freed:
+        if self._freed:
             raise freed_graph(self)
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
@@ -285,6 +338,17 @@ class Binary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
+        return self._gradients(g, x, y, out, tensors)
+
+    def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
+        """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
+        kernel = None if tensors else traits_of(self).vjp
+        if kernel is not None:
+            wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
+            fused = kernel(self, g, x, y, out, wanted)
+            if fused is not NotImplemented:
+                both: tuple[Any, Any] = fused
+                return both
         return (
             None if self.next0 is None else self.vjp(0, g, x, y, out),
             None if self.next1 is None else self.vjp(1, g, x, y, out),
@@ -292,7 +356,7 @@ class Binary(Op):
 
     def release(self) -> None:
         if self.x is not None or self.y is not None or self.out is not None:
-            self.freed = True
+            self._freed = True
             self.x = self.y = self.out = None
 
     def slot_names(self) -> list[str]:
@@ -320,6 +384,7 @@ class Binary(Op):
         return slot
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Variadic(Op):
     """An op of any number of tensors and any number of outputs. Missing inputs are None."""
 
@@ -351,13 +416,16 @@ class Variadic(Op):
         """Applies this op to arrays or Tensors, inside a formula."""
         if any(isinstance(x, Tensor) for x in xs):
             return ROAD.apply_n(self, xs)
-        return self.forward(xp_of(*xs), xs)
+        try:
+            return self.forward(xp_of(*xs), xs)
+        except (Unbatchable, ValueError):
+            return ROAD.forward(self, xs)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if all(g is None for g in grads):
             return [None] * self.edge_count
         xs, outs = self._unpacked(tensors), self._unpacked_outs(tensors)
-        if self.freed:
+        if self._freed:
             raise freed_graph(self)
         return self.vjp(grads, xs, outs)
 
@@ -410,13 +478,14 @@ class Variadic(Op):
 
     def release(self) -> None:
         if self.xs is not None or self.outs is not None:
-            self.freed = True
+            self._freed = True
             self.xs = self.outs = None
 
 
 # -- families ------------------------------------------------------------------------------------------------------
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ElementwiseUnary(Unary):
     """Owes one `slope`, d out / d x, where both are numbers: vjp and jvp are products with it."""
 
@@ -426,14 +495,15 @@ class ElementwiseUnary(Unary):
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         s = self.slope(x, out)
-        if self.out_dtype.kind == "c":
-            s = conjugate(s)
-        return scaled(g, s) if type(s) is int else g * s
+        if type(s) is int:
+            return scaled(g, s)
+        return g * (conjugate(s) if self.out_dtype.kind == "c" else s)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return scaled(t, self.slope(x, out))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ElementwiseBinary(Binary):
     """Owes one `slope` per operand. The engine sums the gradient over broadcast dimensions."""
 
@@ -443,9 +513,9 @@ class ElementwiseBinary(Binary):
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         s = self.slope(i, x, y, out)
-        if self.out_dtype.kind == "c":
-            s = conjugate(s)
-        return scaled(g, s) if type(s) is int else g * s
+        if type(s) is int:
+            return scaled(g, s)
+        return g * (conjugate(s) if self.out_dtype.kind == "c" else s)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
         a = None if tx is None else scaled(tx, self.slope(0, x, y, out))
@@ -453,6 +523,7 @@ class ElementwiseBinary(Binary):
         return added(a, b)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Linear(Unary):
     """Owes `transpose`, the adjoint of `forward`. Its jvp is itself."""
 
@@ -467,12 +538,14 @@ class Linear(Unary):
         return self.fresh().on(t)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class View(Linear):
     """A Linear op whose result shares memory with its input."""
 
     is_view: ClassVar[bool] = True
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Bilinear(Binary):
     """Linear in each operand. Owes `transpose(i, g, x, y)`; the product rule gives the jvp."""
 
@@ -492,6 +565,7 @@ class Bilinear(Binary):
         return added(a, b)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Symmetric(Unary):
     """An op whose Jacobian is symmetric: one `product` serves vjp and jvp."""
 

@@ -6,10 +6,11 @@ overrides. It is the one upward call, without an upward import.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from retrograd.core.conversions import TensorConversions
 from retrograd.errors import OperandError
+from retrograd.hints import mypyc_attr
 
 
 class Operators:
@@ -67,15 +68,18 @@ class Operators:
 
 
 class Socket:
-    """Holds the operators; `retrograd.ops` plugs its own in when it is imported."""
+    """Holds what Tensors call but may not import; the modules that have it plug it in when they are imported."""
 
     def __init__(self) -> None:
         self.operators = Operators()
+        self.refresh_view: Any = None
+        self.backward: Any = None
 
 
-SOCKET = Socket()
+SOCKET: Final = Socket()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TensorOperators(TensorConversions):
     """The operator half of a Tensor. An operand of a foreign type gives Python's turn to that type."""
 

@@ -2,24 +2,29 @@
 
 Note [Places]
 ~~~~~~~~~~~~~
-A place is a code object and an instruction offset: two words taken from the innermost frame that is not ours, and
-turned into a line of text only when an error needs it. They are always taken, so an error can name the culprit of a run
-that nobody expected to fail. A frame object is made for each frame that is looked at, so `apply` jumps over those
-that every operation has between itself and its caller, and takes the rest inline; a compiled build has no such frames.
+A place is a code object and an instruction offset, taken from the innermost frame that is not ours and turned into a
+line of text only when an error needs it. They are always taken, so an error can name the culprit of a run that nobody
+expected to fail. A frame object is made for each frame that is looked at, so `apply` jumps over those that every
+operation has between itself and its caller. The native pack makes no frame objects and keeps the pairs it has seen; a
+compiled build has no frames of ours.
 """
 
 from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Final
+
+from retrograd.backends.native import PACK
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
 _COMPILED = not __file__.endswith(".py")
-# From _link1 or _link2: ← apply ← the operation's function ← its caller, who may still be one of ours.
-CALLER = 0 if _COMPILED else 3
-OPERATOR = 0 if _COMPILED else 4  # one more: `x * y` ← Tensor.__mul__
+_OWN: Final[int] = 0 if _COMPILED else 1  # frames that a call of a function below adds
+# From apply's helpers: ← apply ← the operation's function ← its caller, who may still be one of ours.
+CALLER: Final[int] = 0 if _COMPILED else 3
+OPERATOR: Final[int] = 0 if _COMPILED else 4  # one more: `x * y` ← Tensor.__mul__
 
 # File names seen so far, so that whose frame one is costs a look into a set.
 USERS: set[str] = set()
@@ -51,20 +56,29 @@ class Place:
 
 def mark(thing: Any) -> None:
     """Notes on a node or a version counter which line made it, or wrote. See Note [Places]."""
-    frame = user_frame(getframe())
-    thing.made_code = frame.f_code
-    thing.made_lasti = frame.f_lasti
+    thing._made = spot(_OWN)
 
 
 def here() -> Place:
     """The line of the user's program that is running."""
-    frame = user_frame(getframe())
-    return Place(frame.f_code, frame.f_lasti)
+    code, lasti = spot(_OWN)
+    return Place(code, lasti)
 
 
 def made_at(thing: Any) -> Place | None:
     """The line that `mark` noted, if any."""
-    return None if thing.made_code is None else Place(thing.made_code, thing.made_lasti)
+    return None if thing._made is None else Place(*thing._made)
+
+
+def _spot(depth: int) -> tuple[CodeType, int]:
+    """Code and offset of the innermost frame of a user's; the caller knows that the first `depth` frames are ours."""
+    try:
+        frame = getframe(depth + _OWN)
+    except ValueError:  # called straight from C, with no Python below
+        frame = getframe()
+    if frame.f_code.co_filename not in USERS:
+        frame = user_frame(frame)
+    return frame.f_code, frame.f_lasti
 
 
 def user_frame(frame: FrameType) -> FrameType:
@@ -81,6 +95,24 @@ def user_frame(frame: FrameType) -> FrameType:
             break
         frame = outer
     return frame
+
+
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(_PACKAGE)
+
+
+if PACK is not None:
+    PACK.set_owner_test(_is_ours)
+
+spot: Final[Any] = _spot if PACK is None else PACK.spot
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points at the line of the user's program, however deep we are and whether compiled or not."""
+    frame = user_frame(getframe())
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    name = frame.f_globals.get("__name__", "<string>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 def _line(code: CodeType, lasti: int) -> int:

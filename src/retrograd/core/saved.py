@@ -24,7 +24,7 @@ from retrograd.values import Array
 
 def freed_graph(node: Node) -> FreedGraphError:
     """The error of a second backward: which node noticed, which line made it and which backward freed it."""
-    made, freed = made_at(node), node.freed_by
+    made, freed = made_at(node), node._freed_by
     text = f"{FREED_GRAPH} Noticed at {node.name()}"
     if made is not None:
         text += f"\n  recorded by  {made}"
@@ -167,10 +167,11 @@ def revived(
 ) -> Any:
     """`restored`, with the tangent that the value had when `owner` saved it."""
     found = restored(node, nr, array, counter)
-    if owner.duals is not None and isinstance(found, Tensor) and found._tangent is None:
-        tangent, level = owner.duals.get(slot), current().level
-        if tangent is not None and level is not None:
-            level.give(found, tangent)
+    if owner._duals is not None and isinstance(found, Tensor) and found._tangent is None:
+        for level, duals in owner._duals.items():
+            tangent = duals.get(slot)
+            if tangent is not None and current().level is not None:
+                level.give(found, tangent)
     return found
 
 
@@ -232,7 +233,7 @@ class SavedTensor:
 
     def _check(self) -> None:
         """Hooks are for a value that is there and has none yet."""
-        if self.node.freed:
+        if self.node._freed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Register before backward, or keep "
                 "the graph with retain_graph=True."

@@ -15,6 +15,10 @@ A node remembers the tangents of what it saves, in `duals`, so that a backward i
 of gradients (forward over reverse). It runs on Tensors then, recorded or not.
 
 The level knows weakly of everything that has a tangent, and takes them all away when it is left.
+
+Levels nest where transforms do (`func.jvp` of `func.jvp`): a tensor has a tangent for each, and the tangent of a newer
+level has tangents of the older ones itself. So the older come first, and the formula of a newer one runs with the older
+ones on.
 """
 
 from __future__ import annotations
@@ -26,56 +30,84 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from retrograd.backends.batch.array import (
+    all_samples,
+    batches,
+    levels_among,
+    levels_of,
+    on_levels,
+    one_sample,
+)
 from retrograd.backends.dtypes import result_of_arrays
-from retrograd.core.modes import FORWARD, ThreadState
+from retrograd.core.metadata import metadata_of
+from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import Region, is_stretched
-from retrograd.values import Array
+from retrograd.values import Array, Shape
 
 
 class Tangent:
-    """A tangent and the level that it belongs to."""
+    """A tangent and the level that it belongs to; the tensor's tangents of other levels behind it."""
 
-    def __init__(self, level: Level, value: Tensor) -> None:
+    def __init__(self, level: Level, value: Tensor, more: Tangent | None) -> None:
         self.level = level
         self.value = value
+        self.more = more
+
+    def at(self, level: Level) -> Tensor | None:
+        """The tangent of a level."""
+        held: Tangent | None = self
+        while held is not None and held.level is not level:
+            held = held.more
+        return None if held is None else held.value
+
+    def without(self, level: Level) -> Tangent | None:
+        """The tangents of all other levels."""
+        more = None if self.more is None else self.more.without(level)
+        return more if self.level is level else Tangent(self.level, self.value, more)
 
 
 class Level:
-    """One `dual_level()`."""
+    """One `dual_level()`, or one `func.jvp`; `outer` is the one around it."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Level | None = None) -> None:
+        self.outer = outer
         self.tensors: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.nodes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def give(self, tensor: Tensor, tangent: Tensor) -> None:
         """Makes `tangent` the tangent of `tensor`."""
-        tensor._tangent = Tangent(self, tangent)
+        others = None if tensor._tangent is None else tensor._tangent.without(self)
+        tensor._tangent = Tangent(self, tangent, others)
         self.tensors[id(tensor)] = tensor
 
     def remember(self, node: Any, duals: dict[Any, Tensor]) -> None:
         """Keeps the tangents of values that a node has saved."""
-        node.duals = duals
+        if node._duals is None:
+            node._duals = {}
+        node._duals[self] = duals
         self.nodes[id(node)] = node
 
     def close(self) -> None:
         """Takes all tangents away."""
         for tensor in list(self.tensors.values()):
-            if tensor._tangent is not None and tensor._tangent.level is self:
-                tensor._tangent = None
+            if tensor._tangent is not None:
+                tensor._tangent = tensor._tangent.without(self)
         for node in list(self.nodes.values()):
-            node.duals = None
+            if node._duals is not None:
+                node._duals.pop(self, None)
+                node._duals = node._duals or None
 
 
 class Memory:
-    """A part of an array's memory, laid out like another array: `np.asarray` makes it one, which keeps the memory."""
+    """A part of an array's memory: `np.asarray` makes it an array, which keeps the memory."""
 
-    def __init__(self, base: Array, start: int, like: Array) -> None:
+    def __init__(self, base: Array, start: int, shape: Shape, strides: Shape, dtype: Any) -> None:
         self.base = base
         self.start = start
-        self.shape, self.strides, self.typestr = like.shape, like.strides, like.dtype.str
+        self.shape, self.strides, self.typestr = shape, strides, dtype.str
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -109,10 +141,10 @@ def tangent_of(x: Any, state: ThreadState) -> Tensor | None:
     """The tangent of `x` at the open level, if it has one and they are not switched off."""
     if not state.special & FORWARD:
         return None
-    held = x._tangent
-    if held is not None:
-        value: Tensor | None = held.value if held.level is state.level else None
-        return value
+    if x._tangent is not None:
+        held: Tensor | None = x._tangent.at(state.level)
+        if held is not None:
+            return held
     if x._base is None and x._forward_base is None:
         return None
     base = forward_base(x)
@@ -124,14 +156,50 @@ def tangent_of(x: Any, state: ThreadState) -> Tensor | None:
     return part
 
 
+def hand_tangents(x: Tensor, to: Tensor) -> None:
+    """Gives a tensor the tangents of another at all open levels."""
+    state = current()
+    level: Level | None = state.level if state.special & FORWARD else None
+    innermost = state.level
+    while level is not None:
+        state.level = level
+        tangent = tangent_of(x, state)
+        if tangent is not None:
+            level.give(to, tangent)
+        level = level.outer
+    state.level = innermost
+
+
+# While a formula of one level runs, that level is off, and those around it are on.
+
+
+def step_down(state: ThreadState) -> Level:
+    """Switches the innermost level off, and gives it."""
+    level: Level = state.level
+    if level.outer is None:
+        state.special &= ~FORWARD
+    else:
+        state.level = level.outer
+    return level
+
+
+def step_up(state: ThreadState, level: Level) -> None:
+    """Switches it on again."""
+    state.level = level
+    state.special |= FORWARD
+
+
 def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     """The view of `tangent` that lies in it as `view` lies in `base`; its history is found when it is asked for."""
-    array = tangent.array
-    moved = address(array) - address(base)
+    levels, memory, like = levels_of(tangent.array), all_samples(tangent.array), one_sample(view)
+    moved = address(one_sample(tangent.array)) - address(one_sample(base))
     part = Tensor(np.zeros(view.shape, view.dtype))
     if view.size:
-        _check_inside(array, view, moved)
-        part.array = np.asarray(Memory(array, address(view) + moved, view))
+        _check_inside(memory, like, moved)
+        count = len(levels)  # each with its batch in front
+        shape, strides = (*memory.shape[:count], *like.shape), (*memory.strides[:count], *like.strides)
+        found = np.asarray(Memory(memory, address(like) + moved, shape, strides, like.dtype))
+        part.array = on_levels(found, levels)
     part._base = tangent if tangent._base is None else tangent._base
     part._view_version = -1  # older than any: see `refresh_view`
     return part
@@ -162,18 +230,19 @@ def _check_inside(array: Array, view: Array, moved: int) -> None:
 def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
     """Gives results their tangents, from those of the operands. See Note [Tangents]."""
     if op.is_view:
-        for out in outs:
-            remember_base(out, operands[0])
+        _remember_bases(outs, operands[0])
     if not state.special & FORWARD:
         return
+    if state.level.outer is not None:
+        _carry_outside(op, operands, outs, state)
     tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
     if all(t is None for t in tangents) or not op.differentiable:
         return
     if all(out.array.dtype.kind not in "fc" for out in outs):
         return
-    if op.out_dtype is None:
-        op.out_shape, op.out_dtype = outs[0].array.shape, outs[0].array.dtype  # formulas may ask
-    state.special &= ~FORWARD
+    if op._meta is None:
+        op._meta = metadata_of(outs[0].array)  # formulas may ask
+    level = step_down(state)
     try:
         if state.overwriting is not None and state.grad_enabled:
             operands, tangents = _kept(operands, tangents, state)
@@ -184,7 +253,7 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
         if op.is_view and made[0] is not None and not _shares(made[0], tangents[0]):
             made = [part_of(tangents[0], out.array, operands[0].array) for out in outs]
     finally:
-        state.special |= FORWARD
+        step_up(state, level)
     for out, tangent in zip(outs, made, strict=False):
         if tangent is not None:
             state.level.give(out, tangent)
@@ -192,9 +261,24 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
         _remember_saved(op, tangents, made, state)
 
 
+def _remember_bases(outs: Sequence[Tensor], x: Tensor) -> None:
+    for out in outs:
+        remember_base(out, x)
+
+
+def _carry_outside(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
+    """The same for the levels around the innermost."""
+    level = step_down(state)
+    try:
+        carry(op, operands, outs, state)
+    finally:
+        step_up(state, level)
+
+
 def _shares(a: Any, b: Any) -> bool:
     """Whether two tangents share memory; where it cannot be told, they may."""
-    return type(a.array) is not np.ndarray or bool(np.may_share_memory(a.array, b.array))
+    x, y = all_samples(a.array), all_samples(b.array)
+    return type(x) is not np.ndarray or type(y) is not np.ndarray or bool(np.may_share_memory(x, y))
 
 
 def _formula(
@@ -255,9 +339,9 @@ def laid_out(tangent: Tensor, array: Array, shared: bool) -> Any:
     """A tangent in the layout of `array`: a copy if it has another, or if it is `shared`."""
     if _same_strides(tangent.array, array):
         return SOCKET.operators.clone(tangent) if shared else tangent
-    if type(array) is not np.ndarray or is_stretched(array):
+    if type(all_samples(array)) is not np.ndarray or is_stretched(array):
         return SOCKET.operators.clone(tangent)
-    made: Any = zeros_laid_out(array, tangent.array.dtype)
+    made: Any = zeros_laid_out(array, tangent.array.dtype, levels_of(tangent.array))
     return made.copy_(tangent)
 
 
@@ -269,11 +353,13 @@ def _same_strides(a: Array, b: Array) -> bool:
     )
 
 
-def zeros_laid_out(array: Array, dtype: Any) -> Tensor:
-    """Zeros in the layout of `array`."""
-    if array.flags.c_contiguous or array.dtype != dtype:
+def zeros_laid_out(array: Array, dtype: Any, levels: tuple[Any, ...] = ()) -> Tensor:
+    """Zeros in the layout of `array`, with room for the samples of some levels."""
+    if not levels and (array.flags.c_contiguous or array.dtype != dtype):
         return Tensor(np.zeros_like(array, dtype=dtype))
-    return Tensor(Region(array, array).laid_out(None)[0])
+    if array.flags.c_contiguous or array.dtype != dtype:
+        return Tensor(on_levels(np.zeros((*batches(levels), *array.shape), dtype), levels))
+    return Tensor(Region(array, array).laid_out(None, levels)[0])
 
 
 def _remember_saved(op: Op, tangents: Sequence[Any], made: Sequence[Any], state: ThreadState) -> None:
@@ -290,14 +376,20 @@ def _remember_saved(op: Op, tangents: Sequence[Any], made: Sequence[Any], state:
 
 def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
     """After a write in place: the tangent of `x` becomes that of `result`, where it stands."""
+    if state.level.outer is not None:
+        level = step_down(state)
+        try:
+            overwrite(x, result, state)
+        finally:
+            step_up(state, level)
     new, old = tangent_of(result, state), tangent_of(x, state)
     if (new is None and old is None) or new is old or x.array.dtype.kind not in "fc":
         return
-    state.special &= ~FORWARD
+    level = step_down(state)
     try:
         if old is None:
             assert new is not None
-            set_where_it_stands(x, new, state)
+            set_where_it_stands(x, new, level)
             return
         target: Any = old
         if new is None:
@@ -305,17 +397,17 @@ def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
         else:
             target.copy_(new)
     finally:
-        state.special |= FORWARD
+        step_up(state, level)
 
 
-def set_where_it_stands(x: Tensor, tangent: Tensor, state: ThreadState) -> None:
+def set_where_it_stands(x: Tensor, tangent: Tensor, level: Level) -> None:
     """Gives a tangent to a tensor that had none; a view's base gets one with it, which is zero elsewhere."""
     base = forward_base(x)
     if base is None or base.array.dtype.kind not in "fc":
-        state.level.give(x, laid_out(tangent, x.array, True))
+        level.give(x, laid_out(tangent, x.array, True))
         return
-    whole = zeros_laid_out(base.array, base.array.dtype)
+    whole = zeros_laid_out(base.array, base.array.dtype, levels_among((base.array, tangent.array)))
     part: Any = part_of(whole, x.array, base.array)
     part.copy_(tangent)
-    state.level.give(base, whole)
-    state.level.give(x, part)
+    level.give(base, whole)
+    level.give(x, part)

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import copy
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
 from retrograd.core.modes import FORWARD, INFERENCE, current
-from retrograd.core.operators import TensorOperators
+from retrograd.core.operators import SOCKET, TensorOperators
+from retrograd.core.places import warn
 from retrograd.core.printing import format_tensor
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
 if TYPE_CHECKING:
     from retrograd.core.node import Node
 
 
+ndarray: Final[Any] = np.ndarray
 NO_GRAD_HINT = " This one was computed; to go on without its gradient, use t.detach()."
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Tensor(TensorOperators):
     """An n-dimensional array that remembers how it was computed.
 
@@ -60,7 +64,7 @@ class Tensor(TensorOperators):
     keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
     def __init__(self, data: Any = None, *size: int) -> None:
-        if isinstance(data, np.ndarray) and not size:
+        if not size and (type(data) is ndarray or isinstance(data, np.ndarray)):
             self.array = data
         else:
             self.array = _legacy_array(data, size)
@@ -88,6 +92,12 @@ class Tensor(TensorOperators):
         if not isinstance(requires_grad, bool):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
+            )
+        if requires_grad and current().transforms:
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported: what to "
+                "differentiate by is the transform's argument. Nest func.grad, func.vjp, func.jacrev, … instead."
             )
         if self._node is not None:
             if not requires_grad:
@@ -132,11 +142,10 @@ class Tensor(TensorOperators):
     def get_grad(self) -> Tensor | None:
         """What `t.grad` gives."""
         if self._grad is None and self._node is not None and not self.retains_grad:
-            warnings.warn(
+            warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Only leaves get one by "
                 "default; call .retain_grad() on this tensor before backward() if you want its gradient kept.",
                 UserWarning,
-                stacklevel=3,
             )
         return self._grad
 
@@ -259,13 +268,11 @@ class Tensor(TensorOperators):
         accumulator = self._accumulator() if self._accumulator is not None else None
         if accumulator is not None:
             accumulator.tensor_hooks = self._leaf_hooks
-            accumulator.out_shape, accumulator.out_dtype = self.array.shape, self.expected_grad_dtype()
+            accumulator.update()
 
     def _refresh(self) -> None:
         """Brings a view's place in the graph up to date with its base."""
-        from retrograd.core.views import refresh_view
-
-        refresh_view(self)
+        SOCKET.refresh_view(self)
 
     def remember_accumulator(self, accumulator: Any) -> None:
         """Keeps a weak reference: the accumulator owns the leaf, not the other way round."""
@@ -286,9 +293,7 @@ class Tensor(TensorOperators):
             create_graph: record the backward itself, for higher-order derivatives.
             inputs: accumulate into these tensors only.
         """
-        from retrograd.autograd.backward import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        SOCKET.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     # -- memory shared with others -------------------------------------------------------------------------------
 
@@ -374,6 +379,8 @@ class Tensor(TensorOperators):
     # -- text, copies, pickles -----------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
+        if isinstance(self.array, BatchedArray):
+            return self._batched_repr()
         node = self.grad_fn
         if node is not None:
             suffixes = [f"grad_fn=<{type(node).__name__}>"]
@@ -383,6 +390,13 @@ class Tensor(TensorOperators):
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
         return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+
+    def _batched_repr(self) -> str:
+        """What is printed inside of vmap: all samples, and on which of the running ones they are."""
+        level = self.array.level
+        depth = next((i for i, open_ in enumerate(current().batch_levels, 1) if open_ is level), -1)
+        value = repr(Tensor(self.array.value)).replace("\n", "\n    ")
+        return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {value}\n)"
 
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""
@@ -424,12 +438,11 @@ class Tensor(TensorOperators):
 
 def _warn_about_lost_loss(loss: Tensor) -> None:
     """`loss.requires_grad = True` silences backward()'s error, and nothing trains: say so."""
-    warnings.warn(
+    warn(
         "requires_grad=True was set on the result of a computation that was not recorded. backward() will run, but "
         "nothing it was computed from gets a gradient, so nothing will train. Leave the flag alone and mend the cause: "
         f"{'' if loss._lost is None else loss._lost.text()}",
         UserWarning,
-        stacklevel=4,
     )
 
 
@@ -449,6 +462,8 @@ def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, s
 
 def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
     """What PyTorch's old constructor makes: `Tensor(2, 3)` of that size, `Tensor([1, 2])` of those values."""
+    if isinstance(data, BatchedArray):
+        return data
     dtype = get_default_dtype()
     if data is None:
         return np.empty(0, dtype)

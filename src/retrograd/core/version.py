@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from retrograd.core.places import mark
 from retrograd.errors import InferenceError
@@ -12,8 +12,7 @@ class VersionCounter:
     """Shared by a tensor, its views and its `detach()`ed twins; -1 means "not tracked" (inference tensors)."""
 
     version: int = 0
-    made_code: Any = None  # the line of the last write: see Note [Places]
-    made_lasti: int = 0
+    _made: Any = None  # the line of the last write: see Note [Places]
 
     def bump(self) -> None:
         """One more in-place write."""
@@ -22,12 +21,12 @@ class VersionCounter:
             mark(self)
 
 
-UNTRACKED = VersionCounter()
+UNTRACKED: Final = VersionCounter()
 UNTRACKED.version = -1
 
 # The counter of a value that went through a pack hook: never equal to a version, so that the check of versions, which
 # every unpacking makes anyway, finds it. See Note [Packed values] in core/saved.py.
-PACKED = VersionCounter()
+PACKED: Final = VersionCounter()
 PACKED.version = -2
 
 

@@ -18,21 +18,35 @@ are recorded, nor be brought up to date after its base was written.
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from retrograd.backends.batch.array import (
+    BatchedArray,
+    all_samples,
+    batches,
+    levels_of,
+    on_levels,
+    one_sample,
+)
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
+from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
 from retrograd.values import Array, Shape
 
 # How a view came about, which decides whether it may be written in place: see `check_view_write`.
-NORMAL, NO_GRAD_MODE, MULTI_OUTPUT, IN_CUSTOM_FUNCTION, INFERENCE_MODE = 0, 1, 2, 3, 4
+NORMAL: Final = 0
+NO_GRAD_MODE: Final = 1
+MULTI_OUTPUT: Final = 2
+IN_CUSTOM_FUNCTION: Final = 3
+INFERENCE_MODE: Final = 4
+OF_A_BATCH: Final = 5
 
 WRITTEN = "is being modified inplace"
 BASE_WRITTEN = "its base or another view of its base has been modified inplace"
@@ -78,7 +92,8 @@ class Layout:
 
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
-        return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
+        return np.ndarray(shape, self.dtype, memory, self.offset, strides)
 
     def places(self) -> Array:
         """The number of each element, counted in elements from the start of the memory."""
@@ -90,9 +105,10 @@ class Layout:
 
 
 class Region:
-    """Where a view lies in its base, and how to lay values out as the two are."""
+    """Where a view lies in its base, and how to lay values out as the two are; in a batch, in each sample."""
 
     def __init__(self, view: Array, base: Array) -> None:
+        view, base = one_sample(view), one_sample(base)
         low, high = _bounds(base)
         if view.size:
             start, end = _bounds(view)
@@ -103,18 +119,22 @@ class Region:
         self.stretched = is_stretched(view)
         self.empty = base.size == 0 or view.size == 0
 
-    def laid_out(self, array: Array | None) -> tuple[Array, Array]:
-        """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it."""
+    def laid_out(self, array: Array | None, levels: tuple[Any, ...] = ()) -> tuple[Array, Array]:
+        """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it.
+
+        There is room for the samples of its levels, or of `levels`.
+        """
+        levels = levels or levels_of(array)
+        lead = batches(levels)
         if self.empty:
-            base = np.zeros(self.base.shape, self.base.dtype)
-            if array is not None:
-                base[...] = array
-            return base, np.zeros(self.view.shape, self.view.dtype)
-        memory = np.zeros(self.nbytes, np.uint8)
-        base = self.base.on(memory)
+            base = on_levels(np.zeros((*lead, *self.base.shape), self.base.dtype), levels)
+            part = on_levels(np.zeros((*lead, *self.view.shape), self.view.dtype), levels)
+        else:
+            memory = np.zeros((*lead, self.nbytes), np.uint8)
+            base, part = on_levels(self.base.on(memory), levels), on_levels(self.view.on(memory), levels)
         if array is not None:
             base[...] = array
-        return base, self.view.on(memory)
+        return base, part
 
     def summed(self, source: Layout, target: Layout, x: Array) -> Array:
         """`x`, laid out as `source`, as what lies at `target`: elements that share memory are summed.
@@ -122,12 +142,16 @@ class Region:
         Where the base's own elements share memory, each gets an equal part of the sum.
         """
         count = self.nbytes // source.dtype.itemsize
-        flat = np.zeros(count, source.dtype)
-        np.add.at(flat, source.places().reshape(-1), np.broadcast_to(x, source.shape).reshape(-1))
+        levels, x = levels_of(x), all_samples(x)
+        lead = x.shape[: len(levels)]
+        flat = np.zeros((*lead, count), source.dtype)
+        values = np.broadcast_to(x, (*lead, *source.shape)).reshape((*lead, -1) if x.size else (*lead, 0))
+        everywhere: Any = (..., source.places().reshape(-1))
+        np.add.at(flat, everywhere, values)
         if self.base.overlaps and self.base.dtype == source.dtype:
             times = np.bincount(self.base.places().reshape(-1), minlength=count)
             flat /= np.maximum(times, 1).astype(flat.real.dtype)
-        return np.array(target.on(flat))
+        return on_levels(np.array(target.on(flat)), levels)
 
 
 def _bounds(array: Array) -> tuple[int, int]:
@@ -187,7 +211,7 @@ class Placed(Linear):
         region = self.region
         if (region.view.overlaps or region.base.overlaps) and not region.empty:
             return region.summed(region.view, region.base, x)
-        base, part = region.laid_out(None)
+        base, part = region.laid_out(None, levels_of(x))
         part[...] = x
         return base
 
@@ -219,7 +243,7 @@ class Outside(Linear):
 class CopySlices(Node):
     """The history of a base after a recorded write through one of its views. `write` is the write's own node."""
 
-    fresh_results: ClassVar[bool] = False
+    fresh_results: bool = False
 
     def __init__(self, base: Tensor, region: Region, write: Node) -> None:
         self.region = region
@@ -242,7 +266,7 @@ class CopySlices(Node):
         if self.region.stretched:
             raise overlap_error()  # which of the copies' gradients would be the one of their common memory?
         inside: Any = results[0] if self.write.needs(0) else None
-        if tensors:
+        if tensors or isinstance(g, BatchedArray) or isinstance(inside, BatchedArray):
             rest = Outside(self.region).on(g)
             return [rest if inside is None else rest + Placed(self.region).on(inside), *results[1:]]
         rest, hole = self.region.laid_out(g)
@@ -315,6 +339,9 @@ def refresh_view(view: Tensor) -> None:
     view._view_version = version
 
 
+SOCKET.refresh_view = refresh_view
+
+
 def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
     """The arrays on the way from a base to its view, each with the op that leads there: one, unless dtypes differ."""
     array = view.array
@@ -346,7 +373,7 @@ class Nowhere(Node):
     topological_nr: int = -1
 
 
-NOWHERE = Nowhere()
+NOWHERE: Final = Nowhere()
 
 
 def recorded(x: Tensor) -> Tensor:
@@ -391,4 +418,6 @@ _REASONS = {
     "inplace. Use an out-of-place operation, or clone() the view first.",
     IN_CUSTOM_FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is), "
     "which cannot be modified inplace. Use an out-of-place operation, or clone() the view first.",
+    OF_A_BATCH: "This view shows the samples of an argument of vmap, whose history is outside. Use an out-of-place "
+    "operation, or clone() the argument first.",
 }

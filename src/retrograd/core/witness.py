@@ -46,10 +46,10 @@ def unchanged(value: Any) -> Any:
 def remember_constants(node: Node, operands: Sequence[Any]) -> None:
     """Keeps the operands that no edge leads to."""
     if len(operands) != 2:
-        node.witness = Witness(tuple([None if node.needs(i) else kept(x) for i, x in enumerate(operands)]))
+        node._witness = Witness(tuple([None if node.needs(i) else kept(x) for i, x in enumerate(operands)]))
     elif node.next0 is None or node.next1 is None:
         x, y = operands
-        node.witness = Witness(
+        node._witness = Witness(
             (kept(x) if node.next0 is None else None, kept(y) if node.next1 is None else None)
         )
 
@@ -58,6 +58,6 @@ def remember_results(node: Node, operands: Sequence[Any], results: Sequence[Any]
     """`remember_constants` for a custom Function, which has results to remember too."""
     tensors = [x for x in operands if isinstance(x, Tensor)]
     remember_constants(node, tensors)
-    if node.witness is None:
-        node.witness = Witness((None,) * len(tensors))
-    node.witness.results = tuple([kept(r) for r in results])
+    if node._witness is None:
+        node._witness = Witness((None,) * len(tensors))
+    node._witness.results = tuple([kept(r) for r in results])

@@ -11,8 +11,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import namespace_of
+from retrograd.backends.batch.shape import Unbatchable
+from retrograd.backends.cpu import as_array
+from retrograd.backends.native import add_into
 from retrograd.core.node import Grads
+
+
+def total(old: Any, old_owned: bool, new: Any, new_owned: bool, tensors: bool) -> tuple[Any, bool]:
+    """The sum of two gradients, in the memory of one that is ours if there is one; and whether the sum is ours."""
+    if tensors:
+        return old + new, False
+    try:
+        if old.dtype is new.dtype or old.dtype == new.dtype:
+            if old_owned:
+                return add_into(old, new), True
+            if new_owned:
+                return add_into(new, old), True
+    except Unbatchable:  # a batch has no room in the memory of one sample
+        pass
+    return as_array(old + new), True
 
 
 class InputBuffer:
@@ -27,20 +44,10 @@ class InputBuffer:
         """Adds a gradient to slot `nr`; gradients that meet are summed in the order in which they arrive."""
         old = self.values[nr]
         bit = 1 << nr
-        if old is None:
-            self.values[nr] = value
-            if owned:
-                self.owned |= bit
-            return
-        if tensors:
-            self.values[nr] = old + value
-        elif self.owned & bit and old.dtype == value.dtype:
-            namespace_of(old).add(old, value, out=old)
-        elif owned and old.dtype == value.dtype:
-            self.values[nr] = namespace_of(old).add(old, value, out=value)
-            self.owned |= bit
-        else:
-            self.values[nr] = namespace_of(old).asarray(old + value)
+        if old is not None:
+            value, owned = total(old, self.owned & bit != 0, value, owned, tensors)
+        self.values[nr] = value
+        if owned:
             self.owned |= bit
 
     def replace(self, values: Grads) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.modes import ANOMALY, FORWARD, LOCAL, current
+from retrograd.core.metadata import fit_of
+from retrograd.core.modes import ANOMALY, FORWARD, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
-from retrograd.core.plain import ThreadLocal
 from retrograd.core.tensor import Tensor
-from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import evaluate, fit, shown, taken
-from retrograd.engine.ready import NodeTask
 from retrograd.engine.shared import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.engine.threads import on_fresh_stack, stack_is_deep
@@ -23,16 +21,6 @@ from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
 
 _UNKNOWN = "No tensor with requires_grad=True took part in computing it."
-
-
-class EngineState:
-    """What the engine remembers per thread: the backward that is running, if any."""
-
-    task: GraphTask | None = None
-    checkpoint_valid: bool = True  # of the backwards around the running one
-
-
-_LOCAL = ThreadLocal(EngineState)
 
 
 class Engine:
@@ -57,36 +45,36 @@ class Engine:
             accumulate_grad: whether `outputs` get their gradient in `.grad` instead of as a result.
             outputs: the only places whose gradient is wanted; all leaves if empty.
         """
-        state: EngineState = _LOCAL.state
-        outer = state.task
-        tensors = create_graph or current().special & FORWARD != 0  # tangents are of Tensors
+        state = current()
+        outer: GraphTask | None = state.task
+        tensors = create_graph or state.special & FORWARD != 0  # tangents are of Tensors
         task = GraphTask(keep_graph, create_graph, tensors, outer)
-        start = _first(task, roots, inputs)
-        min_nr = min((node.topological_nr for node, _ in outputs if node is not None), default=0)
-        task.roots.add(start.node)
-        task.compute_dependencies(start.node, min_nr)
-        if outputs:
-            task.init_to_execute(start.node, outputs, accumulate_grad)
-            assert task.exec_info is not None
-            task.exec_info.setdefault(start.node, ExecInfo())
-        watch = Watch(task, start, min_nr) if current().nonfinite else None
+        root, values = _start(task, roots, inputs)
+        min_nr = min([node.topological_nr for node, _ in outputs if node is not None]) if outputs else 0
         was_valid = state.checkpoint_valid
         try:
+            task.compute_dependencies(root, min_nr)
+            if outputs:
+                task.init_to_execute(root, outputs, accumulate_grad)
+                assert task.exec_info is not None
+                task.exec_info.setdefault(root, ExecInfo())
+            watch = Watch(task, values, min_nr) if state.nonfinite else None
             state.checkpoint_valid = self.is_checkpoint_valid()
             state.task = task
             if outer is not None and stack_is_deep(task.depth):
-                apart = Apart(self, task, start)
+                apart = Apart(self, task, values)
                 on_fresh_stack(apart, apart.stop)
             else:
-                self._run(task, start)
+                self._run(task, values)
             if watch is not None:
                 watch.finish(state)
         finally:
             state.task = outer
             state.checkpoint_valid = was_valid
+            task.let_go()
         return [_result(value, task.tensors) for value in task.captured]
 
-    def _run(self, task: GraphTask, start: NodeTask) -> None:
+    def _run(self, task: GraphTask, values: Sequence[Any]) -> None:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
@@ -96,17 +84,18 @@ class Engine:
         try:
             token = hush(QUIET)
             modes.grad_enabled = task.create_graph
-            task.anomaly = modes.special & ANOMALY != 0
-            task.push(start)
+            task.settle(modes.special & ANOMALY != 0)
+            task.begin(values)
             while True:
                 queue = task.queue
                 if queue.heap and not alone and worth_sharing(task):
                     Shared(task, queue.drain()).serve()
                     break
-                item = queue.pop()
-                if item is None:
+                node = queue.pop()
+                if node is None:
                     break
-                evaluate(item)
+                evaluate(task, node)
+            task.unfinished = False
             if task.callbacks:
                 _run_callbacks(task)
         finally:
@@ -140,7 +129,7 @@ class Engine:
 
     def queue_callback(self, callback: Callable[[], None]) -> None:
         """Calls `callback()` once, on the calling thread, when the running backward has finished."""
-        task: GraphTask | None = _LOCAL.state.task
+        task: GraphTask | None = current().task
         if task is None:
             raise RuntimeError(
                 "Final callbacks can only be installed during backward pass. Call queue_callback from a hook or from "
@@ -150,44 +139,42 @@ class Engine:
 
     def current_task(self) -> GraphTask | None:
         """The backward that is running in this thread, the innermost of nested ones."""
-        task: GraphTask | None = _LOCAL.state.task
+        task: GraphTask | None = current().task
         return task
 
     def is_checkpoint_valid(self) -> bool:
         """Whether re-entrant checkpointing may run: not inside `autograd.grad` or `backward(inputs=...)`."""
-        state: EngineState = _LOCAL.state
-        return state.checkpoint_valid and (
-            state.task is None or state.task.exec_info is None or state.task.capturing
-        )
+        state = current()
+        task: GraphTask | None = state.task
+        return state.checkpoint_valid and (task is None or task.exec_info is None or task.capturing)
 
 
 class Apart:
     """A backward that runs on a stack of its own, with its caller's modes: a deep nesting continues there."""
 
-    def __init__(self, engine: Engine, task: GraphTask, start: NodeTask) -> None:
+    def __init__(self, engine: Engine, task: GraphTask, values: Sequence[Any]) -> None:
         self.engine = engine
         self.task = task
-        self.start = start
+        self.values = values
         self.modes = current()
-        self.state: EngineState = _LOCAL.state
 
     def __call__(self) -> None:
-        # The caller waits, so both states can be lent as they are.
-        LOCAL.state = self.modes
-        _LOCAL.state = self.state
-        self.engine._run(self.task, self.start)
+        # The caller waits, so its state can be lent as it is.
+        lend(self.modes)
+        self.engine._run(self.task, self.values)
 
     def stop(self, interrupt: BaseException) -> None:
         """The caller was interrupted: the innermost backward ends, and those around it."""
-        innermost = self.state.task
+        innermost: GraphTask | None = self.modes.task
         if innermost is not None:
             innermost.stop(interrupt)
 
 
 def _stop_after_fork() -> None:
     """In a child that was forked in the middle of a backward: that one is its parent's, others begin anew."""
-    state: EngineState = _LOCAL.state
-    task, state.task = state.task, None
+    state = current()
+    task: GraphTask | None = state.task
+    state.task = None
     around = task
     while around is not None:
         if around.shared is not None:
@@ -214,8 +201,8 @@ def unused_error(index: int) -> GradientError:
     )
 
 
-def _first(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> NodeTask:
-    """The task to begin with: the root itself if there is one, else a GraphRoot before them all."""
+def _start(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> tuple[Node, Sequence[Any]]:
+    """The node to begin with, and what arrives at it: the root itself if there is one, else a GraphRoot for all."""
     values = [
         _root_value(edge, grad, i, task.tensors)
         for i, (edge, grad) in enumerate(zip(roots, grads, strict=True))
@@ -223,20 +210,23 @@ def _first(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> Node
     if len(roots) == 1:
         node = roots[0].function
         assert node is not None
-        buffer = InputBuffer(node.num_inputs())
-        if values[0] is not None:
-            buffer.add(roots[0].input_nr, values[0], False, task.tensors)
-        return NodeTask(task, node, buffer)
-    root = GraphRoot(roots, values, current().next_sequence_nr())
-    return NodeTask(task, root, InputBuffer(0))
+        if node.num_inputs() > 1:
+            given: list[Any] = [None] * node.num_inputs()
+            given[roots[0].input_nr] = values[0]
+            return node, given
+        return node, values
+    return GraphRoot(roots, values, current().next_sequence_nr()), ()
 
 
 def _root_value(edge: Edge, grad: Any, i: int, tensors: bool) -> Any:
     if grad is None:
         return None
-    assert edge.function is not None
+    node, nr = edge.function, edge.input_nr
+    assert node is not None
     value = taken(grad, tensors)
-    return fit(value, edge.function, edge.input_nr, f"invalid gradient at index {i}")
+    if nr == 0 and not tensors and node._meta is not None and fit_of(value, node._meta):
+        return value
+    return fit(value, node, nr, f"invalid gradient at index {i}")
 
 
 def root_edge(output: Any, i: int) -> Edge:
@@ -285,4 +275,4 @@ def _result(value: Any, tensors: bool) -> Tensor | None:
     return result
 
 
-ENGINE = Engine()
+ENGINE: Final = Engine()

@@ -28,44 +28,109 @@ through every frame in between, so nothing of the failed backward stays behind: 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrograd.backends.base import CPU, device_of
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.cpu import as_array
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
+from retrograd.core.batched import summed_outside
 from retrograd.core.hooks import call_hook, hook_name
+from retrograd.core.metadata import OWNS, fit_of
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.operators import SOCKET
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import GraphTask
 from retrograd.errors import GradientError, add_note, sizes, type_name
 
-ndarray = np.ndarray
+ndarray: Final[Any] = np.ndarray
 
 
-def evaluate(item: NodeTask) -> None:
+def evaluate(task: GraphTask, node: Node) -> None:
     """Runs one ready node and sends its gradients on."""
-    task, node, buffer = item.task, item.node, item.buffer
+    if not node._has_pair or node.tensor_hooks is not None or node.node_hooks is not None or task.careful:
+        evaluate_with_care(task, node)
+        return
+    if task.exec_info is not None and not task.only_runs(node):
+        evaluate_with_care(task, node)
+        return
+    g = node._held
+    node._held = None
+    first, second = _call_pair(task, node, g, node._held_ours)
+    fresh = node.fresh_results and not task.tensors
+    if node.next0 is not None and task.sends_to(node.next0):
+        send(task, node, 0, node.next0, node.nr0, first, g, fresh)
+    if node.next1 is not None and task.sends_to(node.next1):
+        send(task, node, 1, node.next1, node.nr1, second, g, fresh)
+
+
+def evaluate_with_care(task: GraphTask, node: Node) -> None:
+    """`evaluate` for nodes with hooks or many edges, and for backwards that want more than gradients of leaves."""
+    buffer = task.taken(node)
     results = run_node(task, node, buffer)
     if results is None:
         return
     given = buffer.values
-    fresh = results_are_ours(task, node)
     if node.next0 is not None:
-        send(task, node, 0, node.next0, node.nr0, results[0], given, fresh)
+        _send_with_care(task, node, 0, node.next0, node.nr0, results, given)
     if node.next1 is not None:
-        send(task, node, 1, node.next1, node.nr1, results[1], given, fresh)
+        _send_with_care(task, node, 1, node.next1, node.nr1, results, given)
     if node.more_edges is not None:
         for i, (succ, nr) in enumerate(node.more_edges, 2):
             if succ is not None:
-                send(task, node, i, succ, nr, results[i], given, fresh)
+                _send_with_care(task, node, i, succ, nr, results, given)
+
+
+def _send_with_care(
+    task: GraphTask, source: Node, i: int, node: Node, nr: int, results: Grads, given: Grads
+) -> None:
+    """Delivers result `i` of `source`, if gradients go to `node` at all."""
+    if task.sends_to(node):
+        value, owned = outgoing(task, source, i, node, nr, results[i], given)
+        if task.arrive(node, nr, value, owned):
+            task.push(node)
+
+
+def _call_pair(task: GraphTask, node: Node, g: Any, owned: bool) -> tuple[Any, Any]:
+    """`call_node` for a node of one input and at most two edges."""
+    claimed = node._freed_by
+    try:
+        if not task.keep_graph:
+            claim(task, node)
+        pair = node.pair(g, task.tensors, owned)
+    except BaseException as error:
+        _failed(task, node, claimed, error)
+        raise
+    if task.frees:
+        node.release()
+        if node._witness is not None:
+            node._witness = None
+    return pair
+
+
+def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, g: Any, fresh: bool) -> None:
+    """Delivers result `i` of `source` to input `nr` of `node`; the last gradient to arrive makes it ready.
+
+    Nearly every gradient fits as it is; the rest takes the long way. `fresh` says that the result may be ours.
+    """
+    owned = False
+    if value is not None:
+        fit = 0
+        if nr == 0 and not task.tensors and node._meta is not None and node._where is None:
+            fit = fit_of(value, node._meta)
+        if fit:
+            owned = fresh and fit & OWNS != 0 and value is not g
+        else:
+            value = fitting(source, i, node, nr, value, task.tensors)
+            owned = fresh and value.base is None and value is not g
+    if task.arrive(node, nr, value, owned):
+        task.push(node)
 
 
 def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
@@ -105,7 +170,7 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
     """Runs the node's own formula; one result per next edge."""
     if task.anomaly:
         current().running_node = node
-    claimed = node.freed_by
+    claimed = node._freed_by
     try:
         if not task.keep_graph:
             claim(task, node)
@@ -113,67 +178,33 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
         if task.anomaly and current().check_nan:
             check_nan(node, results)
     except BaseException as error:
-        if node.freed_by is task.place:
-            node.freed_by = claimed
-        add_note(error, f"raised by {node.name()} during backward")
-        if task.anomaly:
-            report(node, error)
+        _failed(task, node, claimed, error)
         raise
     if task.frees:
         node.release()
-        if node.witness is not None:
-            node.witness = None
+        if node._witness is not None:
+            node._witness = None
     return results if node.edge_count == len(results) else _checked_count(node, results)
+
+
+def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> None:
+    """Takes the claim back and says where the error came from."""
+    if node._freed_by is task.place:
+        node._freed_by = claimed
+    add_note(error, f"raised by {node.name()} during backward")
+    if task.anomaly:
+        report(node, error)
 
 
 def claim(task: GraphTask, node: Node) -> bool:
     """Claims a node that this backward will free; whether there was something to claim. See Note [Claims]."""
-    claimed = node.freed_by
-    if node.freed:
+    claimed = node._freed_by
+    if node._freed:
         return False
     if claimed is not None and claimed is not task.place and node.holds_saved():
         raise freed_graph(node)
-    node.freed_by = task.place
+    node._freed_by = task.place
     return True
-
-
-def send(
-    task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, given: Grads, fresh: bool
-) -> None:
-    """Delivers result `i` of `source` to input `nr` of `node`; the last gradient to arrive makes it ready."""
-    if task.exec_info is not None:
-        info = task.exec_info.get(node)
-        if info is None or not info.should_execute():
-            return
-    left = task.dependencies[node] - 1
-    if left:
-        task.dependencies[node] = left
-        buffer = task.not_ready.get(node)
-        if buffer is None:
-            buffer = task.not_ready[node] = InputBuffer(node.num_inputs())
-    else:
-        buffer = task.not_ready.pop(node, None)
-        if buffer is None:
-            buffer = InputBuffer(node.num_inputs())
-    if value is not None:
-        # Nearly every gradient fits as it is and is the first to arrive; the rest takes the calls.
-        if (
-            type(value) is not ndarray
-            or nr
-            or value.dtype is not node.out_dtype
-            or value.shape != node.out_shape
-        ):
-            value = fitting(source, i, node, nr, value, task.tensors)
-        owned = fresh and value.base is None and _not_in(value, given)
-        if owned or buffer.values[nr] is not None:
-            buffer.add(nr, value, owned, task.tensors)
-        else:
-            buffer.values[nr] = value
-    if not left:
-        if node.where is None:
-            task.queue.push(NodeTask(task, node, buffer))
-        else:
-            task.push(NodeTask(task, node, buffer))
 
 
 def _not_in(value: Any, given: Grads) -> bool:
@@ -193,19 +224,19 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
     else:
         array = value if type(value) is ndarray else as_array(value)
         value = array
-    if type(array) is not ndarray or node.where is not None:
+    if type(array) is not ndarray or node._where is not None:
         _check_device(source, i, node, nr, array)
-    if nr == 0:
-        if array.shape == node.out_shape and array.dtype is node.out_dtype:
-            return value
-    elif array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
+        if isinstance(array, BatchedArray):
+            value = summed_outside(value, array, source, node.input_shape(nr))
+            array = value.array if tensors else value
+    if array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
     return fit(value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}")
 
 
 def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None:
     """A gradient lives where its tensor does."""
-    expected = CPU if node.where is None else node.where
+    expected = CPU if node._where is None else node._where
     if nr == 0 and device_of(array) != expected:
         raise GradientError(
             f"Function {source.name()} returned an invalid gradient at index {i} - expected device {expected} but got "

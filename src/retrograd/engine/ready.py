@@ -2,8 +2,10 @@
 
 Note [Node order]
 ~~~~~~~~~~~~~~~~~
-Ready nodes run in strictly decreasing priority: deeper re-entry first, then the higher `sequence_nr` (what the forward
-pass did last is undone first), AccumulateGrad before everything; equals run in the order in which they became ready.
+Ready nodes run in strictly decreasing priority: the higher `sequence_nr` (what the forward pass did last is undone
+first), AccumulateGrad before everything; equals run in the order in which they became ready. Each backward has a queue
+of its own, and one that was started inside another runs to its end first; workers, which serve several backwards, take
+nodes of the deeper re-entry first.
 """
 
 from __future__ import annotations
@@ -30,45 +32,45 @@ class NodeTask:
 class ReadyQueue:
     """The ready nodes of one backward.
 
-    The task pushed last waits beside the heap: in a chain it is also the next to run, and the heap stays empty.
+    The node pushed last waits beside the heap: in a chain it is also the next to run, and the heap stays empty.
     """
 
     def __init__(self) -> None:
-        self.heap: list[tuple[int, int, int, NodeTask]] = []
+        self.heap: list[tuple[int, int, Node]] = []
         self.pushed = 0
-        self.last: NodeTask | None = None
+        self.last: Node | None = None
         self.last_order = 0
 
-    def push(self, item: NodeTask) -> None:
-        """Adds a task."""
+    def push(self, node: Node) -> None:
+        """Adds a node."""
         last = self.last
         if last is not None:
-            heappush(self.heap, (-last.task.depth, -last.node.sequence_nr, self.last_order, last))
+            heappush(self.heap, (-last.sequence_nr, self.last_order, last))
         self.pushed += 1
-        self.last = item
+        self.last = node
         self.last_order = self.pushed
 
-    def push_aside(self, item: NodeTask) -> None:
-        """Adds a task to the heap itself: `heap` is not empty then."""
+    def push_aside(self, node: Node) -> None:
+        """Adds a node to the heap itself: `heap` is not empty then."""
         self.pushed += 1
-        heappush(self.heap, (-item.task.depth, -item.node.sequence_nr, self.pushed, item))
+        heappush(self.heap, (-node.sequence_nr, self.pushed, node))
 
-    def pop(self) -> NodeTask | None:
-        """Takes out the task of the highest priority; None when there is none."""
+    def pop(self) -> Node | None:
+        """Takes out the node of the highest priority; None when there is none."""
         last = self.last
         if last is None:
-            return heappop(self.heap)[3] if self.heap else None
+            return heappop(self.heap)[2] if self.heap else None
         self.last = None
         if not self.heap:
             return last
-        return heappushpop(self.heap, (-last.task.depth, -last.node.sequence_nr, self.last_order, last))[3]
+        return heappushpop(self.heap, (-last.sequence_nr, self.last_order, last))[2]
 
-    def drain(self) -> list[NodeTask]:
+    def drain(self) -> list[Node]:
         """Takes out everything, in order."""
-        items = []
-        while (item := self.pop()) is not None:
-            items.append(item)
-        return items
+        nodes = []
+        while (node := self.pop()) is not None:
+            nodes.append(node)
+        return nodes
 
 
 class StoppedQueue(ReadyQueue):
@@ -78,5 +80,5 @@ class StoppedQueue(ReadyQueue):
         super().__init__()
         self.error = error
 
-    def pop(self) -> NodeTask | None:
+    def pop(self) -> Node | None:
         raise self.error

@@ -20,7 +20,6 @@ planned order, because workers do not keep to it (Note [Claims]).
 
 from __future__ import annotations
 
-import math
 import threading
 from heapq import heappop, heappush
 from typing import Any
@@ -34,6 +33,7 @@ from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import claim, outgoing, run_node
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
+from retrograd.values import Shape
 
 # Elements of the gradient from which a node is worth another thread. Below it, fresh memory for results costs several
 # threads more (page faults, which the system serves one at a time) than they gain: see benchmarks/threads.py.
@@ -42,10 +42,18 @@ LARGE = 1 << 24
 
 def is_large(node: Node) -> bool:
     """Whether a node's formula takes long enough to be worth handing over."""
-    size = math.prod(node.out_shape)
+    size = _elements(node.out_shape)
     if node.next0 is not None:
-        size = max(size, math.prod(node.next0.input_shape(node.nr0)))
-    return size * node.effort >= LARGE and node.built_in
+        size = max(size, _elements(node.next0.input_shape(node.nr0)))
+    return size * node._effort >= LARGE and node.built_in
+
+
+def _elements(shape: Shape) -> int:
+    """How many elements an array of this shape has."""
+    count = 1
+    for n in shape:
+        count *= n
+    return count
 
 
 def has_user_code(node: Node) -> bool:
@@ -62,16 +70,16 @@ def has_user_code(node: Node) -> bool:
 class Plan:
     """The order in which one thread would run the rest of a backward."""
 
-    def __init__(self, task: GraphTask, ready: list[NodeTask]) -> None:
+    def __init__(self, task: GraphTask, ready: list[Node]) -> None:
         self.rank: dict[Node, int] = {}
         self.numbers: dict[Node, list[int]] = {}  # per edge: which arrival at its receiver this gradient is
         self.arrivals: dict[Node, int] = {}  # how many are to come
         left = dict(task.dependencies)
-        queue, nothing = ReadyQueue(), InputBuffer(0)
-        for item in ready:
-            queue.push(item)
+        queue = ReadyQueue()
+        for node in ready:
+            queue.push(node)
         while (first := queue.pop()) is not None:
-            node = first.node
+            node = first
             self.rank[node] = len(self.rank)
             numbers = self.numbers[node] = []
             for i in range(node.edge_count if task.runs(node) else 0):
@@ -82,7 +90,7 @@ class Plan:
                     self.arrivals[succ] = number + 1
                     left[succ] -= 1
                     if not left[succ]:
-                        queue.push(NodeTask(task, succ, nothing))
+                        queue.push(succ)
                 numbers.append(number)
 
 
@@ -111,7 +119,8 @@ class Inbox:
 class Shared:
     """The state that the threads of one backward share."""
 
-    def __init__(self, task: GraphTask, ready: list[NodeTask]) -> None:
+    def __init__(self, task: GraphTask, ready: list[Node]) -> None:
+        task.move_apart()
         self.task = task
         self.plan = Plan(task, ready)
         self.changed = threading.Condition()  # its lock is held wherever the fields below are used
@@ -134,7 +143,7 @@ class Shared:
         for node, expected in self.plan.arrivals.items():
             buffer = task.not_ready.pop(node, None) or InputBuffer(node.num_inputs())
             self.inboxes[node] = Inbox(buffer, expected)
-        self.ready = ready
+        self.ready = [NodeTask(task, node, task.taken(node)) for node in ready]
 
     # -- which thread gets what ----------------------------------------------------------------------------------
 
@@ -146,8 +155,8 @@ class Shared:
             self._offer(self.user, rank, item)
         elif self.in_order or has_user_code(node):  # a hook may have put a hook on it in the meantime
             self._offer(self.small, rank, item)
-        elif node.where is not None:
-            workers = threads.THREADS.of_device(node.where)
+        elif node._where is not None:
+            workers = threads.THREADS.of_device(node._where)
             workers.queue.push((-self.task.depth, rank), Turn(self, item).run)
         elif is_large(node):
             self._offer(self.large, rank, item)
@@ -251,7 +260,7 @@ class Shared:
     def run(self, item: NodeTask) -> None:
         """Runs a node and delivers its gradients, on whichever thread."""
         task, node, buffer = item.task, item.node, item.buffer
-        if node.effort > 1 and node not in self.users:
+        if node._effort > 1 and node not in self.users:
             with self.product_turn:
                 results = run_node(task, node, buffer)
         else:
@@ -295,7 +304,7 @@ class Shared:
             return
         for node in self.plan.rank:
             if self.task.runs(node):
-                before = node.freed_by
+                before = node._freed_by
                 if not claim(self.task, node):
                     self.in_order = True
                     break
@@ -304,8 +313,8 @@ class Shared:
     def _take_claims_back(self) -> None:
         """After an error: nodes that have not run may run in another backward."""
         for node, before in self.claims:
-            if node.freed_by is self.task.place and not node.freed:
-                node.freed_by = before
+            if node._freed_by is self.task.place and not node._freed:
+                node._freed_by = before
 
     def after_fork(self) -> None:
         """In a forked child: there are no workers, and one of them may have held the lock."""
@@ -343,14 +352,15 @@ def worth_sharing(task: GraphTask) -> bool:
     if task.elsewhere:
         return True
     queue = task.queue
-    first = queue.heap[0][3] if queue.last is None else queue.last
-    if not _gains(first.node) or threads.SETTINGS.threads() < 2:
+    first = queue.heap[0][2] if queue.last is None else queue.last
+    if not _gains(first) or threads.SETTINGS.threads() < 2:
         return False
-    others = [entry[3] for entry in queue.heap[:4] if entry[3] is not first]
-    return any(_gains(item.node) for item in others)
+    others = [entry[2] for entry in queue.heap[:4] if entry[2] is not first]
+    return any(_gains(node) for node in others)
 
 
 def _gains(node: Node) -> bool:
     """Whether another thread helps: a matrix product, here or next, has all threads already."""
-    next_effort = 1 if node.next0 is None else node.next0.effort
-    return node.effort == 1 and next_effort == 1 and is_large(node)
+    if not is_large(node) or node._effort != 1:
+        return False
+    return node.next0 is None or node.next0._effort == 1

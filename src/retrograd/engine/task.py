@@ -1,26 +1,53 @@
 """GraphTask: all state of one backward call.
 
-Nothing about a running backward is kept on the nodes, so concurrent and nested backwards over shared nodes do not see
-each other's counts or buffers.
+Note [Counts on nodes]
+~~~~~~~~~~~~~~~~~~~~~~
+How many gradients a node still waits for, and what has arrived, lies on the node itself while a single backward needs
+the node: a field is many times cheaper than a dictionary. `_counted_by` says whose numbers they are. A backward that
+meets a node of another one that still runs (it was started inside it, or on another thread) keeps all its counts in
+dictionaries of its own instead, and so does one that is shared among threads. Backwards therefore never see each
+other's counts or gradients. Counting holds a lock; no user code runs in it.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
 from retrograd.core.plain import Plain
-from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.ready import NodeTask, ReadyQueue, StoppedQueue
+from retrograd.engine.buffer import InputBuffer, total
+from retrograd.engine.ready import ReadyQueue, StoppedQueue
 from retrograd.values import Value
 
 if TYPE_CHECKING:
     from retrograd.engine.shared import Shared
 
 topological_nr = attrgetter("topological_nr")
+
+
+class Counting:
+    """Which backwards have their counts on nodes. See Note [Counts on nodes]."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.last = 0  # the number given last
+        self.running: set[int] = set()
+
+
+COUNTING: Final = Counting()
+
+
+def _count_anew() -> None:
+    """In a forked child: another thread may have held the lock, and its backwards are not ours."""
+    COUNTING.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_count_anew)
 
 
 class Capture:
@@ -56,13 +83,17 @@ class GraphTask(Plain):
         self.outer = outer  # the backward that this one runs inside of
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.place = here()  # the line that asked for this backward
-        self.dependencies: dict[Node, int] = {}
+        self.root: Node | None = None
+        self.number = 0  # among those that have their counts on nodes; 0: this one has not
+        self.nodes: list[Node] = []  # all that gradients may come to, but for the root
+        self.dependencies: dict[Node, int] = {}  # counts and gradients, if not on nodes
         self.not_ready: dict[Node, InputBuffer] = {}
         self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs
         self.anomaly = False  # see Note [Anomaly mode]
         self.capturing = False  # a capture's hooks run, not a node
+        self.unfinished = True  # until the last node has run
+        self.careful = False  # whether each node needs a close look: see `settle`
         self.captured: list[Value | None] = []
-        self.roots: set[Node] = set()
         self.callbacks: list[Callable[[], None]] = []
         self.queue: ReadyQueue = ReadyQueue()
         if outer is not None and isinstance(outer.queue, StoppedQueue):
@@ -70,30 +101,169 @@ class GraphTask(Plain):
         self.elsewhere = False  # whether a node of another device than the CPU is ready
         self.shared: Shared | None = None  # set while several threads serve this backward
 
+    # -- counts and gradients on their way -----------------------------------------------------------------------
+
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
+        self.root = root
+        with COUNTING.lock:
+            COUNTING.last += 1
+            self.number = COUNTING.last
+            if self._claim(root) and self._count(root, min_topological_nr):
+                COUNTING.running.add(self.number)
+                root._missing = 0
+                return
+            for node in (root, *self.nodes):
+                if node._counted_by == self.number:
+                    node._counted_by = 0
+        self.number = 0
+        self.nodes = []
+        self._count_apart(root, min_topological_nr)
+
+    def _claim(self, node: Node) -> bool:
+        """Takes a node's fields for this backward, unless another one needs them."""
+        if node._counted_by and node._counted_by in COUNTING.running:
+            return False
+        node._counted_by = self.number
+        node._missing = 1
+        node._held = None
+        return True
+
+    def _count(self, root: Node, min_topological_nr: int) -> bool:
+        """Counts on the nodes; false where one of them is another backward's."""
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.topological_nr < min_topological_nr:
+                continue
+            first, second = node.next0, node.next1
+            if first is not None and not self._count_edge(first, stack):
+                return False
+            if second is not None and not self._count_edge(second, stack):
+                return False
+            if node.more_edges is not None:
+                for succ, _ in node.more_edges:
+                    if succ is not None and not self._count_edge(succ, stack):
+                        return False
+        return True
+
+    def _count_edge(self, node: Node, stack: list[Node]) -> bool:
+        """One more gradient for `node`, which is new or not; false if it is another backward's."""
+        if node._counted_by == self.number:
+            node._missing += 1
+            return True
+        if not self._claim(node):
+            return False
+        self.nodes.append(node)
+        stack.append(node)
+        return True
+
+    def _count_apart(self, root: Node, min_topological_nr: int) -> None:
+        """Counts in a dictionary."""
         dependencies = self.dependencies
         stack = [root]
         while stack:
             node = stack.pop()
             if node.topological_nr < min_topological_nr:
                 continue
-            for succ in (node.next0, node.next1) if node.more_edges is None else node.successors():
-                if succ is None:
-                    continue
+            for succ in node.successors():
                 if succ in dependencies:
                     dependencies[succ] += 1
                 else:
                     dependencies[succ] = 1
+                    self.nodes.append(succ)
                     stack.append(succ)
 
-    def push(self, item: NodeTask) -> None:
+    def move_apart(self) -> None:
+        """Takes counts and gradients from the nodes into dictionaries, for several threads to work on."""
+        if self.number:
+            for node in (self.root, *self.nodes):
+                assert node is not None
+                self.dependencies[node] = node._missing
+                if node._held is not None:
+                    self.not_ready[node] = self.taken(node)
+            self.let_go()
+
+    def taken(self, node: Node) -> InputBuffer:
+        """The gradients that have arrived at a node; it holds them no more."""
+        if not self.number:
+            return self.not_ready.pop(node, None) or InputBuffer(node.num_inputs())
+        held = node._held
+        node._held = None
+        if isinstance(held, InputBuffer):
+            return held
+        buffer = InputBuffer(node.num_inputs())
+        if held is not None:
+            buffer.values[0] = held
+            buffer.owned = 1 if node._held_ours else 0
+        return buffer
+
+    def arrive(self, node: Node, nr: int, value: Any, owned: bool) -> bool:
+        """Adds a gradient (None: there is none) to those at input `nr` of a node; whether it was the last to come."""
+        if not self.number:
+            return self._arrive_apart(node, nr, value, owned)
+        if value is None:
+            pass
+        elif node.more_inputs is not None:
+            if node._held is None:
+                node._held = InputBuffer(node.num_inputs())
+            node._held.add(nr, value, owned, self.tensors)
+        else:
+            if node._held is not None:
+                value, owned = total(node._held, node._held_ours, value, owned, self.tensors)
+            node._held = value
+            node._held_ours = owned
+        node._missing -= 1
+        return node._missing == 0
+
+    def _arrive_apart(self, node: Node, nr: int, value: Any, owned: bool) -> bool:
+        if value is not None:
+            buffer = self.not_ready.get(node)
+            if buffer is None:
+                buffer = self.not_ready[node] = InputBuffer(node.num_inputs())
+            buffer.add(nr, value, owned, self.tensors)
+        left = self.dependencies[node] - 1
+        self.dependencies[node] = left
+        return left == 0
+
+    def let_go(self) -> None:
+        """Leaves the nodes to other backwards; what an error has left on them goes."""
+        number = self.number
+        if number:
+            if self.unfinished:
+                for node in (self.root, *self.nodes):
+                    if node is not None and node._counted_by == number:
+                        node._held = None
+            self.number = 0
+            COUNTING.running.discard(number)
+
+    def push(self, node: Node) -> None:
         """Adds a ready node. One of another device than the CPU's goes where the loop sees that it is not alone."""
-        if item.node.where is None:
-            self.queue.push(item)
+        if node._where is None:
+            self.queue.push(node)
         else:
             self.elsewhere = True
-            self.queue.push_aside(item)
+            self.queue.push_aside(node)
+
+    def begin(self, values: Sequence[Any]) -> None:
+        """Puts the first gradients at the root, one per input, and makes it ready."""
+        root = self.root
+        assert root is not None
+        if not self.number:
+            buffer = self.not_ready[root] = InputBuffer(0)
+            buffer.values = list(values)
+        elif len(values) == 1:
+            root._held = values[0]
+            root._held_ours = False
+        else:
+            root._held = InputBuffer(0)
+            root._held.values = list(values)
+        self.push(root)
+
+    def settle(self, anomaly: bool) -> None:
+        """Says, before the first node, whether nodes may take the engine's short way."""
+        self.anomaly = anomaly
+        self.careful = anomaly or self.number == 0
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""
@@ -112,6 +282,13 @@ class GraphTask(Plain):
         info = self.exec_info.get(node)
         return info is not None and info.should_execute()
 
+    def only_runs(self, node: Node) -> bool:
+        """Whether `node` runs, and nothing of what arrives at it is captured."""
+        if self.exec_info is None:
+            return True
+        info = self.exec_info.get(node)
+        return info is not None and info.needed and not info.captures
+
     def runs(self, node: Node) -> bool:
         """Whether `node` does more than hand over what arrives at it."""
         if self.exec_info is None:
@@ -121,9 +298,11 @@ class GraphTask(Plain):
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient arrives at `node` in this backward."""
-        return self.sends_to(node) and (
-            self.exec_info is not None or node in self.dependencies or node in self.roots
-        )
+        if not self.sends_to(node):
+            return False
+        if self.number:
+            return node._counted_by == self.number
+        return self.exec_info is not None or node is self.root or node in self.dependencies
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate_grad: bool) -> None:
         """Marks the nodes on a path from `root` to one of `outputs`; only they will run.
@@ -144,7 +323,7 @@ class GraphTask(Plain):
         self.exec_info = info
         self.captured = [] if accumulate_grad else [None] * len(outputs)
         # A node is needed when some successor must execute; successors come first in topological order.
-        for node in sorted((*self.dependencies, root), key=topological_nr):
+        for node in sorted((*self.nodes, root), key=topological_nr):
             for succ in (node.next0, node.next1) if node.more_edges is None else node.successors():
                 entry = None if succ is None else info.get(succ)
                 if entry is not None and entry.should_execute():

@@ -11,6 +11,7 @@ the same backward again, node by node, without touching `.grad`, and computes th
 from __future__ import annotations
 
 import cmath
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd.backends.base import namespace_of
@@ -19,7 +20,6 @@ from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.engine.evaluate import shown
-from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.values import Array
 
@@ -27,10 +27,11 @@ from retrograd.values import Array
 class Watch:
     """One backward under `detect_nonfinite`. See Note [Looking for NaN]."""
 
-    def __init__(self, task: GraphTask, start: NodeTask, min_topological_nr: int) -> None:
+    def __init__(self, task: GraphTask, given: Sequence[Any], min_topological_nr: int) -> None:
+        assert task.root is not None
         self.task = task
-        self.start = start.node
-        self.given = list(start.buffer.values)
+        self.start = task.root
+        self.given = list(given)
         self.min_topological_nr = min_topological_nr
         task.frees = False
         if current().replaying:
@@ -50,16 +51,17 @@ class Watch:
                 place = self.task.place
                 for node in self.nodes:
                     node.release()
-                    node.freed_by = place
-                    if node.witness is not None:
-                        node.witness = None
+                    node._freed_by = place
+                    if node._witness is not None:
+                        node._witness = None
 
     def _ran(self) -> list[Node]:
         """The nodes that have run."""
-        info, dependencies = self.task.exec_info, self.task.dependencies
+        info, nodes = self.task.exec_info, [self.start, *self.task.nodes]
         if info is None:
-            return [self.start, *dependencies]
-        return [n for n, e in info.items() if e.needed and (n in dependencies or n is self.start)]
+            return nodes
+        reached = set(nodes)
+        return [n for n, e in info.items() if e.needed and n in reached]
 
     def _check(self, engine: Any) -> None:
         token = hush(QUIET)
@@ -120,7 +122,7 @@ def _leave_out_leaves(task: GraphTask, start: Node) -> None:
     """A backward inside a replayed one, started by a hook: `.grad` has its gradients already."""
     if task.exec_info is None:
         task.exec_info = {}
-        for node in (start, *task.dependencies):
+        for node in (start, *task.nodes):
             info = task.exec_info[node] = ExecInfo()
             info.needed = type(node) is not AccumulateGrad
     else:

@@ -58,7 +58,7 @@ class Search:
                 return
             if not isinstance(node, Node):
                 continue
-            self._cross(node.lost, node, crossed)
+            self._cross(node._lost, node, crossed)
             for successor in node.successors():
                 if id(successor) not in self.seen:
                     self.seen.add(id(successor))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.noise import noise
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
@@ -220,7 +221,7 @@ class Elu(Activation):
         a = plain(x)
         # Where x is positive, exp might overflow, and its derivative poison the second order.
         rise = Exp().on(Where().on(a < 0, x, 0.0) * self.input_scale)
-        return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), float(self.scale))
+        return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), 1.0 * self.scale)
 
 
 class EluInPlace(Elu):
@@ -459,11 +460,11 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
     x = require_tensor("dropout", "input", 1, input)
     if p == 0 or not training or x.array.size == 0:
         return x
-    noise = Tensor(_noise(x.array, p))
+    factors = Tensor(_noise(x.array, p))
     if not inplace:
-        return apply2(Mul(), x, noise)
+        return apply2(Mul(), x, factors)
     check_writable(x)
-    return write_back(x, apply2(Mul(), x, noise))
+    return write_back(x, apply2(Mul(), x, factors))
 
 
 def _noise(a: Array, p: float) -> Array:
@@ -476,10 +477,7 @@ def _noise(a: Array, p: float) -> Array:
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
         )
-    kept = (default_generator.numpy.random(a.shape, np.float32) >= p).astype(a.dtype)
-    if p < 1:
-        kept /= a.dtype.type(1 - p)
-    return np.asarray(kept)
+    return noise(default_generator.numpy, a, p, 1 if p == 1 else 1 / a.dtype.type(1 - p))
 
 
 FUNCTIONS: tuple[Any, ...] = (relu,)

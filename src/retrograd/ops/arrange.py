@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
@@ -256,7 +256,7 @@ def _reversed(input: Tensor) -> Any:
 
 
 def _deprecated(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=3)
+    warn(message, UserWarning)
 
 
 def _matrices(input: Tensor) -> Any:

@@ -19,8 +19,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
 from retrograd.ops.activation import dropout
 from retrograd.ops.common import as_value, require_tensor
+from retrograd.ops.constants import WithConstants
 from retrograd.ops.convert import convert
-from retrograd.ops.entropy import WithConstants
 from retrograd.ops.norm import wide
 from retrograd.ops.reduce import SumDim, float16, float32
 from retrograd.ops.rows import repeat_interleave

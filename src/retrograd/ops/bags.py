@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import tables
+from retrograd.backends.base import namespace_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -14,8 +16,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, require_tensor
+from retrograd.ops.constants import WithConstants
 from retrograd.ops.embed import Embedding, EmbeddingDense, renormalise, row_indices
-from retrograd.ops.entropy import WithConstants
 from retrograd.ops.gather import Gather, GatherAdjoint
 from retrograd.ops.shape import reshape
 from retrograd.values import Array
@@ -71,7 +73,7 @@ class EmbeddingBag(WithConstants):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.rows = xs[0].shape[0]
-        return self.summed(xp.take(xs[0], self.indices, axis=0), xs[1])
+        return self.summed(tables.rows(xp, xs[0], self.indices), xs[1])
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = EmbeddingDense(self.bags, self.count, self.count).transpose(self.scaled(gs[0]))
@@ -127,7 +129,8 @@ def bag_sizes(bags: Array, count: int) -> Array:
 
 def highest_rows(table: Array, indices: Array, bags: Array, count: int) -> Array:
     """For each bag and column, the first row that is largest there; 0 for an empty bag."""
-    highest = np.zeros((count, table.shape[1]), np.int64)
+    xp = namespace_of(table)
+    highest = xp.zeros((count, table.shape[1]), np.int64)
     kept = bags < count
     ids, bags = indices[kept], bags[kept]
     if len(ids):
@@ -136,7 +139,7 @@ def highest_rows(table: Array, indices: Array, bags: Array, count: int) -> Array
         full = np.cumsum(np.diff(bags, prepend=bags[0]) != 0)
         top = np.maximum.reduceat(rows, starts, axis=0)[full]
         place = np.where((rows == top) | np.isnan(top), np.arange(len(ids))[:, None], len(ids) - 1)
-        highest[bags[starts]] = ids[np.minimum.reduceat(place, starts, axis=0)]
+        highest[bags[starts]] = xp.take(ids, np.minimum.reduceat(place, starts, axis=0))
     return highest
 
 

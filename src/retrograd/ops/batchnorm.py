@@ -7,16 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import norms as kernels
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
 from retrograd.ops.common import require_tensor
+from retrograd.ops.constants import constant
 from retrograd.ops.create import number_from
-from retrograd.ops.entropy import constant
 from retrograd.ops.math import Rsqrt
 from retrograd.ops.norm import OfChannels, check_mixed, check_several, statistics, wide
 from retrograd.ops.shape import reshape
+from retrograd.values import Array
 
 
 class NativeBatchNorm(OfChannels):
@@ -46,14 +48,21 @@ class NativeBatchNorm(OfChannels):
             self.follow(xs)
         return out
 
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+        mean, var = (None, None) if self.training else (xs[3], xs[4])
+        return kernels.batch_norm(xp, xs[0], xs[1], xs[2], mean, var, self.eps)
+
+    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
+        return kernels.batch_norm_backward(g, xs[0], xs[1], self.moments, self.training, wanted)
+
     def follow(self, xs: Sequence[Any]) -> None:
         """Moves the running statistics, which belong to the caller, towards those of x."""
         x = wide(xs[0])
         count = x.size // x.shape[1]
-        for running, value in (
-            (xs[3], x.mean(axis=self.axes)),
-            (xs[4], x.var(axis=self.axes) * (np.float64(count) / (count - 1))),
-        ):
+        noted = self.moments
+        mean = x.mean(axis=self.axes) if noted is None else noted[0]
+        var = x.var(axis=self.axes) if noted is None else noted[2]
+        for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
             before_write(running)
             running[...] = self.momentum * value + (1 - self.momentum) * running
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
@@ -119,7 +120,7 @@ class Clamp(Unary):
         """Where x is within the limits."""
         a = plain(x)
         low = True if self.low is None else a >= self.low
-        return np.asarray(low & (a <= self.high) if self.high is not None else low)
+        return as_array(low & (a <= self.high) if self.high is not None else low)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return Where().on(self.inside(x), g, 0.0)
@@ -152,7 +153,7 @@ class ClampMinTensor(Binary):
 
     def within(self, i: int, x: Any, y: Any) -> Array:
         """Where operand `i` is chosen; neither is where one of them is NaN."""
-        return np.asarray(plain(x) >= plain(y) if i == 0 else plain(x) < plain(y))
+        return as_array(plain(x) >= plain(y) if i == 0 else plain(x) < plain(y))
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return Where().on(self.within(i, x, y), g, 0.0)
@@ -171,7 +172,7 @@ class ClampMaxTensor(ClampMinTensor):
         return xp.minimum(x, y)
 
     def within(self, i: int, x: Any, y: Any) -> Array:
-        return np.asarray(plain(x) <= plain(y) if i == 0 else plain(x) > plain(y))
+        return as_array(plain(x) <= plain(y) if i == 0 else plain(x) > plain(y))
 
 
 class ClampTensor(Variadic):
@@ -197,7 +198,7 @@ class ClampTensor(Variadic):
         over = np.asarray(False) if high is None else (x > high if low is None else (x > high) | (low > high))
         under = np.asarray(False) if low is None else (x < low if high is None else (x < low) & (low < high))
         inside = (True if low is None else x >= low) & (True if high is None else x <= high)
-        return np.asarray(inside), under, over
+        return as_array(inside), under, over
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]

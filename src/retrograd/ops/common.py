@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -88,7 +89,7 @@ def plain(v: Any) -> Any:
 
 def as_value(array: Any, like: Any) -> Any:
     """A constant array as the kind of value that `like` is."""
-    return Tensor(np.asarray(array)) if isinstance(like, Tensor) else array
+    return Tensor(as_array(array)) if isinstance(like, Tensor) else array
 
 
 def zero_like(v: Any) -> Any:

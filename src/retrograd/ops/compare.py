@@ -178,7 +178,7 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
-    return bool(np.all(_close("allclose", input, other, rtol, atol, equal_nan)))
+    return np.all(_close("allclose", input, other, rtol, atol, equal_nan)).item()
 
 
 def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -203,7 +203,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
     a = require_tensor("equal", "input", 1, input).array
     b = require_tensor("equal", "other", 2, other).array
-    return a.shape == b.shape and bool((a == b).all())
+    return bool(a.shape == b.shape and (a == b).all().item())
 
 
 FUNCTIONS = (

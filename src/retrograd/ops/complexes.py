@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import namespace_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, View, X, Y, added
@@ -47,7 +48,7 @@ class ViewAsComplex(View):
 
 def dense(v: Any) -> Any:
     """A value whose elements lie in row-major order."""
-    return contiguous(v) if isinstance(v, Tensor) else np.ascontiguousarray(v)
+    return contiguous(v) if isinstance(v, Tensor) else namespace_of(v).ascontiguousarray(v)
 
 
 class Complex(Binary):

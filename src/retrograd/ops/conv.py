@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from retrograd.core.apply import apply_n
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import require_tensor
@@ -207,11 +207,10 @@ def _named_padding(x: Any, padding: str, kernel: Shape, stride: Shape, dilation:
         raise ShapeError("padding='same' is not supported for strided convolutions")
     total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
     if any(t % 2 for t in total):
-        warnings.warn(
+        warn(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
             "input be created",
             UserWarning,
-            stacklevel=4,
         )
         x = padded(x, [width for t in reversed(total) for width in (0, t % 2)])
     return x, tuple([t // 2 for t in total])

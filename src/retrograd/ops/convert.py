@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
 from retrograd.core.op import Linear
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.values import Array, DType
 
@@ -76,7 +76,7 @@ def convert(x: Tensor, dtype: Any) -> Tensor:
     if x.array.dtype == target:
         return x
     if x.array.dtype.kind == "c" and target.kind not in "cb":
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=3)
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
     if target.kind in "fc":
         result: Tensor = apply1(ToCopy(target), x)
         return result

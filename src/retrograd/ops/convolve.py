@@ -17,6 +17,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
+from retrograd.backends.convolution import channel_sums, correlated, overlapped, spread
 from retrograd.core.op import Bilinear, Variadic, X, added
 from retrograd.ops.sliding import Sliding, sliding
 from retrograd.ops.split import WHOLE
@@ -93,20 +96,36 @@ class OfWindows(Bilinear):
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
 
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return self.biased(xp, x, y, None)
+
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        """The result plus a number per channel."""
+        raise NotImplementedError
+
+    def plus(self, out: Array, b: Array | None) -> Array:
+        """Adds the bias in place."""
+        if b is not None:
+            out += b.reshape(-1, *[1] * (out.ndim - 2))
+        return out
+
 
 class Correlate(OfWindows):
     """the products of a weight with all windows of an input: (x, w) → y"""
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
+        found = correlated(xp, x, y, b, geometry.windows, geometry.groups)
+        if found is not None:
+            return found
         x, w = in_single(x, y)
         out = xp.empty((len(x), len(w), *geometry.windows.number), x.dtype)
         matrix, target = geometry.matrices(w), geometry.grouped(out)
         for part in geometry.parts(len(x), x.shape[1], x.itemsize):
             xp.matmul(matrix, geometry.columns(xp, x[part]), out=target[part])
-        return out.astype(dtype, copy=False)
+        return self.plus(out.astype(dtype, copy=False), b)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -119,19 +138,23 @@ class Spread(OfWindows):
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype, windows = self.geometry, x.dtype, self.geometry.windows
+        found = spread(xp, x, y, b, windows, geometry.groups)
+        if found is not None:
+            return found
         x, w = in_single(x, y)
         channels = w.shape[1] * geometry.groups
         back = geometry.reversed() if len(w) <= 2 * channels else None
         if back is not None:  # then it is a convolution too, and reading windows is cheaper than adding them
-            return Correlate(back).forward(xp, x, geometry.reversed_weight(w)).astype(dtype, copy=False)
+            turned = Correlate(back).forward(xp, x, geometry.reversed_weight(w))
+            return self.plus(turned.astype(dtype, copy=False), b)
         matrix = geometry.matrices(w).swapaxes(1, 2)
         out = xp.empty((len(x), channels, *windows.size), x.dtype)
         for part in geometry.parts(len(x), channels, x.itemsize):
             cols = xp.matmul(matrix, geometry.grouped(x[part]))
             out[part] = windows.write(xp, cols.reshape(-1, channels, *windows.kernel, *windows.number))
-        return out.astype(dtype, copy=False)
+        return self.plus(out.astype(dtype, copy=False), b)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -144,8 +167,11 @@ class Overlap(OfWindows):
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
+        found = overlapped(xp, x, y, geometry.windows, geometry.groups)
+        if found is not None:
+            return found
         x, y = in_single(x, y)
         shape = (y.shape[1], x.shape[1] // geometry.groups, *geometry.windows.kernel)
         out = xp.zeros(shape, x.dtype)
@@ -166,7 +192,7 @@ class Convolution(Variadic):
 
     params = ("geometry", "transposed", "output_padding")
     keeps: ClassVar[int] = X
-    effort: ClassVar[int] = 32
+    _effort: ClassVar[int] = 32
     shown: ClassVar[dict[str, str]] = {
         "input": "x:0", "weight": "x:1", "bias_sym_sizes_opt": "bias_sizes", "stride": "stride", "padding": "padding",
         "dilation": "dilation", "transposed": "transposed", "output_padding": "output_padding", "groups": "groups",
@@ -183,16 +209,16 @@ class Convolution(Variadic):
         return i < 2 and self.needs(1 - i)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        out = self.inner.forward(xp, xs[0], xs[1])
         if xs[2] is not None:
             self.bias_sizes = xs[2].shape
-            out += xs[2].reshape(-1, *[1] * (out.ndim - 2))
-        return out
+        return self.inner.biased(xp, xs[0], xs[1], xs[2])
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
         grads = [self.inner.transpose(i, g, xs[0], xs[1]) if self.needs(i) else None for i in (0, 1)]
-        return [*grads, g.sum(axis=(0, *range(2, g.ndim))) if self.needs(2) else None]
+        if not self.needs(2):
+            return [*grads, None]
+        return [*grads, channel_sums(g) if type(g) is np.ndarray else g.sum(axis=(0, *range(2, g.ndim)))]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         x = None if ts[0] is None else self.inner.fresh().on(ts[0], xs[1])

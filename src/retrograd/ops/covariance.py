@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name
 from retrograd.ops.arithmetic import div, mul, sub
@@ -46,7 +47,7 @@ def nanmean(
         )
     total = nansum(x, dim, keepdim, dtype=dtype)
     counts = (~np.isnan(a)).sum(axis=axes_of(dim, a.ndim), keepdims=keepdim)
-    return div(total, Tensor(np.asarray(counts, np.int64)), out=out)
+    return div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
 
 
 def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -87,11 +88,10 @@ def _freedom(total: Any, weights: Any, aweights: Any, correction: int) -> Any:
         freedom = sub(total, div(mul(sum(mul(weights, aweights)), correction), total))
     else:
         freedom = sub(total, correction)
-    if freedom.detach().array <= 0:
-        warnings.warn(
+    if (freedom.detach().array <= 0).any():
+        warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
-            stacklevel=3,
         )
         return Tensor(np.zeros_like(freedom.detach().array))
     return freedom

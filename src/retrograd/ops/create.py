@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import batches, levels_of, on_levels
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
@@ -342,6 +343,16 @@ def full_like(
 # -- methods: new tensors of the dtype of this one -----------------------------------------------------------------
 
 
+def _roomy(source: Tensor, made: Tensor) -> Tensor:
+    """A new tensor, with room for every sample if the one it is made from holds a batch."""
+    levels = levels_of(source.array)
+    if levels:
+        made.array = on_levels(
+            np.broadcast_to(made.array, (*batches(levels), *made.array.shape)).copy(), levels
+        )
+    return made
+
+
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`tensor(data)` in this tensor's dtype."""
     return tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
@@ -349,22 +360,22 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) ->
 
 def new_zeros(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`zeros(size)` in this tensor's dtype."""
-    return zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
+    return _roomy(self, zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 def new_ones(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`ones(size)` in this tensor's dtype."""
-    return ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
+    return _roomy(self, ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 def new_empty(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`empty(size)` in this tensor's dtype."""
-    return empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options)
+    return _roomy(self, empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`full(size, fill_value)` in this tensor's dtype."""
-    return full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options)
+    return _roomy(self, full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 FUNCTIONS: tuple[Any, ...] = ()

@@ -23,7 +23,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, unsupported_dtype
 from retrograd.ops.choose import Clamp, Where
 from retrograd.ops.common import as_value, plain, require_tensor
-from retrograd.ops.entropy import WithConstants
+from retrograd.ops.constants import WithConstants
 from retrograd.ops.gather import Gather, GatherAdjoint
 from retrograd.ops.join import Stack
 from retrograd.ops.loss import MEAN, reduced, reduction_code

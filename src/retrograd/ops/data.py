@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.core.lost import DETACHED, born, cut
 from retrograd.core.modes import INFERENCE, current
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import GradientError, type_name
@@ -219,11 +219,10 @@ def tensor(
     """
     check_options(device, None, pin_memory)
     if isinstance(data, Tensor):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
         )
     made = new_leaf(from_data(data.array if isinstance(data, Tensor) else data, dtype), requires_grad)
     tracked = _tracked(data)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -88,7 +89,7 @@ def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = N
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
     values = middle + width * stream_of(generator).standard_cauchy(self.array.shape)
-    return write_back(self, apply1(Cauchy(np.asarray(values, dtype)), self))
+    return write_back(self, apply1(Cauchy(as_array(values).astype(dtype)), self))
 
 
 def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
@@ -100,7 +101,7 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={chance}")
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
-    values = np.asarray(stream_of(generator).geometric(chance, self.array.shape))
+    values = as_array(stream_of(generator).geometric(chance, self.array.shape))
     return write_back(self, apply1(Geometric(values.astype(dtype)), self))
 
 
@@ -114,7 +115,7 @@ def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = N
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
     values = stream_of(generator).lognormal(middle, width, self.array.shape)
-    return write_back(self, apply1(LogNormal(np.asarray(values, dtype)), self))
+    return write_back(self, apply1(LogNormal(as_array(values).astype(dtype)), self))
 
 
 FUNCTIONS: tuple[Any, ...] = ()

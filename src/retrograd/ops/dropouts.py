@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.noise import noise
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Linear
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
@@ -57,7 +59,8 @@ def _kept(a: Array, p: float, shape: Shape) -> Array:
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}. Convert with "
             ".float() first."
         )
-    return (default_generator.numpy.random(shape, np.float32) >= p).astype(a.dtype)
+    like = a if a.shape == shape else np.empty(shape, a.dtype)
+    return noise(default_generator.numpy, like, p, 1)
 
 
 def _channels(x: Tensor) -> Shape:
@@ -175,11 +178,10 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     _check_rate_of_function(p)
     x = require_tensor("dropout2d", "input", 1, input)
     if x.array.ndim == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
             "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d to say so.",
             UserWarning,
-            stacklevel=2,
         )
     elif x.array.ndim != 4:
         _warn_of_dims(2, x.array.ndim)
@@ -213,12 +215,11 @@ def _purpose(n: int) -> str:
 
 
 def _warn_of_dims(n: int, ndim: int) -> None:
-    warnings.warn(
+    warn(
         f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error in a "
         "future release. To retain the behavior and silence this warning, please use dropout instead. "
         + _purpose(n),
         UserWarning,
-        stacklevel=3,
     )
 
 
@@ -231,7 +232,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     """
     x: Any = require_tensor("gumbel_softmax", "logits", 1, logits)
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", UserWarning, stacklevel=2)
+        warn("`eps` parameter is deprecated and has no effect.", UserWarning)
     a = x.array
     if a.dtype.kind != "f":
         raise RuntimeError(
@@ -240,7 +241,7 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
         )
     noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
     axis = wrap_dim(dim, a.ndim)
-    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(np.asarray(noise))) / tau)
+    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(as_array(noise))) / tau)
     if not hard:
         return soft
     choice = np.zeros_like(soft.array)

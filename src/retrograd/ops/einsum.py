@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
+from retrograd.backends.products import product
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name, unsupported_dtype
 from retrograd.ops.convert import convert
-from retrograd.ops.products import product
 from retrograd.ops.shape import Expand
 from retrograd.values import Array, Shape
 
@@ -27,7 +27,7 @@ class Einsum(Variadic):
 
     params = ("terms", "output")
     keeps: ClassVar[int] = X
-    effort: ClassVar[int] = 32
+    _effort: ClassVar[int] = 32
 
     def __init__(self, terms: tuple[Term, ...], output: Term) -> None:
         self.terms = terms

@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import tables
+from retrograd.backends.batch.array import all_samples
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
@@ -44,7 +46,7 @@ class Embedding(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.count = x.shape[0]
-        return xp.take(x, self.indices, axis=0)
+        return tables.rows(xp, x, self.indices)
 
     def transpose(self, g: Any) -> Any:
         return EmbeddingDense(self.indices, self.count, self.padding_idx, self.scale_grad_by_freq).on(g)
@@ -65,6 +67,9 @@ class EmbeddingDense(Linear):
         self.scale_grad_by_freq = scale_grad_by_freq
 
     def forward(self, xp: Any, x: Array) -> Array:
+        quick = tables.sum_rows(xp, x, self.indices, self.count, self.padding_idx, self.scale_grad_by_freq)
+        if quick is not None:
+            return quick
         rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
         if self.padding_idx >= 0:
             kept = indices != self.padding_idx
@@ -113,7 +118,8 @@ def table_embedding(
     table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
     if table.array.ndim != 2:
         raise ShapeError(f"'weight' must be 2-D, but it has the shape {sizes(table.array.shape)}")
-    if i.size and (i.min() < 0 or i.max() >= len(table.array)):
+    if i.size and ((i < 0) | (i >= len(table.array))).any():
+        i = all_samples(i)
         raise IndexError(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import losses as kernels
+from retrograd.backends.base import is_array
+from retrograd.backends.batch.array import all_samples, getitem_of
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
-from retrograd.core.node import Edge
-from retrograd.core.op import Variadic, X, added
+from retrograd.core.op import added
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, GradientError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.activation import LogSigmoid, unsupported
 from retrograd.ops.choose import Clamp, Where
 from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.convert import convert
 from retrograd.ops.loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.math import Exp, Log, Log1p, Sigmoid
@@ -29,29 +33,6 @@ from retrograd.ops.tied import tied
 from retrograd.values import Array
 
 # -- ops ---------------------------------------------------------------------------------------------------------
-
-
-class WithConstants(Variadic):
-    """An op whose inputs from number `tracked` on have no derivative: they are saved, but have no edge."""
-
-    tracked: ClassVar[int] = 1
-    keeps: ClassVar[int] = X
-
-    def set_next_edges(self, edges: Sequence[Edge]) -> None:
-        super().set_next_edges(edges[: self.tracked])
-
-    def edge(self, i: int) -> Edge:
-        return super().edge(i) if i < self.tracked else Edge(None, 0)
-
-
-def constant(function: str, argument: str, value: Any) -> Any:
-    """A weight, if it does not ask for a gradient that there is none of."""
-    if isinstance(value, Tensor) and value.requires_grad:
-        raise GradientError(
-            f"The function '{function}' is not differentiable with respect to argument '{argument}'. This input cannot "
-            "have requires_grad True: detach() it."
-        )
-    return value
 
 
 class NllLoss(WithConstants):
@@ -72,10 +53,13 @@ class NllLoss(WithConstants):
             raise unsupported("nll_loss_out_frame", x)
         self.in_shape, self.in_dtype = x.shape, x.dtype
         self.axis = 0 if x.ndim == 1 else 1
+        quick = kernels.nll(xp, x, xs[1], xs[2], self.reduction, self.ignore_index)
+        if quick is not None:
+            return quick
         self.check_range(xs[1])
         places, factors, total = self.factors(xs[1], xs[2])
         losses = x[index_at(places, self.axis)] * factors
-        if isinstance(factors, np.ndarray):
+        if is_array(factors):
             losses[factors == 0] = 0  # an ignored loss may be infinite
         if self.reduction == NONE:
             return losses.squeeze(self.axis)
@@ -87,6 +71,7 @@ class NllLoss(WithConstants):
         classes = self.in_shape[self.axis]
         wrong = (target < 0) | (target >= classes)
         if wrong.any() and (wrong := wrong & (target != self.ignore_index)).any():
+            target, wrong = all_samples(target), all_samples(wrong)
             first = target[wrong].flat[0] if target.ndim else target
             raise IndexError(
                 f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
@@ -94,14 +79,14 @@ class NllLoss(WithConstants):
 
     def factors(self, target: Array, weight: Any) -> tuple[Array, Any, Any]:
         """Where the target classes are, minus their weights (an array, or one number), and the sum of the weights."""
-        used = np.asarray(target != self.ignore_index)
+        used = as_array(target != self.ignore_index)
         shape = (*target.shape[: self.axis], 1, *target.shape[self.axis :])
         if weight is None and used.all():
             return target.reshape(shape), -1.0, float(target.size)
         safe = np.where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:
-            weights *= weight[safe]
+            weights = weights * getitem_of(weight, (safe,))
         return safe.reshape(shape), -weights.reshape(shape), weights.sum()
 
     def slopes(self, v: Any, factors: Any, total: Any) -> Any:
@@ -113,6 +98,9 @@ class NllLoss(WithConstants):
         )
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        quick = kernels.nll_backward(gs[0], xs[1], xs[2], self.reduction, self.ignore_index, self.in_shape)
+        if quick is not None:
+            return [quick]
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
         g = gs[0].reshape(tuple(places.shape)) if self.reduction == NONE else gs[0]
         found = Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
@@ -132,6 +120,7 @@ class BinaryLoss(WithConstants):
     """A loss of two classes, for inputs (x, target, weight, ...): owes the losses and their two derivatives."""
 
     tracked: ClassVar[int] = 2
+    kind: ClassVar[int] = kernels.BINARY  # how the native pack calls it
     params = ("reduction",)
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2",
@@ -148,12 +137,27 @@ class BinaryLoss(WithConstants):
         """The derivative of each element's loss with respect to x or the target."""
         raise NotImplementedError(f"{self.name()} has no partial()")
 
+    def check(self, xp: Any, xs: Sequence[Any]) -> None:
+        """Refuses inputs that have no such loss."""
+
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        self.check(xp, xs)
+        self.weighted = any(v is not None for v in xs[2:])
+        if not self.weighted:
+            quick = kernels.loss(xp, self.kind, xs[0], xs[1], 0.0, self.reduction)
+            if quick is not None:
+                self.count = xs[0].size
+                return quick
         found = self.losses(xp, xs)
         self.count = found.size
         return reduced(xp.asarray(found if xs[2] is None else found * xs[2]), self.reduction)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        if not self.weighted and not self.needs(1):
+            share = 1 / self.count if self.reduction == MEAN and self.count else 1.0
+            quick = kernels.loss_backward(self.kind, gs[0], xs[0], xs[1], 0.0, share)
+            if quick is not None:
+                return [quick, None]
         g = gs[0] / self.count if self.reduction == MEAN else gs[0]
         if xs[2] is not None:
             g = g * xs[2]
@@ -168,16 +172,18 @@ class BinaryLoss(WithConstants):
 class BinaryCrossEntropy(BinaryLoss):
     """-(t log(x) + (1 - t) log(1 - x)), the logarithms at least -100"""
 
-    def losses(self, xp: Any, xs: Sequence[Any]) -> Array:
-        x, t = xs[0], xs[1]
-        if x.dtype.kind != "f":
-            raise unsupported("binary_cross_entropy", x)
-        for name, v in (("input", x), ("target", t)):
-            if not ((v >= 0) & (v <= 1)).all():
+    def check(self, xp: Any, xs: Sequence[Any]) -> None:
+        if xs[0].dtype.kind != "f":
+            raise unsupported("binary_cross_entropy", xs[0])
+        for name, v in (("input", xs[0]), ("target", xs[1])):
+            if not kernels.within_0_1(xp, v):
                 raise RuntimeError(
                     f"all elements of {name} should be between 0 and 1. For logits, use "
                     "binary_cross_entropy_with_logits()."
                 )
+
+    def losses(self, xp: Any, xs: Sequence[Any]) -> Array:
+        x, t = xs[0], xs[1]
         return (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
 
     def partial(self, i: int, xs: Sequence[Any]) -> Any:
@@ -190,6 +196,7 @@ class BinaryCrossEntropy(BinaryLoss):
 class BinaryCrossEntropyWithLogits(BinaryLoss):
     """binary cross entropy of sigmoid(x), without overflow; the fourth input is the weight of positive targets"""
 
+    kind: ClassVar[int] = kernels.BINARY_OF_LOGITS
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2", "pos_weight": "x:3",
     }  # fmt: skip
@@ -391,13 +398,8 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
 
 
 def binary_cross_entropy(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """The binary cross entropy between probabilities and targets, both in [0, 1].
 
     >>> import retrograd as rg
@@ -472,11 +474,10 @@ def kl_div(
     x: Any = require_tensor("kl_div", "input", 1, input)
     t: Any = require_tensor("kl_div", "target", 2, target)
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' "
             "divides only by the batch size, and aligns with the KL div math definition.",
             UserWarning,
-            stacklevel=2,
         )
     if any(v.array.dtype.kind in "biu" for v in (x, t)):
         raise DtypeError("kl_div: Integral inputs not supported. Convert them with .float() first.")

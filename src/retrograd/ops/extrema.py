@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import checked
@@ -76,7 +77,7 @@ class ExtremumAlong(Variadic):
         return picked if self.keepdims else picked.reshape(tuple(self.places.shape)), None
 
     def release(self) -> None:
-        self.freed = True
+        self._freed = True
         self.places = None
 
     def holds_saved(self) -> bool:
@@ -148,8 +149,10 @@ class ExtremeOfAll(Extreme):
 
     def part(self, v: Any, x: Any, out: Any) -> Any:
         """`v` divided among the elements that were chosen; the others have nothing of it, also where it is infinite."""
-        chosen = np.isnan(plain(x)) if np.isnan(plain(out)) else plain(x) == plain(out)
-        return Where().on(chosen, v / chosen.sum().item(), 0.0)
+        a, best = plain(x), plain(out)
+        chosen = (a == best) | (np.isnan(a) & np.isnan(best))
+        count = as_value(as_array(chosen.sum()).astype(plain(v).dtype), v)
+        return Where().on(chosen, v / count, 0.0)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return self.part(self.back(g), x, out)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -89,7 +90,7 @@ class RreluWithNoise(Leaky):
     def slopes(self, x: Array) -> Array:
         """The slope at each element."""
         if self.training:
-            return np.asarray(self.noise)
+            return as_array(self.noise)
         return np.where(x > 0, x.dtype.type(1), x.dtype.type((self.lower + self.upper) / 2))
 
     def curve(self, xp: Any, x: Array) -> Array:

@@ -380,7 +380,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
     check_dtypes("Index put requires the source and destination dtypes match", x, source)
     _, key = read_index(x.array.shape, tuple(indices))
-    wanted = Index(key).forward(np, x.array).shape
+    wanted = Index(key).on(x.array).shape
     try:
         np.broadcast_to(source.array, wanted)
     except ValueError:

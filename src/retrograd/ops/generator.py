@@ -5,7 +5,7 @@ The numbers are NumPy's: the same seed gives the same numbers again, but not tho
 
 from __future__ import annotations
 
-import secrets
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +14,18 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import check_device
+from retrograd.backends.batch.random import stream_in
+from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
 from retrograd.ops.data import new_leaf
 
 _FIRST_SEED = 67280421310721  # what a Generator begins with until it is seeded, as in PyTorch
+
+
+def _unforeseeable() -> int:
+    """63 bits from the system; `secrets` has the same, but takes milliseconds to load."""
+    return int.from_bytes(os.urandom(8), "big") >> 1
 
 
 class Generator:
@@ -37,8 +44,13 @@ class Generator:
         self._stream: Any = None
 
     @property
-    def numpy(self) -> np.random.Generator:
-        """NumPy's generator, which draws the numbers; made when it is first needed."""
+    def numpy(self) -> Any:
+        """What draws the numbers: NumPy's generator; inside of vmap, for all samples as `randomness` says."""
+        return stream_in(self.raw, current().batch_levels)
+
+    @property
+    def raw(self) -> np.random.Generator:
+        """NumPy's generator; made when it is first needed."""
         if self._stream is None:
             with _LOCK:
                 if self._stream is None:
@@ -59,13 +71,13 @@ class Generator:
 
     def seed(self) -> int:
         """Begins a stream nobody can foresee, and returns its seed."""
-        self.manual_seed(secrets.randbits(63))
+        self.manual_seed(_unforeseeable())
         return self.initial_seed()
 
     def initial_seed(self) -> int:
         """The seed with which the stream began."""
         if self._seed is None:
-            self._seed = secrets.randbits(63)
+            self._seed = _unforeseeable()
         return self._seed
 
     def get_state(self) -> Tensor:
@@ -98,7 +110,7 @@ _STATE_BYTES = 48
 
 def _packed(generator: Generator) -> bytes:
     """Seed and state of the stream, in a fixed number of bytes."""
-    state: Any = generator.numpy.bit_generator.state
+    state: Any = generator.raw.bit_generator.state
     inner = state["state"]
     parts = (
         (generator.initial_seed(), 8),
@@ -120,7 +132,7 @@ def _unpack(generator: Generator, data: bytes) -> None:
         int.from_bytes(data[a:b], "little") for a, b in ((0, 8), (8, 24), (24, 40), (40, 44), (44, 48))
     ]
     generator.manual_seed(numbers[0])
-    generator.numpy.bit_generator.state = {
+    generator.raw.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": numbers[1], "inc": numbers[2]},
         "has_uint32": numbers[3],
@@ -175,7 +187,7 @@ def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Itera
             default_generator.set_state(state)
 
 
-def stream_of(generator: Any) -> np.random.Generator:
+def stream_of(generator: Any) -> Any:
     """NumPy's generator behind a `generator=` argument."""
     if generator is None:
         return default_generator.numpy

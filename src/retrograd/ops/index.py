@@ -10,17 +10,20 @@ its elements that the index arrays name; see Note [Views and in-place] for what 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.batch.array import IN_PLACE, BatchedArray
+from retrograd.backends.batch.shape import Unbatchable
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
+from retrograd.backends.tables import add_rows
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -137,6 +140,8 @@ def added_at(xp: Any, out: Array, key: tuple[Any, ...], x: Array) -> Array:
     if len(arrays) == 1 and arrays[0].dtype.kind == "b":
         out[key] += x  # a mask names no element twice
         return out
+    if len(key) == 1 and add_rows(xp, out, key[0], x):
+        return out
     if x.size <= 256:
         xp.add.at(out, key, x)
         return out
@@ -240,14 +245,13 @@ def as_index(item: Any) -> Any:
 def _index_array(a: Array) -> Any:
     """An index array, checked; one of no dimensions is an int or a bool."""
     if a.dtype == np.uint8 and a.ndim:
-        warnings.warn(
+        warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
             UserWarning,
-            stacklevel=2,
         )
     if a.dtype.kind == "b" or a.dtype == np.uint8:
         return a.astype(bool, copy=False) if a.ndim else bool(a)
-    if a.dtype.kind in "iu" and a.ndim == 0:
+    if a.dtype.kind in "iu" and a.ndim == 0 and not isinstance(a, BatchedArray):
         return int(a)
     if a.dtype not in (np.int64, np.int32):
         raise IndexError(
@@ -312,11 +316,10 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
     if isinstance(index, list) and len(index) < 32:
         several = (Tensor, np.ndarray, list, tuple, range, slice)
         if any(isinstance(i, several) or i is None or i is Ellipsis for i in index):
-            warnings.warn(
+            warn(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
                 "x[seq].",
                 UserWarning,
-                stacklevel=5,
             )
             return tuple(index)
     return (index,)
@@ -399,19 +402,20 @@ def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
         return
     if not key:
         raise overlap_error()
-    warnings.warn(
+    warn(
         "Use of index_put_ on expanded tensors is deprecated: elements that share memory change together. clone() the "
         "tensor first.",
         UserWarning,
-        stacklevel=5,
     )
 
 
 def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
     """Writes a value into an array: into all of it, or where index arrays and masks point."""
     if value.dtype.kind == "c" and array.dtype.kind != "c":
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=4)
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
         value = value.real
+    if isinstance(value, BatchedArray) and not isinstance(array, BatchedArray):
+        raise Unbatchable(IN_PLACE)
     if not key:
         if value.ndim and value.shape != array.shape:
             expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words

@@ -6,7 +6,6 @@ optimisers call write straight into memory where nothing is recorded.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import Linear, Variadic
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
@@ -179,11 +179,10 @@ def in_place(name: str) -> Any:
         x = require_tensor(f"{name}_", "input", 1, self)
         check_writable(x, stretched)
         if stretched and ON_EXPANDED[name] and is_stretched(x.array):
-            warnings.warn(
+            warn(
                 f"Use of {name}_ on expanded tensors is deprecated: elements that share memory change together. "
                 "clone() the tensor first.",
                 UserWarning,
-                stacklevel=2,
             )
         return write(x, getattr(x, name)(*args, **kwargs))
 
@@ -359,7 +358,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if src.array.shape != self.array.shape:
         _check_fits(src.array.shape, self.array.shape)
     if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
-        warnings.warn("Casting complex values to real discards the imaginary part", UserWarning, stacklevel=2)
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
     if _recorded(self) or (src.requires_grad and current().grad_enabled):
         return write(self, apply_n(Copied(), (self, src)))
     token = hush(QUIET)
@@ -456,13 +455,9 @@ NAMES = (
     "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "addmm", "addmv", "addr",
     "baddbmm", "addbmm", "cumsum", "cumprod", "tril", "triu", "masked_fill", "masked_scatter", "index_add",
     "index_copy", "index_fill", "index_put", "scatter", "scatter_add",
-)  # fmt: skip
-
-# The same for methods that may or may not be there; `methods` makes the in-place forms of those that are.
-NAMES_IF_THERE = (
     "arctan2", "atan2", "copysign", "deg2rad", "digamma", "erfinv", "fmod", "gcd", "heaviside", "hypot", "i0", "igamma",
-    "igammac", "index_reduce", "lcm", "ldexp", "lgamma", "logit", "mvlgamma", "nan_to_num", "nextafter", "polygamma",
-    "put", "rad2deg", "renorm", "scatter_reduce", "sinc", "xlogy",
+    "igammac", "index_reduce", "lcm", "ldexp", "lgamma", "logit", "mvlgamma", "nan_to_num", "nextafter", "put",
+    "rad2deg", "renorm", "scatter_reduce", "sinc", "xlogy",
 )  # fmt: skip
 
 FUNCTIONS: tuple[Any, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 from retrograd.backends.dtypes import promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim, zero_like
@@ -252,10 +252,9 @@ def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Any, ...]:
         indexing: "ij" lays the first tensor along dimension 0, "xy" along dimension 1.
     """
     if indexing is None:
-        warnings.warn(
+        warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
             UserWarning,
-            stacklevel=2,
         )
         indexing = "ij"
     if indexing not in ("ij", "xy"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import all_samples
 from retrograd.values import Array
 
 
@@ -59,7 +60,7 @@ def permutation(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
     shape = pivots.shape[:-1]
     swaps = pivots.reshape((math.prod(shape), pivots.shape[-1])) - 1
     batch = xp.arange(len(swaps))
-    order = xp.broadcast_to(xp.arange(rows), (len(swaps), rows)).copy()
+    order = xp.zeros((len(swaps), rows), np.int64) + xp.arange(rows)
     for j in range(swaps.shape[-1]):
         here = order[:, j].copy()
         order[:, j] = order[batch, swaps[:, j]]
@@ -180,7 +181,7 @@ def matrix_exp(xp: Any, a: Array) -> Array:
     scaled = a / (xp.ldexp(xp.ones_like(norm), halvings))[..., None, None]
     even, odd = _even_and_odd(xp, scaled, xp.eye(n, dtype=a.dtype))
     out = solve(xp, even - odd, even + odd)[0]
-    for i in range(int(halvings.max())):
+    for i in range(int(all_samples(halvings).max())):
         out = xp.where((halvings > i)[..., None, None], out @ out, out)
     return out
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2, apply_n
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.arithmetic import mul
@@ -443,11 +443,10 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of several matrices, multiplied in the order that costs least."""
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])
-    warnings.warn(
+    warn(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters.",
         UserWarning,
-        stacklevel=2,
     )
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import losses as kernels
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, X, Y
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, sizes
 from retrograd.ops.activation import Hardtanh, unsupported
@@ -27,10 +28,9 @@ def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None)
     if size_average is not None or reduce is not None:
         mean = size_average is None or size_average
         reduction = "none" if reduce is not None and not reduce else "mean" if mean else "sum"
-        warnings.warn(
+        warn(
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             UserWarning,
-            stacklevel=3,
         )
     if reduction not in _CODES:
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
@@ -51,6 +51,7 @@ class DifferenceLoss(Binary):
     """A reduced function of x - y. Owes `height`, the function, and `tilt`, its derivative."""
 
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
+    kind: ClassVar[int] = kernels.MSE  # how the native pack calls it
     params: ClassVar[tuple[str, ...]] = ("reduction",)
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "target": "y"}
     keeps0: ClassVar[int] = X | Y
@@ -58,6 +59,10 @@ class DifferenceLoss(Binary):
 
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
+
+    def parameter(self) -> float:
+        """The number that the function depends on, if any."""
+        return 0.0
 
     def height(self, xp: Any, d: Array) -> Array:
         """The loss of a difference."""
@@ -70,11 +75,19 @@ class DifferenceLoss(Binary):
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
+        found = kernels.loss(xp, self.kind, x, y, self.parameter(), self.reduction)
+        if found is not None:
+            self.count = x.size
+            return found
         d = xp.asarray(xp.subtract(x, y))
         self.count = d.size
         return reduced(self.height(xp, d), self.reduction)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        share = 1 / self.count if self.reduction == MEAN and self.count else 1.0
+        found = kernels.loss_backward(self.kind, g, x, y, self.parameter(), -share if i else share)
+        if found is not None:
+            return found
         if self.reduction == MEAN:
             g = g / self.count
         return self.tilt(x - y) * (g if i == 0 else -g)
@@ -100,12 +113,16 @@ class SmoothL1Loss(DifferenceLoss):
     """d**2 / (2 beta) where |d| < beta, else |d| - beta / 2"""
 
     kernel = "smooth_l1_cpu"
+    kind: ClassVar[int] = kernels.SMOOTH_L1
     params = ("reduction", "beta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta"}
 
     def __init__(self, reduction: int, beta: float) -> None:
         super().__init__(reduction)
         self.beta = beta
+
+    def parameter(self) -> float:
+        return self.beta
 
     def height(self, xp: Any, d: Array) -> Array:
         size = xp.absolute(d)
@@ -119,12 +136,16 @@ class HuberLoss(DifferenceLoss):
     """d**2 / 2 where |d| < delta, else delta * (|d| - delta / 2)"""
 
     kernel = "huber_cpu"
+    kind: ClassVar[int] = kernels.HUBER
     params = ("reduction", "delta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta"}
 
     def __init__(self, reduction: int, delta: float) -> None:
         super().__init__(reduction)
         self.delta = delta
+
+    def parameter(self) -> float:
+        return self.delta
 
     def height(self, xp: Any, d: Array) -> Array:
         size = xp.absolute(d)
@@ -141,11 +162,10 @@ def _pair(function: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
     """Prediction and target as tensors; if their sizes differ, expanded to a common one, with a warning."""
     x, t = require_tensor(function, "input", 1, input), require_tensor(function, "target", 2, target)
     if x.array.shape != t.array.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({t.shape}) that is different to the input size ({x.shape}). This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
-            stacklevel=3,
         )
         return _expanded(x, t)
     return x, t

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import namespace_of
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -55,7 +56,9 @@ def upper_of(lu: Any) -> Any:
 
 def swaps(pivots: Any, rows: int, like: Any) -> Any:
     """The permutation P of A = P @ L @ U."""
-    return as_value(lapack.permutation(np, plain(pivots), rows, plain(like).dtype), like)
+    return as_value(
+        lapack.permutation(namespace_of(plain(pivots)), plain(pivots), rows, plain(like).dtype), like
+    )
 
 
 def factors_gradient(gl: Any, gu: Any, low: Any, up: Any) -> Any:
@@ -280,7 +283,9 @@ def linalg_lu_of(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
 
 
 def _permutation(pivots: Tensor, x: Tensor) -> Tensor:
-    return Tensor(lapack.permutation(np, pivots.array, x.array.shape[-2], x.array.dtype))
+    return Tensor(
+        lapack.permutation(namespace_of(pivots.array), pivots.array, x.array.shape[-2], x.array.dtype)
+    )
 
 
 def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:

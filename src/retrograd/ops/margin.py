@@ -14,7 +14,7 @@ from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.activation import LogSigmoid, unsupported
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, plain, require_tensor
-from retrograd.ops.entropy import WithConstants, constant
+from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.gather import Gather, GatherAdjoint
 from retrograd.ops.loss import MEAN, NONE, reduced, reduction_code
 from retrograd.ops.math import Sigmoid
@@ -34,7 +34,7 @@ class RowLoss(WithConstants):
     params: ClassVar[tuple[str, ...]] = ("reduction",)
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "self": "x:0", "target": "x:1"}
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
-    reduction: int = MEAN
+    reduction: int = 1  # MEAN, written out because a compiled class takes literals only
 
     def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
         """The loss of each row."""
@@ -130,7 +130,7 @@ class MultilabelMarginLoss(RowLoss):
         x, target = plain(xs[0]).reshape(self.rows_shape), plain(xs[1]).reshape(self.rows_shape)
         listed = np.logical_and.accumulate(target >= 0, axis=1)
         right = np.where(listed, target, 0)
-        wrong = np.ones(x.shape, bool)
+        wrong = np.ones_like(target, dtype=bool)
         np.put_along_axis(wrong, np.where(listed, target, right[:, :1]), False, 1)
         wrong[~listed[:, 0]] = True  # nothing is right in these rows
         z = 1 - np.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import all_samples
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
@@ -93,7 +95,7 @@ def matrix_argument(function: str, x: Any, name: str = "A", position: int = 1) -
 
 def check_info(function: str, info: Any, verdict: str) -> None:
     """Raises where a factorization failed; `{}` in the verdict stands for the place."""
-    found = np.asarray(plain(info))
+    found = all_samples(as_array(plain(info)))
     failed = np.flatnonzero(found)
     if len(failed):
         element = f"(Batch element {failed[0]}): " if found.ndim else ""
@@ -119,7 +121,7 @@ def deprecated(function: str, instead: str) -> None:
 
 
 def deprecation(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warn(message, UserWarning)
 
 
 # -- results with names --------------------------------------------------------------------------------------------

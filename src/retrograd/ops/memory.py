@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
@@ -108,11 +108,10 @@ def frombuffer(
         )
     array = np.frombuffer(buffer, kind, number if number > 0 else -1, start)
     if not array.flags.writeable:
-        warnings.warn(
+        warn(
             "The given buffer is not writable: the tensor can be read, but writing to it raises. Pass a bytearray, or "
             "clone() the tensor.",
             UserWarning,
-            stacklevel=2,
         )
     return new_leaf(array, requires_grad)
 
@@ -155,10 +154,9 @@ def inclusive_range(
     check_options(device, layout, False)
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
-    warnings.warn(
+    warn(
         "torch.range is deprecated: it includes its end, unlike Python's range. Use arange.",
         UserWarning,
-        stacklevel=2,
     )
     first, last, by = (
         number_from("range", name, i + 1, v)

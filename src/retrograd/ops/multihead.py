@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.activation import dropout
 from retrograd.ops.attention import scaled_dot_product_attention
@@ -64,10 +64,9 @@ def _bias(mask: Any, name: str, other: Any, dtype: DType) -> Any:
     a = mask.array
     _expect(a.dtype.kind in "bf", f"only bool and floating types of {name} are supported")
     if other is not None and other.array.dtype != a.dtype:
-        warnings.warn(
+        warn(
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
             UserWarning,
-            stacklevel=3,
         )
     return Tensor(np.where(a, dtype.type(-np.inf), dtype.type(0))) if a.dtype.kind == "b" else mask
 

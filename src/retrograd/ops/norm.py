@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import norms as kernels
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -14,8 +16,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.activation import unsupported
 from retrograd.ops.common import require_tensor
+from retrograd.ops.constants import WithConstants
 from retrograd.ops.convert import ToCopy, convert
-from retrograd.ops.entropy import WithConstants
 from retrograd.ops.math import Rsqrt
 from retrograd.ops.pad import pad
 from retrograd.ops.reduce import MeanDim, SumDim, float16, float32
@@ -32,8 +34,8 @@ def wide(v: Any) -> Any:
 class Normalised(WithConstants):
     """x with mean 0 and variance 1 along `axes` of some arrangement, times a weight, plus a bias.
 
-    The inputs are (x, weight, bias). The statistics are computed again in backward: that keeps one array instead of
-    three, and the formula is then one of x alone, which can be differentiated once more.
+    The inputs are (x, weight, bias). The formulas compute the statistics again in backward: they are then formulas of x
+    alone, which can be differentiated once more. Kernels of the native pack have noted them.
     """
 
     tracked: ClassVar[int] = 3
@@ -41,6 +43,9 @@ class Normalised(WithConstants):
     axes: Shape = ()  # along which x, as it is arranged, is normalised
     others: Shape = ()  # the dimensions of x that weight and bias do not have
     eps: float = 0.0
+    moments: Any = (
+        None  # what the forward's kernel noted for the backward's: an array with a few numbers a row
+    )
 
     def keeps_input(self, i: int) -> bool:
         return self.needs(0) or (i == 0 and self.needs(1)) if i < 2 else False
@@ -60,6 +65,14 @@ class Normalised(WithConstants):
         scale = Rsqrt().on(MeanDim(self.axes, True).on(d * d) + self.eps)
         return d * scale, scale
 
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+        """The result by a kernel of the native pack, with its moments; None where it has none that serves."""
+        return None
+
+    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
+        """The gradients of x, weight and bias by a kernel; `wanted` has a bit for each."""
+        return None
+
     def product(self, v: Any, hat: Any, scale: Any) -> Any:
         """The (symmetric) Jacobian of `standardised` times `v`."""
         v = self.arranged(v)
@@ -71,6 +84,10 @@ class Normalised(WithConstants):
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
         self.in_shape = x.shape
+        quick = self.quick_forward(xp, xs)
+        if quick is not None:
+            self.moments = quick[1]
+            return quick[0]
         out = self.standardised(xs)[0].reshape(x.shape)
         if weight is not None:
             out = out * self.spread(weight)
@@ -83,6 +100,11 @@ class Normalised(WithConstants):
         return SumDim(self.others).on(v) if self.others else v
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        quick: Sequence[Any] | None = self.quick_backward(
+            gs[0], xs, self.needs(0) | self.needs(1) << 1 | self.needs(2) << 2
+        )
+        if quick is not None:
+            return quick
         g = wide(gs[0])
         grads: list[Any] = [None, None, self.summed(g) if self.needs(2) else None]
         if self.needs(0) or self.needs(1):
@@ -122,6 +144,12 @@ class NativeLayerNorm(Normalised):
         self.axes, self.others = tuple(range(first, ndim)), tuple(range(first))
         return super().forward(xp, xs)
 
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+        return kernels.layer_norm(xp, xs[0], xs[1], xs[2], self.eps, self.axes[0])
+
+    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
+        return kernels.layer_norm_backward(g, xs[0], xs[1], self.moments, self.axes[0], wanted)
+
 
 class OfChannels(Normalised):
     """Normalised with a weight and a bias for each channel, that is, along dimension 1."""
@@ -149,6 +177,12 @@ class NativeGroupNorm(OfChannels):
     def arranged(self, v: Any) -> Any:
         n, count = self.in_shape[0], int(np.prod(self.in_shape[1:]))
         return v.reshape((n, self.group, count // self.group))
+
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+        return kernels.group_norm(xp, xs[0], xs[1], xs[2], self.eps, self.group)
+
+    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
+        return kernels.group_norm_backward(g, xs[0], xs[1], self.moments, self.group, wanted)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -230,7 +264,8 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     """The mean and the reciprocal standard deviation, which have no gradient."""
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
-    return Tensor(np.asarray(mean, x.dtype)), Tensor(np.asarray(1 / np.sqrt(var + eps), x.dtype))
+    mean, scale = as_array(mean), as_array(1 / np.sqrt(var + eps))
+    return Tensor(mean.astype(x.dtype, copy=False)), Tensor(scale.astype(x.dtype, copy=False))
 
 
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from retrograd import contents
 from retrograd.backends.dtypes import get_default_dtype
 from retrograd.core.tensor import Tensor
+from retrograd.lazy import Loaded
 from retrograd.ops import shape as shapes
 from retrograd.ops.data import as_tensor
 
@@ -31,18 +33,9 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 @cache
-def library() -> dict[str, Any]:
-    """Every function of the op library by name, those of `linalg` under `linalg.<name>`."""
-    from retrograd.ops.methods import MODULES  # which imports this module
-
-    found: dict[str, Any] = {}
-    for module in MODULES:
-        for function in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ())):
-            found[function.__name__] = function
-        found |= getattr(module, "ALIASES", {})
-        found |= {f"linalg.{name}": f for name, f in getattr(module, "LINALG", {}).items()}
-        found |= {f"fft.{name}": f for name, f in getattr(module, "FFT", {}).items()}
-    return found
+def library() -> Loaded:
+    """Every function of the op library by name, those of `linalg` and `fft` under `linalg.<name>`, `fft.<name>`."""
+    return Loaded(contents.FUNCTIONS, linalg=contents.LINALG, fft=contents.FFT)
 
 
 def ours(name: str) -> Any:

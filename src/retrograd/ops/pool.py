@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from retrograd.backends.batch.array import all_samples
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
@@ -318,10 +319,11 @@ def _max_unpool(
             f"Expected shape of indices to be same as that of the input tensor ({sizes(x.array.shape)}) but got "
             f"indices tensor with shape: {sizes(places.array.shape)}"
         )
-    bad = places.array[(places.array < 0) | (places.array >= math.prod(size))]
-    if bad.size:
+    bad = (places.array < 0) | (places.array >= math.prod(size))
+    if bad.any():
+        first = all_samples(places.array)[all_samples(bad)].flat[0]
         raise ShapeError(
-            f"Found an invalid max index: {bad.flat[0]} (output volumes are of size {'x'.join(map(str, size))})"
+            f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
         )
     if rank == 1:
         return apply1(MaxUnpool2D(places.array[..., None], (*size, 1)), x.unsqueeze(-1)).squeeze(-1)

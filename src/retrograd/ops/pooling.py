@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.pooling import averages, averages_back, maxima, maxima_at, put_back
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.saved import checked
 from retrograd.core.tensor import Tensor
@@ -50,6 +51,10 @@ class Maxima(Variadic):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         lead, index = self.index()
+        if type(gs[0]) is np.ndarray:
+            found = put_back(gs[0], self.positions, self.in_shape, self.rank)
+            if found is not None:
+                return [found]
         size = (*lead, math.prod(self.in_shape[len(lead) :]))
         return [GatherAdjoint(len(lead), index, size).on(flattened(gs[0], lead)).reshape(self.in_shape)]
 
@@ -59,7 +64,7 @@ class Maxima(Variadic):
 
     def release(self) -> None:
         self.positions = None
-        self.freed = True
+        self._freed = True
 
     def saved_value(self, name: str) -> Any:
         return Tensor(self.positions) if name == "result1" else super().saved_value(name)
@@ -82,6 +87,11 @@ class MaxPool2DWithIndices(Maxima):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
+        found = maxima(xp, xs[0], self.windows, self.wanted)
+        if found is not None:
+            if self.wanted:
+                self.positions = found[1]
+            return found
         x = self.windows.padded(xp, xs[0], lowest(xs[0].dtype))
         values = self.windows.reduced(x, xp.maximum)
         if values.base is not None:
@@ -107,7 +117,7 @@ class MaxPool2DWithIndices(Maxima):
             for j, (_, where) in enumerate(places):
                 xp.copyto(number, j, where=xp.isnan(x[(..., *where)]))
         # A dilated window may lie in the border altogether.
-        return (self.offsets()[number] + self.starts()).clip(0, math.prod(self.windows.size) - 1)
+        return (xp.take(self.offsets(), number) + self.starts()).clip(0, math.prod(self.windows.size) - 1)
 
     def first_inside(self) -> Array:
         """The number of the first place of each window that is not in the border."""
@@ -153,6 +163,10 @@ class MaximaAt(Maxima):
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x = xs[0]
         self.in_shape = x.shape
+        known = maxima_at(xp, x, self.covers)
+        if known is not None:
+            self.positions = known[1]
+            return known
         lead = x.shape[: x.ndim - self.rank]
         flat, values = flattened(x, lead), None
         for where in self.candidates(x.shape[len(lead) :], len(lead)):
@@ -167,7 +181,7 @@ class MaximaAt(Maxima):
                 continue
             better = (found > values) | xp.isnan(found)
             values = xp.where(better, found, values)
-            xp.copyto(self.positions, where, where=better)
+            self.positions = xp.where(better, where, self.positions)
         return values, self.positions
 
     def candidates(self, size: Shape, lead: int) -> Iterator[Array]:
@@ -252,6 +266,9 @@ class AvgPool2D(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         dtype = x.dtype
+        found = averages(xp, x, self.windows, self.divisors(dtype)) if dtype.kind == "f" else None
+        if found is not None:
+            return found
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
@@ -291,6 +308,9 @@ class AvgPoolAdjoint(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         windows, dtype = self.pool.windows, x.dtype
+        found = averages_back(xp, x, windows, self.pool.divisors(dtype))
+        if found is not None:
+            return found
         out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors(x.dtype)
         lead = out.ndim - len(windows.kernel)
         rows = zip(windows.kernel, windows.stride, windows.number, windows.lengths, strict=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
+from retrograd.backends.products import added_product, in_columns, product, times_turned, turned_times
+from retrograd.core.batching import batching_rule
 from retrograd.core.op import Bilinear, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.values import Array, Shape
 
-
-def product(xp: Any, x: Array, y: Array) -> Array:
-    """`x @ y` on arrays; half precision is summed in single, as PyTorch does."""
-    if x.dtype.char == "e":
-        return xp.matmul(x.astype("float32"), y.astype("float32")).astype(x.dtype)
-    return xp.matmul(x, y)
+ndarray = np.ndarray
 
 
 def adjoint(v: Any) -> Any:
@@ -29,7 +29,7 @@ class Product(Bilinear):
     """A product whose second operand PyTorch shows under a name of its own."""
 
     second: ClassVar[str] = "mat2"
-    effort: ClassVar[int] = 32
+    _effort: ClassVar[int] = 32
 
     def saved_value(self, name: str) -> Any:
         return super().saved_value("other" if name == self.second else name)
@@ -67,7 +67,8 @@ class Mv(Product):
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
             return g.reshape((g.shape[0], 1)) * _conjugated(y)
-        return Mv().on(adjoint(x), g)
+        found = turned_times(x, g) if type(g) is ndarray else None
+        return Mv().on(adjoint(x), g) if found is None else found
 
 
 class Mm(Product):
@@ -84,12 +85,18 @@ class Mm(Product):
     sizes1: Shape = ()
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        self.sizes0, self.sizes1 = x.shape, y.shape
-        self.columns0 = x.flags.f_contiguous and not x.flags.c_contiguous
-        self.columns1 = y.flags.f_contiguous and not y.flags.c_contiguous
+        self.note(x, y)
         return product(xp, x, y)
 
+    def note(self, x: Array, y: Array) -> None:
+        """Remembers what the gradients need to know of the operands."""
+        self.sizes0, self.sizes1 = x.shape, y.shape
+        self.columns0, self.columns1 = in_columns(x), in_columns(y)
+
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        found = self.plain_gradient(i, g, x, y) if type(g) is ndarray else None
+        if found is not None:
+            return found
         if i == 0:
             if self.columns0:
                 return Mm().on(_conjugated(y), g.swapaxes(0, 1)).swapaxes(0, 1)
@@ -98,11 +105,24 @@ class Mm(Product):
             return Mm().on(g.swapaxes(0, 1), _conjugated(x)).swapaxes(0, 1)
         return Mm().on(adjoint(x), g)
 
+    def plain_gradient(self, i: int, g: Array, x: Any, y: Any) -> Array | None:
+        """The gradient on bare arrays, None where only the general formula serves."""
+        if i == 0:
+            found = times_turned(y, g) if self.columns0 else times_turned(g, y)
+        else:
+            found = turned_times(g, x) if self.columns1 else turned_times(x, g)
+        turned = self.columns1 if i else self.columns0
+        return found.swapaxes(0, 1) if turned and found is not None else found
+
 
 class Bmm(Product):
     """matrices times matrices, pair by pair"""
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        if type(g) is ndarray:
+            found = times_turned(g, y) if i == 0 else turned_times(x, g)
+            if found is not None:
+                return found
         return Bmm().on(g, adjoint(y)) if i == 0 else Bmm().on(adjoint(x), g)
 
 
@@ -146,7 +166,7 @@ class AddProduct(Variadic):
 
     params = ("beta", "alpha")
     keeps: ClassVar[int] = X
-    effort: ClassVar[int] = 32
+    _effort: ClassVar[int] = 32
 
     def __init__(self, beta: Any, alpha: Any) -> None:
         self.beta = beta
@@ -186,6 +206,18 @@ class AddProduct(Variadic):
         return added(added(a, b), c)
 
 
+@batching_rule(AddProduct)
+def _sum_and_product(op: Any, level: Any, xs: Sequence[Any]) -> Any:
+    """The same out of place: a product that all samples share has no room for their sums."""
+    x, y, z = xs
+    out = op.inner.on(y, z)
+    if op.alpha != 1:
+        out = (out * op.alpha).astype(out.dtype, copy=False)
+    if op.beta == 0:
+        return out
+    return (out + (x if op.beta == 1 else x * op.beta)).astype(out.dtype, copy=False)
+
+
 class Addmm(AddProduct):
     """beta * x + alpha * (matrix @ matrix)"""
 
@@ -193,6 +225,14 @@ class Addmm(AddProduct):
 
     def make_inner(self) -> Any:
         return Mm()
+
+    def forward(self, xp: Any, xs: Any) -> Any:
+        x, y, z = xs
+        out = added_product(xp, x, y, z) if self.alpha == 1 and self.beta == 1 else None
+        if out is None:
+            return super().forward(xp, xs)
+        self.inner.note(y, z)
+        return out
 
 
 class Addmv(AddProduct):

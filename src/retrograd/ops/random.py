@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import is_array
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
@@ -44,7 +46,7 @@ def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array
         raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{SCALAR_NAMES[dtype]}'")
     if dtype.itemsize == 2:
         return (rng.integers(0, 2048, shape) / 2048).astype(dtype)
-    return np.asarray(rng.random(shape, dtype))
+    return as_array(rng.random(shape, dtype))
 
 
 def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
@@ -55,8 +57,8 @@ def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
     if dtype.kind != "f":
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
     if dtype.itemsize == 2:
-        return np.asarray(rng.standard_normal(shape, np.float32)).astype(dtype)
-    return np.asarray(rng.standard_normal(shape, dtype))
+        return as_array(rng.standard_normal(shape, np.float32)).astype(dtype)
+    return as_array(rng.standard_normal(shape, dtype))
 
 
 _C_NAMES = {"u1": "unsigned char", "i1": "signed char", "i2": "short", "i4": "int", "i8": "long"}
@@ -76,14 +78,13 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
                 raise RuntimeError(f"{name} is out of bounds for {where}")
         elif abs(value) > 1 << (np.finfo(dtype).nmant + 1):
             bits = np.finfo(dtype).nmant + 1
-            warnings.warn(
+            warn(
                 f"{name} is out of bounds [-(2^{bits}), 2^{bits}]. Due to precision limitations {dtype} can support "
                 "discrete uniform distribution only within this range.",
                 UserWarning,
-                stacklevel=4,
             )
     drawn = rng.integers(low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True)
-    return np.asarray(drawn).astype(dtype, copy=False)
+    return as_array(drawn).astype(dtype, copy=False)
 
 
 def check_std(std: Any) -> None:
@@ -316,7 +317,7 @@ def _bare(v: Any, dtype: DType) -> Array:
 
 def _scaled(noise: Array, mean: Any, std: Any) -> Array:
     """`mean + std * noise` in the dtype of the noise."""
-    return np.asarray(noise * std + mean).astype(noise.dtype, copy=False)
+    return as_array(noise * std + mean).astype(noise.dtype, copy=False)
 
 
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
@@ -333,14 +334,14 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
 
 def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
     """1 with probability `p`, a number or an array, else 0."""
-    if isinstance(p, np.ndarray):
+    if is_array(p):
         if not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError(
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return np.asarray(rng.random(shape) < p).astype(dtype)
+    return as_array(rng.random(shape) < p).astype(dtype)
 
 
 def poisson(input: Any, generator: Any = None) -> Any:
@@ -350,7 +351,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    values = np.asarray(stream_of(generator).poisson(x.array)).astype(x.array.dtype)
+    values = as_array(stream_of(generator).poisson(x.array)).astype(x.array.dtype)
     return apply1(Poisson(values), x)
 
 
@@ -413,7 +414,7 @@ def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) 
     dtype = self.array.dtype
     unit = uniform_array(stream_of(generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
-    values = np.asarray(unit * (to - low) + offset).astype(dtype, copy=False)
+    values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
     return write_back(self, apply1(Uniform(values), self))
 
 
@@ -466,7 +467,7 @@ def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tens
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
     drawn = stream_of(generator).standard_exponential(self.array.shape, width)
-    return write_back(self, apply1(Exponential(np.asarray(drawn / lambd).astype(dtype)), self))
+    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
 
 
 FUNCTIONS: tuple[Any, ...] = (bernoulli, multinomial)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import softmax as kernels
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.native import XP
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
@@ -17,6 +19,7 @@ from retrograd.errors import DtypeError, type_name
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims, zero_like
 from retrograd.ops.math import Exp
 from retrograd.ops.scan import Cumprod, Shift, cast, one_dim, summed_dtype
+from retrograd.ops.shape import Expand
 from retrograd.values import Array, Axis, DType
 
 float16, float32 = np.dtype("float16"), np.dtype("float32")
@@ -55,7 +58,10 @@ def reduced_count(shape: tuple[int, ...], axis: Axis) -> int:
 
 def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     """The sum in the array's own dtype, computed in single precision for float16."""
-    if x.dtype.kind in "biu":
+    kind = x.dtype.kind
+    if kind == "f" and type(x) is np.ndarray and x.dtype != float16:
+        return XP.sum(x, axis=axis, keepdims=keepdims)
+    if kind in "biu":
         return x.sum(axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype == float16:
         return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
@@ -121,9 +127,9 @@ class Sum(Linear):
         return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
 
     def transpose(self, g: Any) -> Any:
-        from retrograd.ops.shape import Expand
-
-        return Expand(self.in_shape).on(restored_axes(g, self.axis, self.keepdims, len(self.in_shape)))
+        if self.axis is not None:
+            g = restored_axes(g, self.axis, self.keepdims, len(self.in_shape))
+        return Expand(self.in_shape).on(g)
 
 
 class SumDim(Sum):
@@ -202,7 +208,7 @@ class Prod(Reduction):
         a = plain(x)
         if a.ndim == 0:
             return g
-        if self.axis is None and not isinstance(x, Tensor) and a.size - np.count_nonzero(a) > 1:
+        if self.axis is None and type(x) is np.ndarray and a.size - np.count_nonzero(a) > 1:
             return zero_like(x)  # also where one of the others is infinite
         return self.back(g) * self.others(x, out).conj()
 
@@ -233,11 +239,7 @@ class Logsumexp(Reduction):
     keeps: ClassVar[int] = X | OUT
 
     def forward(self, xp: Any, x: Array) -> Array:
-        a = self.taken(x)
-        size = a.real
-        top = size.max(axis=self.axis, keepdims=True, initial=-np.inf)
-        top = xp.where(xp.isfinite(top), top, 0).astype(size.dtype)
-        sums = xp.log(xp.exp(a - top).sum(axis=self.axis, keepdims=True)) + top
+        sums = kernels.logsumexp(xp, self.taken(x), self.axis)
         return sums if self.keepdims else sums.reshape(self.reduced_shape())
 
     def reduced_shape(self) -> tuple[int, ...]:
@@ -248,6 +250,9 @@ class Logsumexp(Reduction):
         return tuple(n for i, n in enumerate(self.in_shape) if i not in axes)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        found = kernels.logsumexp_backward(g, x, out, self.axis)
+        if found is not None:
+            return found
         return self.back(g) * Exp().on(x - self.back(out)).conj()
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
@@ -311,7 +316,7 @@ def sum(
     """
     dim, keepdim = dims_given("sum", dim, keepdim, numpy)
     x = require_tensor("sum", "input", 1, input)
-    target = summed_dtype(x, dtype)
+    target = None if dtype is None and x.array.dtype.kind == "f" else summed_dtype(x, dtype)
     if dim is None and not keepdim:
         return deliver(apply1(Sum(None, False, target), x), out)
     return deliver(apply1(SumDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)

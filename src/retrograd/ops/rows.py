@@ -7,11 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import tables
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.choose import Where
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.gather import (
     AdjointAt,
@@ -35,6 +38,8 @@ class IndexSelect(LinearAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
+        if x.ndim == 2 and self.dim == 0:
+            return tables.rows(xp, x, self.index)
         return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
 
     def transpose(self, g: Any) -> Any:
@@ -132,6 +137,11 @@ class IndexFillTensor(SourceAt):
     def source_grad(self, g: Any) -> Any:
         # A row that the index names twice was filled once.
         n = self.x_shape[self.dim] if self.x_shape else 1
+        if isinstance(self.index, BatchedArray):  # samples may fill more or fewer rows
+            named = np.zeros_like(self.index, shape=(n,), dtype=bool)
+            named[self.index] = True
+            line = (-1,) + (1,) * (max(len(self.x_shape), 1) - self.dim - 1)
+            return Where().on(named.reshape(line if self.x_shape else ()), g, 0.0).sum()
         rows = np.unique(np.where(self.index < 0, self.index + n, self.index))
         return IndexSelect(self.dim, rows).on(g).sum()
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, X, added
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import as_value, plain, require_tensor
@@ -254,12 +254,11 @@ class AffineGridGenerator(Linear):
 
 def _corners_wanted(align_corners: Any) -> bool:
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample "
             "for details.",
             UserWarning,
-            stacklevel=3,
         )
     return bool(align_corners)
 
@@ -374,11 +373,10 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
         raise ValueError(f"Expected non-zero, positive output size. Got {target}")
     aligned = _corners_wanted(align_corners)
     if aligned and min(target[2:]) == 1:
-        warnings.warn(
+        warn(
             "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
             "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
             UserWarning,
-            stacklevel=2,
         )
     return affine_grid_generator(x, target, aligned)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.batch.array import getitem_of
+from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.choose import Where
@@ -145,7 +147,7 @@ class ReduceAt(SourceAt):
         found = scaled(v, slope)
         if self.include_self:
             return found
-        return self.cleared(found if isinstance(found, Tensor) else np.asarray(found))
+        return self.cleared(found if isinstance(found, Tensor) else as_array(found))
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         by_x, by_source = self.slopes(xs[0], self.used(xs[1]), outs[0])
@@ -202,7 +204,8 @@ class IndexReduce(ReduceAt):
     def targets(self, xp: Any, shape: Shape) -> Array:
         if not shape:
             return xp.zeros(1, np.int64)
-        return xp.arange(int(np.prod(shape))).reshape(shape)[(slice(None),) * self.dim + (self.index,)]
+        places = xp.arange(int(np.prod(shape))).reshape(shape)
+        return getitem_of(places, (slice(None),) * self.dim + (self.index,))
 
     def picked(self, v: Any) -> Any:
         return IndexSelect(self.dim, self.index).on(v).reshape(self.source_shape)
@@ -283,11 +286,10 @@ def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) 
     if reduce not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(source, Tensor):
-        warnings.warn(
+        warn(
             "The reduce argument of torch.scatter with Tensor src is deprecated: use scatter_reduce, which knows more "
             "reductions.",
             UserWarning,
-            stacklevel=3,
         )
     else:
         number = number_for(source, x.array.dtype)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
@@ -42,7 +43,7 @@ class SegmentReduce(Unary):
     def forward(self, xp: Any, x: Array) -> Array:
         flat = self.rows(x)
         start = NEUTRAL[self.how] if self.initial is None else self.initial
-        out = np.full((self.counts.size + 1, flat.shape[1]), start, x.dtype)
+        out = xp.full((self.counts.size + 1, flat.shape[1]), start, x.dtype)
         UFUNCS[self.how].at(out, self.owner, flat)
         if self.how == "mean":
             counts = self.counts.reshape(-1, 1)
@@ -69,9 +70,8 @@ class SegmentReduce(Unary):
             return as_value(self.spread(inverse) * np.ones_like(plain(flat)), x)
         if self.how == "prod":
             return self.others(flat, self.rows(out))
-        chosen = np.asarray(
-            (plain(flat) == self.spread(self.rows(plain(out)))) | np.isnan(plain(flat)), self.out_dtype
-        )
+        chosen = (plain(flat) == self.spread(self.rows(plain(out)))) | np.isnan(plain(flat))
+        chosen = as_array(chosen).astype(self.out_dtype)
         return as_value(chosen / np.maximum(self.spread(self.total(chosen)), 1), x)
 
     def others(self, flat: Any, out: Any) -> Any:
@@ -85,7 +85,7 @@ class SegmentReduce(Unary):
 
     def total(self, flat: Array) -> Array:
         """The sum over the rows of each stretch."""
-        return self.on_rows("sum").forward(np, flat)
+        return self.on_rows("sum").on(flat)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return (self.spread(self.rows(g)) * self.slopes(x, out)).reshape(tuple(x.shape))

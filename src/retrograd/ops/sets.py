@@ -116,7 +116,7 @@ def unique(
     (tensor([1, 3]), tensor([1, 2]))
     """
     x = require_tensor("_unique2", "input", 1, input)
-    d = _dim(dim, x)
+    d: int | None = _dim(dim, x)
     return _unique(Unique2(d, False) if d is None else UniqueDim(d, False), x, return_inverse, return_counts)
 
 

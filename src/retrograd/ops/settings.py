@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from retrograd.backends.base import CPU, check_device, device
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
+from retrograd.core.places import warn
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
 
 
@@ -69,7 +69,7 @@ def set_float32_matmul_precision(precision: str) -> None:
     if precision in PRECISIONS:
         SETTINGS.precision = precision
     else:
-        warnings.warn(f"{precision} is not one of {', '.join(PRECISIONS)}: nothing is changed", stacklevel=2)
+        warn(f"{precision} is not one of {', '.join(PRECISIONS)}: nothing is changed")
 
 
 def get_float32_matmul_precision() -> str:
@@ -108,10 +108,9 @@ def get_default_device() -> device:
 
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch."""
-    warnings.warn(
+    warn(
         "torch.set_default_tensor_type() is deprecated: use set_default_dtype() and set_default_device().",
         UserWarning,
-        stacklevel=2,
     )
     name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
     if ".cuda." in name:

@@ -9,14 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.native import PACK
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
+from retrograd.core.operators import SOCKET
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.convert import Clone, contiguous
-from retrograd.ops.reduce import sum_to
 from retrograd.values import Array, Shape
 
 SIZES: dict[str, str] = {"self_sym_sizes": "in_shape"}
@@ -49,11 +50,15 @@ class Expand(View):
         return x.reshape(self.size) if x.size == prod(self.size) else stretched(xp, x, self.size)
 
     def transpose(self, g: Any) -> Any:
-        return sum_to(g, self.in_shape)
+        return SOCKET.operators.sum_to(g, self.in_shape)
 
 
 def stretched(xp: Any, x: Array, size: Shape) -> Array:
-    """`x` broadcast to a shape it is known to fit. NumPy's `broadcast_to` takes several times as long to set up."""
+    """`x` broadcast to a shape it is known to fit. NumPy's `broadcast_to` takes many times as long to set up."""
+    if PACK is not None:
+        view = PACK.stretched(x, size)
+        if view is not NotImplemented:
+            return view
     if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
         return xp.broadcast_to(x, size)
     strides = [0] * (len(size) - x.ndim)

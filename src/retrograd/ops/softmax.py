@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backends import softmax as kernels
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.core.apply import apply1
+from retrograd.core.batching import batching_rule, forwarded_values
 from retrograd.core.op import OUT, Symmetric, Unary
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.activation import unsupported
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.convert import convert
 from retrograd.ops.math import Exp
-from retrograd.ops.reduce import float16, float32
 from retrograd.ops.scan import one_dim
 from retrograd.values import Array
 
@@ -32,11 +33,12 @@ class Softmax(Symmetric):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("softmax_lastdim_kernel_impl", x)
-        out = xp.exp(centred(x, self.axis))
-        out /= out.sum(axis=self.axis, keepdims=True)
-        return out.astype(x.dtype, copy=False)
+        return kernels.softmax(xp, x, self.axis)
 
     def product(self, v: Any, x: Any, out: Any) -> Any:
+        found = kernels.softmax_backward(v, out, self.axis)
+        if found is not None:
+            return found
         weighted = v * out
         return weighted - out * weighted.sum(axis=self.axis, keepdims=True)
 
@@ -54,21 +56,26 @@ class LogSoftmax(Unary):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("log_softmax_lastdim_kernel_impl", x)
-        out = centred(x, self.axis)
-        out -= xp.log(xp.exp(out).sum(axis=self.axis, keepdims=True))
-        return out.astype(x.dtype, copy=False)
+        return kernels.log_softmax(xp, x, self.axis)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        found = kernels.log_softmax_backward(g, out, self.axis)
+        if found is not None:
+            return found
         return g - Exp().on(out) * g.sum(axis=self.axis, keepdims=True)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return t - (Exp().on(out) * t).sum(axis=self.axis, keepdims=True)
 
 
-def centred(x: Array, axis: int | None) -> Array:
-    """Subtracts the maximum along the axis: a new array, in single precision for float16."""
-    a = x.astype(float32) if x.dtype == float16 else x
-    return np.asarray(a - a.max(axis=axis, keepdims=True, initial=-np.inf))
+@batching_rule(Softmax, LogSoftmax)
+def _along_an_axis(op: Any, level: Any, xs: Sequence[Any]) -> Any:
+    """The same, its axis counted from the end: then one more dimension in front changes nothing."""
+    x = xs[0]
+    if op.axis is None:
+        return BatchedArray(forwarded_values(type(op)(1), (x.value[:, None],))[:, 0], level)
+    axis = op.axis - x.ndim if op.axis >= 0 else op.axis
+    return BatchedArray(forwarded_values(type(op)(axis), (x.value,)), level)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -106,30 +113,29 @@ def _softmax_operand(
 
 def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
-    return softmax(input, _implicit_dim("softmax", input, dim, _stacklevel), dtype)
+    return softmax(input, _implicit_dim("softmax", input, dim), dtype)
 
 
 def functional_log_softmax(
     input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
     """`log_softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
-    return log_softmax(input, _implicit_dim("log_softmax", input, dim, _stacklevel), dtype)
+    return log_softmax(input, _implicit_dim("log_softmax", input, dim), dtype)
 
 
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax(-input)`: the smallest elements weigh most."""
-    return softmax(-input, _implicit_dim("softmin", input, dim, _stacklevel), dtype)
+    return softmax(-input, _implicit_dim("softmin", input, dim), dtype)
 
 
-def _implicit_dim(function: str, input: Any, dim: int | None, stacklevel: int) -> int:
+def _implicit_dim(function: str, input: Any, dim: int | None) -> int:
     """The dimension that PyTorch's old rule would choose."""
     if dim is not None:
         return dim
-    warnings.warn(
+    warn(
         f"Implicit dimension choice for {function} has been deprecated. Change the call to include dim=X as an "
         "argument.",
         UserWarning,
-        stacklevel=stacklevel,
     )
     return 0 if input.ndim in (0, 1, 3) else 1
 

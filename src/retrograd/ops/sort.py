@@ -10,11 +10,13 @@ Quantiles, which are made of sorting and interpolation, are in `quantile.py`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.core.apply import apply1
+from retrograd.core.batching import batching_rule
 from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
@@ -168,6 +170,21 @@ class Nanmedian(ExtremeOfAll):
     def forward(self, xp: Any, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
         return middle(xp, a[~nans(xp, a)])
+
+
+@batching_rule(Median, Nanmedian)
+def _medians(op: Any, level: Any, xs: Sequence[Any]) -> Any:
+    """The same by sorting: samples may have more or fewer NaNs, which come last."""
+    a = op.taken(xs[0]).reshape(-1)
+    if not a.size:
+        return middle(np, np.empty(0, a.dtype))
+    ordered, lost = np.sort(a), nans(np, a)
+    if isinstance(op, Median):
+        found = ordered[(a.size - 1) // 2]
+        return np.where(lost.any(), np.nan, found).astype(a.dtype) if a.dtype.kind == "f" else found
+    count = (~lost).sum(keepdims=True)
+    found = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, 0)
+    return found.reshape(())
 
 
 def middle(xp: Any, a: Array) -> Array:

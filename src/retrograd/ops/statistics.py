@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -12,6 +11,7 @@ import numpy as np
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, real_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
 from retrograd.ops.choose import Where
@@ -287,11 +287,10 @@ class _Arguments:
                 f"{SCALAR_NAMES[self.x.array.dtype]}. Convert with .float() first."
             )
         if reduced_count(self.x.array.shape, self.axis) <= self.correction:
-            warnings.warn(
+            warn(
                 f"{self.function}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                 "factor (input numel divided by output numel).",
                 UserWarning,
-                stacklevel=4,
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.batch.array import BatchedArray, one_sample
 from retrograd.backends.cpu import owner_of
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
@@ -34,7 +35,11 @@ GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset"
 
 
 def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
-    """An array over the memory of another, with strides in bytes."""
+    """An array over the memory of another, with strides in bytes; of a batch, over that of each sample."""
+    if isinstance(array, BatchedArray):
+        value = array.value
+        found_value = over(value, (value.shape[0], *size), (value.strides[0], *steps), address)
+        return BatchedArray(found_value, array.level)
     owner = owner_of(array)
     order = sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True)
     try:
@@ -50,6 +55,11 @@ def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
     return found
 
 
+def _address(array: Array) -> int:
+    """Where the first element lies; of a batch, that of the first sample."""
+    return int(one_sample(array).__array_interface__["data"][0])
+
+
 def dense_strides(size: Shape) -> Shape:
     """The strides, in elements, of a tensor in row-major order."""
     steps = [1]
@@ -60,9 +70,9 @@ def dense_strides(size: Shape) -> Shape:
 
 def strided(array: Array, size: Shape, stride: Shape, offset: int | None) -> Array:
     """Elements of the memory that `array` lies in; the offset counts from the start of that memory."""
-    owner = owner_of(array)
+    owner = one_sample(array) if isinstance(array, BatchedArray) else owner_of(array)
     low, high = np.lib.array_utils.byte_bounds(owner) if owner.size else (0, 0)
-    start = int(array.__array_interface__["data"][0])
+    start = _address(array)
     if offset is None:
         offset = (start - low) // array.itemsize if owner.size else 0
     needed = (offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1) * array.itemsize
@@ -197,7 +207,7 @@ class Unfold(View):
             return xp.empty(shape, x.dtype)
         along = x.strides[self.dim]
         steps = (*x.strides[: self.dim], along * self.step, *x.strides[self.dim + 1 :], along)
-        return over(x, shape, steps, int(x.__array_interface__["data"][0]))
+        return over(x, shape, steps, _address(x))
 
     def transpose(self, g: Any) -> Any:
         return UnfoldBackward(self.in_shape, self.dim, self.size, self.step).on(g)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
 from retrograd.core.apply import apply1
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.arithmetic import mul
@@ -114,10 +114,9 @@ def kaiser_window(
 
 
 def _warn_without_window(advice: str) -> None:
-    warnings.warn(
+    warn(
         f"A window was not provided. A rectangular window will be applied, {advice}",
         UserWarning,
-        stacklevel=3,
     )
 
 
@@ -179,10 +178,9 @@ def stft(
         squeeze_(found, 0)
     if return_complex or return_complex is None:
         return found
-    warnings.warn(
+    warn(
         "stft with return_complex=False is deprecated: ask for complex numbers, and view_as_real() them if need be.",
         UserWarning,
-        stacklevel=2,
     )
     return view_as_real(found)
 
@@ -267,8 +265,8 @@ def istft(
     start = points // 2 if center else 0
     end = start + int_from("istft", "length", 9, length) if length is not None else whole - start
     sums, weights = (apply1(Slice(1, start, end), v) for v in (sums, weights))
-    least = np.abs(weights.array).min(initial=np.inf)
-    if not least > 1e-11:
+    if not (np.abs(weights.array) > 1e-11).all():
+        least = np.abs(weights.array).min(initial=np.inf)
         raise RuntimeError(
             f"istft: window overlap add min: {least}. Where all windows are zero the signal cannot be known: overlap "
             "them more, or choose center=True."
@@ -279,11 +277,10 @@ def istft(
 
 
 def _lengthened(found: Any, missing: int) -> Any:
-    warnings.warn(
+    warn(
         "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
         "Check center and hop_length.",
         UserWarning,
-        stacklevel=3,
     )
     return pad(found, (0, missing))
 

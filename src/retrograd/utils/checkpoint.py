@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -11,6 +10,7 @@ from retrograd.autograd.backward import backward
 from retrograd.autograd.function import Function
 from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import is_grad_enabled
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
 from retrograd.ops.generator import get_rng_state
@@ -106,11 +106,10 @@ def checkpoint(
 
 
 def _warn_about_default(name: str) -> None:
-    warnings.warn(
+    warn(
         f"torch.utils.checkpoint{name}: the use_reentrant parameter should be passed explicitly. Without it the "
         "re-entrant variant is used, as ever; use_reentrant=False has fewer restrictions and is recommended.",
         UserWarning,
-        stacklevel=3,
     )
 
 
@@ -268,11 +267,10 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 def _check_some_requires_grad(inputs: Iterable[Any], stacklevel: int) -> None:
     if not any(isinstance(i, Tensor) and i.requires_grad for i in inputs):
-        warnings.warn(
+        warn(
             "None of the inputs have requires_grad=True. Gradients will be None, also of what the function takes from "
             "elsewhere. Use use_reentrant=False, or let an input require grad.",
             UserWarning,
-            stacklevel=stacklevel,
         )
 
 

@@ -132,7 +132,7 @@ class Forward:
         source, nr = node.edge(i)
         if source is not None:
             return self.values.get((source, nr), UNKNOWN)
-        kept: Any = UNKNOWN if node.witness is None else node.witness.constants[i]
+        kept: Any = UNKNOWN if node._witness is None else node._witness.constants[i]
         if isinstance(kept, tuple):
             value = unchanged(kept)
             kept = UNKNOWN if value is None else value
@@ -144,7 +144,7 @@ class Forward:
             stepped = leaf._post_accumulate is not None  # an optimiser may have
             return [self.saved.get((node, 0), UNKNOWN if stepped else leaf.array)]
         found = [self.saved.get((node, nr), UNKNOWN) for nr in range(node.num_inputs())]
-        results = () if node.witness is None else node.witness.results
+        results = () if node._witness is None else node._witness.results
         for nr, kept in enumerate(results):
             value = unchanged(kept)
             if isinstance(found[nr], Unknown) and isinstance(value, np.ndarray):

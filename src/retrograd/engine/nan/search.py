@@ -28,7 +28,6 @@ from retrograd.engine.nan.explain import message
 from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
 from retrograd.engine.nan.recompute import Forward
 from retrograd.engine.nan.traps import Masker, masker_of, spoilt_mask
-from retrograd.engine.ready import NodeTask
 from retrograd.engine.task import GraphTask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
@@ -67,7 +66,6 @@ class Replay:
         self.task = GraphTask(True, False, False, watch.task.outer)
         self.task.compute_dependencies(watch.start, watch.min_topological_nr)
         self.task.exec_info = self.exec_info = watch.task.exec_info
-        self.task.roots = watch.task.roots
         self.start = watch.start
         self.given = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad
@@ -77,27 +75,16 @@ class Replay:
 
     def run(self) -> Exception | None:
         """Runs all nodes in the engine's order; what hooks or Functions raise the second time ends it."""
-        buffer = InputBuffer(len(self.given))
-        buffer.values = [_bare(v) for v in self.given]
-        self.task.queue.push(NodeTask(self.task, self.start, buffer))
+        task = self.task
+        task.begin([_bare(v) for v in self.given])
         try:
-            while (item := self.task.queue.pop()) is not None:
-                self._step(item.node, item.buffer)
+            while (node := task.queue.pop()) is not None:
+                self._step(node, task.taken(node))
         except Exception as error:  # noqa: BLE001 - whatever users' code raises
             return error
+        finally:
+            task.let_go()
         return None
-
-    def _send(self, node: Node, nr: int, value: Any) -> None:
-        """Delivers a gradient; the last to arrive makes its receiver ready."""
-        task = self.task
-        if not task.sends_to(node):
-            return
-        buffer = task.not_ready.setdefault(node, InputBuffer(node.num_inputs()))
-        if value is not None:
-            buffer.add(nr, value, False, False)
-        task.dependencies[node] -= 1
-        if not task.dependencies[node]:
-            task.queue.push(NodeTask(task, node, task.not_ready.pop(node)))
 
     def culprit(self) -> Finding | None:
         """What the bad gradients are to blame on; the earliest, if there are several."""
@@ -174,7 +161,8 @@ class Replay:
             reason = blame[i]
             if reason is not None and succ not in self.blame:
                 self.blame[succ] = reason
-            self._send(succ, nr, value)
+            if self.task.sends_to(succ) and self.task.arrive(succ, nr, value, False):
+                self.task.queue.push(succ)
 
     def _blame(self, node: Node, i: int, given: Sequence[Any], raw: Any, value: Any) -> Finding | None:
         """What result `i` is to blame on, if it is bad."""

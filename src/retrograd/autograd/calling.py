@@ -1,0 +1,67 @@
+"""How the engine calls the `backward` of a custom Function: gradients in, checked gradients out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrograd.core.node import Grads, Node
+from retrograd.core.tensor import Tensor
+from retrograd.errors import GradientError, type_name
+
+if TYPE_CHECKING:
+    from retrograd.autograd.function import BackwardCFunction
+
+
+def call_backward(
+    ctx: BackwardCFunction, backward: Callable[..., Any], boxed: bool, grads: Grads, tensors: bool
+) -> Grads:
+    """Runs `backward(ctx, *grads)`; one gradient per tensor argument of `forward`. `boxed`: all grads in one list."""
+    given: list[Any] = []
+    for i, grad in enumerate(grads):
+        given.append(_given(ctx, i, grad, tensors))
+    results = backward(ctx, given) if boxed else backward(ctx, *given)
+    made = _checked(ctx, results if isinstance(results, tuple) else (results,))
+    if not tensors:
+        for i, grad in enumerate(made):
+            if grad is not None:
+                made[i] = grad.array
+    return made
+
+
+def _given(ctx: BackwardCFunction, i: int, grad: Any, tensors: bool) -> Any:
+    """A gradient as `backward` gets it."""
+    if grad is not None:
+        return grad if tensors else Tensor(grad)
+    node: Node = ctx
+    if not ctx.materialize_grads or node.input_dtype(i) is None:
+        return None
+    return Tensor(np.zeros(node.input_shape(i), node.input_dtype(i)))
+
+
+def _checked(ctx: BackwardCFunction, results: Sequence[Any]) -> list[Any]:
+    """One gradient per tensor argument, from one result per argument of `forward`."""
+    inputs: tuple[bool, ...] = ctx.tensor_inputs
+    expected = len(inputs)
+    if len(results) > expected and all(r is None for r in results[expected:]):
+        results = results[:expected]
+    if len(results) != expected:
+        raise GradientError(
+            f"function {ctx.name()} returned an incorrect number of gradients (expected {expected}, got "
+            f"{len(results)}). backward() returns one gradient for each argument of forward(), None for those that "
+            "are not tensors."
+        )
+    made: list[Any] = []
+    for i, result in enumerate(results):
+        if result is not None and not inputs[i]:
+            raise GradientError(
+                f"function {ctx.name()} returned a gradient different than None at position {i + 1}, but the "
+                "corresponding forward input was not a Variable"
+            )
+        if result is not None and not isinstance(result, Tensor):
+            raise GradientError(f"expected Variable or None (got {type_name(result)}) from {ctx.name()}")
+        if inputs[i]:
+            made.append(result)
+    return made
