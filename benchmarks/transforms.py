@@ -9,6 +9,7 @@ per-sample gradients with a loop over the samples, on retrograd alone.
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import warnings
 from collections.abc import Callable
@@ -33,7 +34,7 @@ def numbers(lib: Any, *shape: int, seed: int = 0) -> Any:
 
 def network(lib: Any, sizes: tuple[int, ...]) -> Callable[[Any], Any]:
     """A perceptron as a function of its input."""
-    layers = [numbers(lib, n, m, seed=i) for i, (m, n) in enumerate(zip(sizes, sizes[1:], strict=False))]
+    layers = [numbers(lib, n, m, seed=i) for i, (m, n) in enumerate(itertools.pairwise(sizes))]
 
     def run(x: Any) -> Any:
         for w in layers[:-1]:
@@ -166,8 +167,9 @@ SECTIONS: dict[str, dict[str, Callable[[Any], Program]]] = {
 
 def compare(report: Report, only: str, seconds: float) -> None:
     """All rows of both libraries."""
-    import retrograd
     import torch
+
+    import retrograd
 
     for title, rows in SECTIONS.items():
         chosen = {name: make for name, make in rows.items() if only in name}
@@ -183,8 +185,9 @@ def compare(report: Report, only: str, seconds: float) -> None:
 
 def against_a_loop(only: str, seconds: float) -> None:
     """Per-sample gradients and a loop of backwards over the samples, on retrograd."""
-    from retrograd.func import per_sample_grads
     from tests.func.models import MODELS, looped
+
+    from retrograd.func import per_sample_grads
 
     print(f"\n{'Per-sample gradients, batch of 64':46}{'at once':>11}{'a loop':>11}{'ratio':>9}")
     for name, make in MODELS.items():
