@@ -16,6 +16,7 @@ import pytest
 import retrograd as rg
 from retrograd.backends import fake
 from retrograd.engine import evaluate
+from retrograd.engine.ready import StoppedQueue
 from tests.engine.test_faults import assert_clean
 from tests.engine.test_reentrant import nothing, through_callbacks, through_hooks, ways
 from tests.engine.together import here, interrupt, leaf, real_stderr, sharing, step, watchdog
@@ -161,7 +162,10 @@ def test_an_interrupt_of_the_caller_ends_the_backward_below(how):
         reached.append(depth)
         if depth == 20:
             interrupt()
-            threading.Event().wait(0.2)  # a fresh stack is another thread: the caller is woken meanwhile
+            # A fresh stack is another thread: the caller is woken meanwhile, on a busy machine a little later.
+            until = time.monotonic() + 10
+            while not isinstance(engine.current_task().queue, StoppedQueue) and time.monotonic() < until:
+                time.sleep(0.01)
 
     x = leaf(0.0)
     with pytest.raises(KeyboardInterrupt):
