@@ -51,8 +51,7 @@ PyObject* unary_apart(UnaryLoop loop, PyObject* x, int type) {
   return out;
 }
 
-}  // namespace
-
+// NOT_SERVED where NumPy has to do it.
 PyObject* unary_of(const UnaryKernel* kernel, PyObject* x) {
   if (!is_plain(x)) return NOT_SERVED;
   const int type = kind(x), slot = slot_of(type);
@@ -61,8 +60,6 @@ PyObject* unary_of(const UnaryKernel* kernel, PyObject* x) {
   const int out_type = kernel->truth ? NPY_BOOL : type;
   return is_packed(x) ? unary_packed(loop, x, out_type) : unary_apart(loop, x, out_type);
 }
-
-namespace {
 
 PyObject* unary_call(PyObject* self, Args args, size_t count, PyObject* names) {
   if (count_of(count) == 1 && names == nullptr) {
@@ -142,16 +139,12 @@ PyObject* binary_number(const BinaryKernel* kernel, PyObject* array, PyObject* v
   return binary_apart(loop, array_first ? a : b, array_first ? b : a, out_type);
 }
 
-}  // namespace
-
 PyObject* binary_of(const BinaryKernel* kernel, PyObject* x, PyObject* y) {
   const bool first = is_plain(x), second = is_plain(y);
   if (first && second) return binary_arrays(kernel, x, y);
   if (first) return binary_number(kernel, x, y, true);
   return second ? binary_number(kernel, y, x, false) : NOT_SERVED;
 }
-
-namespace {
 
 // -- two operands, into a third ------------------------------------------------------------------------------------
 
@@ -206,19 +199,11 @@ PyObject* add_into(PyObject* self, Args args, size_t count, PyObject* names) {
   return PyObject_CallFunctionObjArgs(as_entry(self)->numpy, args[0], args[1], args[0], nullptr);
 }
 
-template <class Kernel>
-const Kernel* named(const Kernel* table, const char* name) {
-  while (table->name != nullptr && std::strcmp(table->name, name) != 0) table++;
-  return table->name != nullptr ? table : nullptr;
-}
-
 const UnaryKernel* unary_kernels() { return Versions<const UnaryKernel* (*)()>{RG_VERSIONS(unary_table)}.pick()(); }
 const BinaryKernel* binary_kernels() { return Versions<const BinaryKernel* (*)()>{RG_VERSIONS(binary_table)}.pick()(); }
 
 }  // namespace
 
-const UnaryKernel* unary_kernel(const char* name) { return named(unary_kernels(), name); }
-const BinaryKernel* binary_kernel(const char* name) { return named(binary_kernels(), name); }
 const ChooseKernel* choose_kernel() { return Versions<const ChooseKernel* (*)()>{RG_VERSIONS(choose_table)}.pick()(); }
 
 bool add_elementwise(PyObject* module) {
@@ -226,7 +211,7 @@ bool add_elementwise(PyObject* module) {
     if (!add_entry(module, one->name, unary_call, one)) return false;
   for (auto* two = binary_kernels(); two->name != nullptr; two++)
     if (!add_entry(module, two->name, binary_call, two)) return false;
-  return add_entry(module, "add_into", add_into, binary_kernel("add"), "add");
+  return add_entry(module, "add_into", add_into, binary_kernels(), "add");  // the table begins with addition
 }
 
 }  // namespace rg

@@ -37,16 +37,10 @@ struct ChooseKernel {
   ChooseLoop loops[SLOTS];
 };
 
-const UnaryKernel* unary_kernel(const char* name);    // null where there is none
-const BinaryKernel* binary_kernel(const char* name);  // null where there is none
 const ChooseKernel* choose_kernel();
 
-// What a unary or binary function makes of its arguments: a new array, null with an exception set, or NOT_SERVED.
-PyObject* unary_of(const UnaryKernel* kernel, PyObject* x);
-PyObject* binary_of(const BinaryKernel* kernel, PyObject* x, PyObject* y);
-
-bool add_elementwise(PyObject* module);  // puts the entries into the module; false with an exception set
-
+// These put entries into the module; false with an exception set.
+bool add_elementwise(PyObject* module);
 bool add_choices(PyObject* module);
 bool add_copies(PyObject* module);
 

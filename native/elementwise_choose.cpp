@@ -1,4 +1,4 @@
-// where(c, x, y), and powers by a number.
+// where(c, x, y)
 #include "elementwise.h"
 #include "entry.h"
 #include "walk.h"
@@ -6,8 +6,6 @@
 namespace rg {
 
 namespace {
-
-// -- where ---------------------------------------------------------------------------------------------------------
 
 // The common element type of two sides of which at least one is an array; -1 where NumPy has to find it.
 int common_type(PyObject* x, PyObject* y) {
@@ -73,53 +71,8 @@ PyObject* where_call(PyObject* self, Args args, size_t count, PyObject* names) {
   return by_numpy(self, args, count, names);
 }
 
-// -- powers by a number --------------------------------------------------------------------------------------------
-
-struct Powers {
-  const BinaryKernel *power, *multiply;
-  const UnaryKernel *square, *reciprocal, *root;
-} powers;
-
-bool number_of(PyObject* value, double* number) {
-  if (PyFloat_CheckExact(value)) {
-    *number = PyFloat_AS_DOUBLE(value);
-    return true;
-  }
-  if (!PyLong_CheckExact(value)) return false;
-  *number = PyLong_AsDouble(value);
-  if (*number != -1 || !PyErr_Occurred()) return true;
-  PyErr_Clear();
-  return false;
-}
-
-PyObject* cube(PyObject* x) {
-  Ref squared(unary_of(powers.square, x));
-  return squared ? binary_of(powers.multiply, squared.get(), x) : nullptr;
-}
-
-// raised(x, e): x ** e for a number e, in its cheapest form; a square root for 0.5, as the operator has it.
-PyObject* raised(PyObject* self, Args args, size_t count, PyObject* names) {
-  double exponent = 0;
-  if (count_of(count) != 2 || names != nullptr || !is_plain(args[0]) || !is_float(kind(args[0])) ||
-      !number_of(args[1], &exponent))
-    return by_numpy(self, args, count, names);
-  PyObject* x = args[0];
-  PyObject* made = exponent == 2     ? unary_of(powers.square, x)
-                   : exponent == 0.5 ? unary_of(powers.root, x)
-                   : exponent == -1  ? unary_of(powers.reciprocal, x)
-                   : exponent == 3   ? cube(x)
-                                     : binary_of(powers.power, x, args[1]);
-  return made == NOT_SERVED ? by_numpy(self, args, count, names) : made;
-}
-
 }  // namespace
 
-bool add_choices(PyObject* module) {
-  powers = {binary_kernel("power"), binary_kernel("multiply"), unary_kernel("square"), unary_kernel("reciprocal"),
-            unary_kernel("sqrt")};
-  Ref operators(PyImport_ImportModule("operator"));
-  return operators && add_entry(module, "where", where_call, choose_kernel()) &&
-         add_entry_for(module, "raised", raised, nullptr, PyObject_GetAttrString(operators.get(), "pow"));
-}
+bool add_choices(PyObject* module) { return add_entry(module, "where", where_call, choose_kernel()); }
 
 }  // namespace rg

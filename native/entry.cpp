@@ -47,12 +47,7 @@ bool init_entries() {
 bool add_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy) {
   Ref library(PyImport_ImportModule("numpy"));
   if (!library) return false;
-  const char* from = numpy != nullptr ? numpy : name;
-  return add_entry_for(module, name, call, kernels, PyObject_GetAttrString(library.get(), from));
-}
-
-bool add_entry_for(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, PyObject* fallback) {
-  Ref function(fallback);
+  Ref function(PyObject_GetAttrString(library.get(), numpy != nullptr ? numpy : name));
   if (!function) return false;
   Entry* entry = PyObject_New(Entry, &entry_type);
   if (entry == nullptr) return false;

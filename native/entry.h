@@ -27,7 +27,4 @@ bool init_entries();  // once, with the module; false with an exception set
 // exception set.
 bool add_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy = nullptr);
 
-// The same where what does not suit the kernel goes to `fallback`, whose reference is taken over (null: no entry).
-bool add_entry_for(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, PyObject* fallback);
-
 }  // namespace rg

@@ -48,6 +48,11 @@ PyMethodDef* const families[] = {
     rg::embedding_methods,
 };
 
+// Those that put functions under NumPy's names into the module.
+bool (*const entries[])(PyObject*) = {
+    rg::add_elementwise, rg::add_choices, rg::add_copies, rg::add_reductions, rg::add_matmul,
+};
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrograd.", -1, nullptr,
                           nullptr,               nullptr,   nullptr,                   nullptr};
 
@@ -60,6 +65,8 @@ PyMODINIT_FUNC PyInit__native() {
   if (module == nullptr) return nullptr;
   for (PyMethodDef* methods : families)
     if (PyModule_AddFunctions(module, methods) < 0) return nullptr;
-  if (!rg::init_entries() || !rg::add_elementwise(module) || !rg::add_choices(module) || !rg::add_copies(module) || !rg::add_reductions(module) || !rg::add_matmul(module)) return nullptr;
+  if (!rg::init_entries()) return nullptr;
+  for (bool (*add)(PyObject*) : entries)
+    if (!add(module)) return nullptr;
   return module;
 }

@@ -95,7 +95,13 @@ class Axes {
 
 inline bool is_named(PyObject* name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
 
-// The arguments (x, axis=None, keepdims=False); false where there are others.
+// Whether a dtype is the one that an array of numbers has: then it changes nothing.
+inline bool is_own_type(PyObject* dtype, PyObject* x) {
+  if (!PyArray_DescrCheck(dtype) || !is_plain(x)) return false;
+  return reinterpret_cast<PyArray_Descr*>(dtype) == PyArray_DESCR(as_array(x)) && kind(x) != NPY_BOOL;
+}
+
+// The arguments (x, axis=None, keepdims=False, dtype=x.dtype); false where there are others.
 inline bool read_axis(PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** axis, bool* keep) {
   *axis = count > 1 ? args[1] : Py_None;
   *keep = false;
@@ -107,7 +113,7 @@ inline bool read_axis(PyObject* const* args, Py_ssize_t count, PyObject* names, 
       *axis = value;
     } else if (is_named(name, "keepdims") && PyBool_Check(value)) {
       *keep = value == Py_True;
-    } else {
+    } else if (!is_named(name, "dtype") || !is_own_type(value, args[0])) {
       return false;
     }
   }

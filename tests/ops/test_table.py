@@ -77,7 +77,9 @@ def test_recording_the_backward_changes_no_number(case):
             recorded = gradients(case, sample, arrays, gs, create_graph=True)
             for a, b in zip(plain, recorded, strict=True):
                 assert a.dtype == b.dtype
-                np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14)
+                # A kernel of the native pack may add in another order: errors are those of the largest terms.
+                scale = np.abs(b[np.isfinite(b)]).max(initial=1)
+                np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-14 * scale)
 
 
 @every_row

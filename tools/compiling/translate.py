@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,8 @@ from unittest import mock
 from mypyc.build import mypycify
 from mypyc.namegen import NameGenerator, exported_name
 from tools.compiling.describe import Descriptions
-from tools.compiling.modules import SOURCE, compiled_files
+from tools.compiling.loosen import loosened, offered_by_packages
+from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
 from tools.compiling.repair import repair
 
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
@@ -25,7 +27,7 @@ def translate(target: Path) -> list[Any]:
     files = [path.relative_to(SOURCE).as_posix() for path in compiled_files()]
     # `make check` judges the types; here mypy only has to know them.
     options = ["--config-file=", "--follow-imports=silent", f"--cache-dir={target / 'types'}"]
-    with _working_in(SOURCE), _tolerant_signatures():
+    with _working_in(_prepared(target / "src")), _tolerant_signatures():
         extensions = mypycify(
             options + files,
             multi_file=True,
@@ -36,13 +38,26 @@ def translate(target: Path) -> list[Any]:
     return extensions
 
 
+def _prepared(folder: Path) -> Path:
+    """A copy of the sources as mypyc is to see them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(
+        PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.npz")
+    )
+    offered = offered_by_packages([path.read_text(encoding="utf-8") for path in PACKAGE.rglob("__init__.py")])
+    for path in compiled_files():
+        text = loosened(path.read_text(encoding="utf-8"), offered)
+        (folder / path.relative_to(SOURCE)).write_text(text, encoding="utf-8")
+    return folder
+
+
 def _improve(target: Path, files: list[str]) -> None:
     """Puts into the C files what mypyc left out."""
     modules = [file.removesuffix(".py").replace("/", ".") for file in files]
     names = NameGenerator([modules])
     for file, module in zip(files, modules, strict=True):
         path = target / f"__native_{exported_name(module)}.c"
-        source = (SOURCE / file).read_text(encoding="utf-8")
+        source = (target / "src" / file).read_text(encoding="utf-8")
         text = repair(path.read_text(encoding="utf-8"))
         path.write_text(Descriptions(module, source, names).put_into(text), encoding="utf-8")
 

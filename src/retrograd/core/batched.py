@@ -14,6 +14,7 @@ wants its own gradient. So it is made one of the level, by Constant.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +30,7 @@ from retrograd.backends.batch.array import (
 )
 from retrograd.backends.batch.shape import BatchedShape
 from retrograd.core.apply import apply1
+from retrograd.core.batching import batching_rule
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.op import Linear
@@ -107,6 +109,12 @@ class SumOfSamples(Linear):
         return g  # the same for every sample
 
 
+@batching_rule(Enter, Leave, Constant, SumOfSamples)
+def _between_levels(op: Any, level: Level, xs: Sequence[Any]) -> Any:
+    """These know what to do with batches."""
+    return op.forward(np, xs[0])
+
+
 def entered(x: Tensor, axis: int, level: Level) -> Any:
     """A tensor as a batch on a level: the same memory, so that a write in place writes into the tensor."""
     made = apply1(Enter(axis, level), x)
@@ -136,6 +144,8 @@ def shape_levels(shape: Any) -> tuple[Any, ...]:
 
 def summed_outside(value: Any, array: BatchedArray, source: Node, shape: Any) -> Any:
     """A gradient on its way from `source` to a result of `shape`, summed over the levels that it leaves."""
+    if array.shape.levels == shape_levels(shape):
+        return value
     inside = set(shape_levels(source.out_shape))
     for meta in source.more_inputs or ():
         inside.update(shape_levels(meta.shape))

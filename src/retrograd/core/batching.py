@@ -23,7 +23,7 @@ from retrograd.backends.batch.array import (
     has_batched,
     is_batched,
     levels_among,
-    newest_level,
+    newest_among,
     sample,
 )
 from retrograd.backends.batch.namespace import numpy_for
@@ -72,10 +72,10 @@ def plain_forward(op: Any, xp: Any, xs: Sequence[Any]) -> Any:
 
 def forwarded(op: Any, xs: Sequence[Any]) -> Any:
     """What an op makes of arrays that are not all plain. See Note [Ops on batches]."""
-    parameters = batched_parameters(op)
-    if not parameters and not has_batched(tuple(xs)):
+    parameters = batched_parameters(op) if op.params else {}
+    level = newest_among((xs, parameters) if parameters else xs)
+    if level is None:
         return plain_forward(op, namespace_of(xs[0]), xs)
-    level = newest_level((tuple(xs), tuple(parameters.values())))
     rule = rule_of(type(op))
     if rule is not None and not parameters:
         try:

@@ -64,7 +64,8 @@ class Batch:
     """The arguments of one call: their leaves, along which dimension of each the samples lie, how many there are."""
 
     def __init__(self, func: Function, in_dims: Any, args: tuple[Any, ...]) -> None:
-        self.call = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>)"
+        self.func = func
+        self.in_dims = in_dims
         if not isinstance(in_dims, (int, tuple)):
             raise ValueError(
                 f"{self.call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of "
@@ -84,6 +85,11 @@ class Batch:
             )
         self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)]
         self.size = self._size()
+
+    @property
+    def call(self) -> str:
+        """What messages call it."""
+        return f"vmap({name_of(self.func)}, in_dims={self.in_dims}, ...)(<inputs>)"
 
     def _checked(self, leaf: Any, dim: Any) -> int | None:
         """A dimension, counted from the front."""
@@ -165,6 +171,8 @@ def _finished(func: Function, outputs: Any, out_dims: Any, level: Level) -> Any:
 
 def _checked_out_dims(func: Function, out_dims: Any, form: Form) -> list[Any]:
     """Where in each result the samples are to lie."""
+    if type(out_dims) is int:
+        return [out_dims] * form.count
     name = name_of(func)
     given, out_form = flatten(out_dims)
     if not all(d is None or isinstance(d, int) for d in given):
@@ -185,6 +193,8 @@ def _checked_out_dims(func: Function, out_dims: Any, form: Form) -> list[Any]:
 
 def _result(func: Function, leaf: Any, dim: Any, level: Level) -> Any:
     """One result with its samples along `dim`."""
+    if dim is not None and isinstance(leaf, Tensor):
+        return left(leaf, wrap_dim(dim, leaf.ndim + 1), level)
     name = name_of(func)
     if dim is None:
         if isinstance(leaf, Tensor) and level in levels_of(leaf.array):
@@ -193,12 +203,10 @@ def _result(func: Function, leaf: Any, dim: Any, level: Level) -> Any:
                 "results differ, so they need a dimension."
             )
         return leaf
-    if not isinstance(leaf, Tensor):
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to set "
-            "out_dims= to None for output?"
-        )
-    return left(leaf, wrap_dim(dim, leaf.ndim + 1), level)
+    raise ValueError(
+        f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to set out_dims= "
+        "to None for output?"
+    )
 
 
 def _in_chunks(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.core.modes import current
@@ -11,15 +10,14 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 
 
-@contextmanager
-def transforming() -> Iterator[None]:
+class transforming:  # noqa: N801 - a context manager, as `no_grad` is
     """While a function runs inside a transform, some of what PyTorch's own graphs allow is refused."""
-    state = current()
-    state.transforms += 1
-    try:
-        yield
-    finally:
-        state.transforms -= 1
+
+    def __enter__(self) -> None:
+        current().transforms += 1
+
+    def __exit__(self, *error: object) -> None:
+        current().transforms -= 1
 
 
 def name_of(function: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.attention import attended, attended_back, ordered_like
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -82,10 +83,19 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.in_shape, self.heads = xs[0].shape, xs[1].shape[1]
+        found = attended(xp, xs, self.is_causal, self.scale)
+        if found is not None:
+            return found
         q, k, v = (self.grouped(x) for x in xs[:3])
-        return xp.asarray((self.weights(q, k, xs[3]) @ v).reshape(self.in_shape), xs[0].dtype)
+        out = xp.asarray((self.weights(q, k, xs[3]) @ v).reshape(self.in_shape), xs[0].dtype)
+        return ordered_like(xs[0], out) if type(out) is np.ndarray else out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        if type(gs[0]) is np.ndarray:
+            wanted = sum(1 << i for i in range(3) if self.needs(i))
+            found = attended_back(gs[0], xs, self.is_causal, self.scale, wanted)
+            if found is not None:
+                return found
         g, q, k, v = (self.grouped(x) for x in (gs[0], *xs[:3]))
         p = self.weights(q, k, xs[3])
         grads: list[Any] = [None, None, p.swapaxes(-1, -2) @ g if self.needs(2) else None]

@@ -132,14 +132,14 @@ class Amax(Extreme):
     """the largest element over some dimensions"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.taken(x).max(axis=self.axis, keepdims=self.keepdims)
+        return xp.max(self.taken(x), axis=self.axis, keepdims=self.keepdims)
 
 
 class Amin(Extreme):
     """the smallest element over some dimensions"""
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.taken(x).min(axis=self.axis, keepdims=self.keepdims)
+        return xp.min(self.taken(x), axis=self.axis, keepdims=self.keepdims)
 
 
 class ExtremeOfAll(Extreme):
@@ -167,7 +167,7 @@ class Max(ExtremeOfAll):
     node_name = "MaxBackward1"
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.taken(x).max()
+        return xp.max(self.taken(x))
 
 
 class Min(ExtremeOfAll):
@@ -176,7 +176,7 @@ class Min(ExtremeOfAll):
     node_name = "MinBackward1"
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return self.taken(x).min()
+        return xp.min(self.taken(x))
 
 
 class Aminmax(Variadic):
@@ -194,8 +194,8 @@ class Aminmax(Variadic):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.ndim = xs[0].ndim
-        low = xs[0].min(axis=self.axis, keepdims=self.keepdims)
-        return low, xs[0].max(axis=self.axis, keepdims=self.keepdims)
+        low = xp.min(xs[0], axis=self.axis, keepdims=self.keepdims)
+        return low, xp.max(xs[0], axis=self.axis, keepdims=self.keepdims)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         parts = [

@@ -44,7 +44,8 @@ def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     extra = v.ndim - len(shape)
     axes = tuple(i for i in range(v.ndim) if i < extra or (shape[i - extra] == 1 and v.shape[i] != 1))
     if axes:
-        v = v.sum(axis=axes, keepdims=True)
+        bare = type(v) is np.ndarray
+        v = XP.sum(v, axis=axes, keepdims=True) if bare else v.sum(axis=axes, keepdims=True)
     return v.reshape(tuple(shape)) if tuple(v.shape) != tuple(shape) else v
 
 
@@ -62,7 +63,7 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     if kind == "f" and type(x) is np.ndarray and x.dtype != float16:
         return XP.sum(x, axis=axis, keepdims=keepdims)
     if kind in "biu":
-        return x.sum(axis=axis, keepdims=keepdims, dtype=x.dtype)
+        return XP.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype == float16:
         return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
     return x.sum(axis=axis, keepdims=keepdims)
@@ -170,7 +171,7 @@ class Mean(Sum):
         self.count = reduced_count(x.shape, self.axis)
         if a.dtype == float16:
             return (a.sum(axis=self.axis, keepdims=self.keepdims, dtype=float32) / self.count).astype(float16)
-        return a.sum(axis=self.axis, keepdims=self.keepdims) / self.count
+        return xp.true_divide(xp.sum(a, axis=self.axis, keepdims=self.keepdims), self.count)
 
     def transpose(self, g: Any) -> Any:
         return super().transpose(g / (self.count or 1))  # nothing to divide where there are no elements
@@ -194,7 +195,7 @@ class Prod(Reduction):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = self.taken(x)
-        return a.prod(axis=self.axis, keepdims=self.keepdims, dtype=a.dtype)
+        return xp.prod(a, axis=self.axis, keepdims=self.keepdims, dtype=a.dtype)
 
     def others(self, x: Any, out: Any) -> Any:
         """For each element, the product of the others: a quotient, or running products from both sides if one is 0."""

@@ -49,8 +49,8 @@ def variance(xp: Any, x: Array, axis: Axis, correction: float, keepdims: bool) -
     """The variance, and the mean with reduced dimensions of size 1; single precision is computed in double."""
     a = x.astype(WIDER.get(x.dtype, x.dtype), copy=False)
     count = reduced_count(x.shape, axis)
-    mean = a.sum(axis=axis, keepdims=True) / count
-    found = squares(a - mean).sum(axis=axis, keepdims=keepdims) / (
+    mean = xp.sum(a, axis=axis, keepdims=True) / count
+    found = xp.sum(squares(a - mean), axis=axis, keepdims=keepdims) / (
         count - correction if count > correction else 0
     )
     return found, mean
@@ -204,19 +204,19 @@ class VectorNorm(Reduction):
         """The norm of an array, by its order."""
         p, axis, keep = self.ord, self.axis, self.keepdims
         if p != 0 and reduced_count(a.shape, axis) == 1:
-            return xp.absolute(a).sum(axis=axis, keepdims=keep)  # exact, however large or small
+            return xp.sum(xp.absolute(a), axis=axis, keepdims=keep)  # exact, however large or small
         if p == 2:
-            return xp.sqrt(squares(a).sum(axis=axis, keepdims=keep))
+            return xp.sqrt(xp.sum(squares(a), axis=axis, keepdims=keep))
         if p == 0:
             return (a != 0).sum(axis=axis, keepdims=keep)
         size = xp.absolute(a)
         if p == math.inf:
-            return size.max(axis=axis, keepdims=keep)
+            return xp.max(size, axis=axis, keepdims=keep)
         if p == -math.inf:
-            return size.min(axis=axis, keepdims=keep)
+            return xp.min(size, axis=axis, keepdims=keep)
         if p == 1:
-            return size.sum(axis=axis, keepdims=keep)
-        return (size**p).sum(axis=axis, keepdims=keep) ** (1 / p)
+            return xp.sum(size, axis=axis, keepdims=keep)
+        return xp.sum(size**p, axis=axis, keepdims=keep) ** (1 / p)
 
     def field(self, v: Any, x: Any, out: Any) -> Any:
         """`v` times the derivative of the norm at x; `v` and `out` broadcast against x. At the origin it is 0."""

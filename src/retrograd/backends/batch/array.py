@@ -201,6 +201,10 @@ class BatchedArray(ArrayMethods):
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs and ufunc.signature is None:
+            found = _quick(ufunc, inputs)
+            if found is not None:
+                return found
         for x in inputs:
             if not isinstance(x, (BatchedArray, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__"):
                 return NotImplemented
@@ -239,6 +243,12 @@ class BatchedArray(ArrayMethods):
     def fill(self, number: Any) -> None:
         self[...] = number
 
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        if out is not None:
+            return np.sum(self, axis, dtype, out, keepdims)
+        found = self.value.sum(axis=all_axes(axis, self.value.ndim - 1), dtype=dtype, keepdims=keepdims)
+        return BatchedArray(found, self.level)
+
     def conj(self) -> Any:
         return BatchedArray(self.value.conj(), self.level)
 
@@ -247,6 +257,28 @@ class BatchedArray(ArrayMethods):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         self.value.sort(axis=in_front(axis, self.ndim), kind=kind)
+
+
+def _quick(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    """A ufunc of arrays and numbers that are batched on one level or not at all; None if they are anything else."""
+    level: Any = None
+    ndim = 0
+    for x in inputs:
+        kind = type(x)
+        if kind is BatchedArray:
+            if level is not None and x.level is not level:
+                return None
+            level, n = x.level, x.value.ndim - 1
+        elif kind is np.ndarray:
+            n = x.ndim
+        elif isinstance(x, (int, float, complex, np.generic)):
+            n = 0
+        else:
+            return None
+        ndim = max(ndim, n)
+    values = [widened(x.value, ndim) if type(x) is BatchedArray else x for x in inputs]
+    result = ufunc(*values)
+    return wrapped(result, level) if type(result) is tuple else BatchedArray(result, level)
 
 
 class Verdict(BatchedArray):
@@ -276,15 +308,17 @@ def levels_of(array: Any) -> tuple[Any, ...]:
 
 def levels_among(values: Any) -> tuple[Level, ...]:
     """All levels on which arrays in nested tuples and lists are batched, the newest first."""
-    found: set[Level] = set()
+    found: tuple[Level, ...] = ()
     waiting = [values]
     while waiting:
         value = waiting.pop()
         if isinstance(value, BatchedArray):
-            found.update(levels_of(value))
+            levels = value.shape.levels
+            if levels != found:
+                found = tuple(sorted({*found, *levels}, key=_number, reverse=True)) if found else levels
         elif isinstance(value, (tuple, list)):
             waiting.extend(value)
-    return tuple(sorted(found, key=_number, reverse=True))
+    return found
 
 
 def batches(levels: Sequence[Level]) -> tuple[int, ...]:
@@ -304,26 +338,27 @@ def is_on(x: Any, level: Level) -> bool:
 
 def newest_level(values: Any) -> Level:
     """The newest level among arrays in nested tuples, lists, dicts and slices."""
-    found = _newest(values, None)
+    found = newest_among(values, None)
     assert found is not None
     return found
 
 
-def _newest(values: Any, found: Level | None) -> Level | None:
+def newest_among(values: Any, found: Level | None = None) -> Level | None:
+    """The same; None if there is none."""
     if isinstance(values, BatchedArray):
         return values.level if found is None or values.level.number > found.number else found
     if isinstance(values, (tuple, list)):
         for v in values:
-            found = _newest(v, found)
+            found = newest_among(v, found)
     elif isinstance(values, dict):
         for v in values.values():
-            found = _newest(v, found)
+            found = newest_among(v, found)
     return found
 
 
 def has_batched(values: Any) -> bool:
     """Whether there is a batched array among nested values."""
-    return _newest(values, None) is not None
+    return newest_among(values, None) is not None
 
 
 def getitem_of(x: Any, key: tuple[Any, ...]) -> Any:
@@ -356,7 +391,9 @@ def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
 def widened(value: Any, ndim: int) -> Any:
     """A value with its batch in front, its samples of `ndim` dimensions."""
     missing = ndim + 1 - value.ndim
-    return value[(WHOLE, *[None] * missing)] if missing > 0 else value
+    if missing <= 0:
+        return value
+    return value[:, None] if missing == 1 else value[(WHOLE, *[None] * missing)]
 
 
 def spread(value: Any, size: int) -> Any:

@@ -38,9 +38,6 @@ class ArrayMethods(NDArrayOperatorsMixin):
     def nonzero(self) -> Any:
         return NUMPY.nonzero(self)
 
-    def sum(self, *args: Any, **kwargs: Any) -> Any:
-        return NUMPY.sum(self, *args, **kwargs)
-
     def prod(self, *args: Any, **kwargs: Any) -> Any:
         return NUMPY.prod(self, *args, **kwargs)
 

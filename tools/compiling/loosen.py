@@ -1,0 +1,63 @@
+"""Parameters that take what a user passes.
+
+A compiled function refuses an argument that is not of the declared type before a line of it runs: a NumPy integer is
+no `int`, and the error is mypyc's own. The interpreted one takes what works and raises PyTorch's error for the rest.
+So the functions that users call are compiled with parameters of any type; those that only our modules call keep
+theirs, and with them their speed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_FUTURE = "from __future__ import annotations"
+
+
+def loosened(source: str, imported: set[str]) -> str:
+    """A module with the parameters of its public functions declared `Any`; lines stay where they are.
+
+    Public are those that stand in a table of the module (`FUNCTIONS = (add, sub, …)`) and those of the names
+    `imported`, which a package offers.
+    """
+    tree = ast.parse(source)
+    offered = imported | set(_in_tables(tree))
+    lines = source.encode().splitlines(keepends=True)
+    changed = False
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in offered:
+            for hint in sorted(_hints(node.args), key=_position, reverse=True):
+                line = lines[hint.lineno - 1]
+                lines[hint.lineno - 1] = line[: hint.col_offset] + b"Any" + line[hint.end_col_offset :]
+                changed = True
+    text = b"".join(lines).decode()
+    return text.replace(_FUTURE, f"{_FUTURE}; from typing import Any", 1) if changed else text
+
+
+def _in_tables(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            yield from (part.id for part in ast.walk(node.value) if isinstance(part, ast.Name))
+
+
+def _hints(args: ast.arguments) -> Iterator[ast.expr]:
+    """The annotations that say more than Any and stand on one line."""
+    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+        hint = arg.annotation
+        if hint is not None and ast.unparse(hint) != "Any" and hint.lineno == hint.end_lineno:
+            yield hint
+
+
+def _position(hint: ast.expr) -> tuple[int, int]:
+    return hint.lineno, hint.col_offset
+
+
+def offered_by_packages(inits: list[str]) -> set[str]:
+    """The names that `__init__` files import from modules."""
+    return {
+        alias.name
+        for text in inits
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
