@@ -1,7 +1,7 @@
 """Scaled dot product attention on bare arrays, as far as the native pack has kernels for it.
 
-Operands have the shape (batch, head, row, column). Each function answers None where the pack is missing or does not serve
-them.
+Operands have the shape (batch, head, row, column). Each function answers None where the pack is missing or does not
+serve them.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         if type(gs[0]) is np.ndarray:
             wanted = sum(1 << i for i in range(3) if self.needs(i))
-            found = attended_back(gs[0], xs, self.is_causal, self.scale, wanted)
+            found: Sequence[Any] | None = attended_back(gs[0], xs, self.is_causal, self.scale, wanted)
             if found is not None:
                 return found
         g, q, k, v = (self.grouped(x) for x in (gs[0], *xs[:3]))
