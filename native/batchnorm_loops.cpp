@@ -113,7 +113,8 @@ Sums<T> BatchLoops<T>::sums(const T* g, const T* x, const Scales<T>& by) const {
   if (by_planes()) {
     over_planes([&](npy_intp first, npy_intp count) {
       const npy_intp at = first * s_.inner;
-      planes(g + at, x + at, &sum[first], &dot[first], by.mean.data(), by.factor.data(), first, count, s_.count, s_.inner);
+      planes(g + at, x + at, &sum[first], &dot[first], by.mean.data(), by.factor.data(), first, count, s_.count,
+             s_.inner);
     });
   } else {
     const Line<T> mean = spread(by.mean), factor = spread(by.factor);
@@ -189,7 +190,8 @@ void BatchLoops<T>::backward(const T* g, const T* x, const Scales<T>& by, const 
   const Line<T> mean = spread(by.mean), factor = spread(by.factor);
   const Line<T> as = spread(a), bs = spread(b), scales = spread(scale);
   over_samples([&](npy_intp at, npy_intp samples) {
-    columns(g + at, x + at, out + at, mean.data(), factor.data(), as.data(), bs.data(), scales.data(), samples, width());
+    columns(g + at, x + at, out + at, mean.data(), factor.data(), as.data(), bs.data(), scales.data(), samples,
+            width());
   });
 }
 

@@ -98,7 +98,7 @@ template <class T>
 PyObject* overlapped(const Operands& o) {
   const Index inputs = o.length(o.x, 1) / o.groups, channels = o.length(o.y, 1) / o.groups;
   const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
-  if (!fits(plan) || plan.samples == 0) return not_served();
+  if (!fits(plan) || plan.samples == 0 || inputs == 0) return not_served();
   const int type = kind(o.x.get());
   Ref out(new_result(o.x.get(), channels * o.groups, inputs, o.w.kernel));
   Ref padded(memory_for(padded_size(plan, sizeof(T)), type)), partial(memory_for(partial_size(plan, sizeof(T)), type));

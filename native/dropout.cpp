@@ -127,7 +127,8 @@ PyObject* py_noise(PyObject*, Args args, Py_ssize_t count) {
   Ref out(new_like(args[0]));
   if (!out) return nullptr;
   Stream stream{wide(high, low), {MULTIPLIER, wide(more_high, more_low)}, half != 0, bits};
-  const Choice choice{static_cast<std::uint32_t>(std::ceil(static_cast<double>(static_cast<float>(p)) * 16777216)), scale};
+  const double cut = std::ceil(static_cast<double>(static_cast<float>(p)) * 16777216);  // 2**24
+  const Choice choice{static_cast<std::uint32_t>(cut), scale};
   if (kind(args[0]) == NPY_FLOAT)
     draw<float>(&stream, choice, out.get());
   else

@@ -60,7 +60,8 @@ struct Sources {
 
 // Sums by index into a new table; the rows of index `padding` are left out, and divided are those of frequent indices.
 template <class T>
-void sum_rows(const Sources<T>& x, const npy_int64* index, T* out, npy_intp rows, npy_int64 padding, bool by_frequency) {
+void sum_rows(const Sources<T>& x, const npy_int64* index, T* out, npy_intp rows, npy_int64 padding,
+              bool by_frequency) {
   static const auto add = Versions<void (*)(T*, const T*, Index)>{RG_VERSIONS(add_row<T>)}.pick();
   static const auto add_over = Versions<void (*)(T*, const T*, T, Index)>{RG_VERSIONS(add_row_over<T>)}.pick();
   const Places places(index, x.n, rows, padding);

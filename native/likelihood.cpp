@@ -121,7 +121,8 @@ int class_axis(PyObject* x) { return PyArray_NDIM(as_array(x)) == 1 ? 0 : 1; }
 
 // (x, target, weight, reduction, ignore_index)
 PyObject* py_nll(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 5 || !is_real(args[0]) || !is_dense(args[0]) || PyArray_NDIM(as_array(args[0])) == 0) return not_served();
+  if (count != 5 || !is_real(args[0]) || !is_dense(args[0]) || PyArray_NDIM(as_array(args[0])) == 0)
+    return not_served();
   PyObject *x = args[0], *weight = args[2];
   const Split s = split(x, class_axis(x), class_axis(x) + 1);
   const long reduction = PyLong_AsLong(args[3]);

@@ -29,8 +29,11 @@ struct Kernels {
   void (*products)(const T*, T, const T*, const T*, T*, Index, T);
 };
 
-#define RG_LOSS(isa, loss) \
-  Kernels<T> { isa::loss_sum<isa::loss, T>, isa::loss_each<isa::loss, T>, isa::loss_slopes<isa::loss, T>, isa::loss_products<isa::loss, T> }
+#define RG_LOSS(isa, loss)                                                                                 \
+  Kernels<T> {                                                                                             \
+    isa::loss_sum<isa::loss, T>, isa::loss_each<isa::loss, T>, isa::loss_slopes<isa::loss, T>,             \
+        isa::loss_products<isa::loss, T>                                                                   \
+  }
 #define RG_LOSSES(isa) \
   { RG_LOSS(isa, Mse), RG_LOSS(isa, SmoothL1), RG_LOSS(isa, Huber), RG_LOSS(isa, Binary), RG_LOSS(isa, BinaryOfLogits) }
 

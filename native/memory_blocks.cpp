@@ -16,7 +16,6 @@ constexpr size_t SLACK = size_t{64} << 20;  // bytes that may always be kept for
 // What lies in front of a block's memory. `next` and `previous` link cached blocks of one size, `newer` and `older` all
 // cached blocks by the time they were given back.
 struct alignas(64) Head {
-  void* base;  // what the system gave
   size_t size;
   Head *next, *previous, *newer, *older;
   uint32_t size_class;
@@ -33,17 +32,22 @@ size_t most_in_cache = UNLIMITED;
 Head* head_of(const void* memory) { return static_cast<Head*>(const_cast<void*>(memory)) - 1; }
 
 int log2_of(size_t n) {
+#if defined(__GNUC__)
+  return 63 - __builtin_clzll(n);
+#else
   int bits = 0;
   while (n >>= 1) bits++;
   return bits;
+#endif
 }
 
-// The size class of at least `bytes`, and the size that its blocks have.
+// The size class of at least `bytes`, and the size that its blocks have. The last step is the next power of two.
 uint32_t class_of(size_t bytes, size_t* size) {
-  int power = log2_of(bytes);
-  size_t step = std::max<size_t>((size_t{1} << power) / STEPS, 64);
-  *size = (bytes + step - 1) / step * step;
-  return static_cast<uint32_t>(log2_of(*size) * STEPS + (*size - (size_t{1} << log2_of(*size))) / step);
+  bytes = std::max<size_t>(bytes, 64 * STEPS);
+  const int power = log2_of(bytes);
+  const size_t whole = size_t{1} << power, step = whole / STEPS, steps = (bytes - whole + step - 1) / step;
+  *size = whole + steps * step;
+  return static_cast<uint32_t>(power * STEPS + steps);
 }
 
 void link(Head* block) {
@@ -67,7 +71,7 @@ void unlink(Head* block) {
   in_cache -= block->size;
 }
 
-void to_system(Head* block) { system_free(block->base, block->size + sizeof(Head)); }
+void to_system(Head* block) { system_free(block); }
 
 void drop_oldest() {
   Head* block = oldest;
@@ -85,11 +89,9 @@ Head* from_system(size_t size, uint32_t size_class) {
   bool huge = size >= 2 * HUGE_PAGE;
   size_t whole = size + sizeof(Head);
   size_t alignment = huge ? HUGE_PAGE : 64;
-  void* base = system_allocate(whole, alignment);
-  if (base == nullptr) return nullptr;
-  if (huge) prefer_huge_pages(base, whole);
-  auto* block = static_cast<Head*>(base);
-  block->base = base;
+  auto* block = static_cast<Head*>(system_allocate(whole, alignment));
+  if (block == nullptr) return nullptr;
+  if (huge) prefer_huge_pages(block, whole);
   block->size = size;
   block->size_class = size_class;
   return block;

@@ -85,7 +85,7 @@ Slab* new_slab(size_t size) {
 
 void to_system(Slab* slab) {
   all().erase(slab);
-  system_free(slab, SLAB);
+  system_free(slab);
 }
 
 // An empty slab can serve another size; beyond a few they go back to the system.

@@ -33,7 +33,7 @@ struct Usage {
 
 extern Usage usage;
 
-// `size` must be a multiple of `alignment`. Null when there is none left.
+// Null when there is none left.
 inline void* system_allocate(size_t size, size_t alignment) {
   usage.system_takes++;
 #ifdef _WIN32
@@ -44,7 +44,7 @@ inline void* system_allocate(size_t size, size_t alignment) {
 #endif
 }
 
-inline void system_free(void* memory, size_t) {
+inline void system_free(void* memory) {
 #ifdef _WIN32
   _aligned_free(memory);
 #else

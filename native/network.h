@@ -1,6 +1,5 @@
 // What the kernels of neural networks share: dense operands of one dtype, seen as lines along an axis.
 #pragma once
-#include <new>
 #include <vector>
 
 #include "array.h"
@@ -43,7 +42,8 @@ struct Split {
 inline Split split(PyObject* array, int first, int last) {
   Split s;
   const npy_intp* dims = PyArray_DIMS(as_array(array));
-  for (int i = 0; i < PyArray_NDIM(as_array(array)); i++) (i < first ? s.outer : i < last ? s.count : s.inner) *= dims[i];
+  const int nd = PyArray_NDIM(as_array(array));
+  for (int i = 0; i < nd; i++) (i < first ? s.outer : i < last ? s.count : s.inner) *= dims[i];
   return s;
 }
 
@@ -62,8 +62,8 @@ struct Aligned {
   Aligned() = default;
   template <class U>
   Aligned(const Aligned<U>&) {}
-  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(ALIGNMENT))); }
-  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t(ALIGNMENT)); }
+  T* allocate(size_t n) { return static_cast<T*>(aligned_memory(n * sizeof(T))); }
+  void deallocate(T* memory, size_t) { aligned_release(memory); }
   template <class U>
   bool operator==(const Aligned<U>&) const { return true; }
   template <class U>

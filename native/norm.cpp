@@ -122,7 +122,10 @@ PyObject* py_layer_norm(PyObject*, Args args, Py_ssize_t count) {
   NormResult out(x.get(), s.outer);
   if (out.failed()) return nullptr;
   const NormOperands in{nullptr, x.get(), args[1], args[2], out.moments(), eps};
-  type == NPY_FLOAT ? layer<float>(in, out.result(), s.outer, s.count) : layer<double>(in, out.result(), s.outer, s.count);
+  if (type == NPY_FLOAT)
+    layer<float>(in, out.result(), s.outer, s.count);
+  else
+    layer<double>(in, out.result(), s.outer, s.count);
   return out.as_tuple();
 }
 

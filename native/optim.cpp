@@ -134,7 +134,8 @@ void sgd(const Moved& moved, npy_intp begin, npy_intp end, const SgdRates& r) {
   static const auto plain = Versions<void (*)(T*, const T*, Index, const Numbers&)>{RG_VERSIONS(sgd_plain<T>)}.pick();
   static const auto with_momentum =
       Versions<void (*)(T*, const T*, T*, Index, bool, const Numbers&)>{RG_VERSIONS(sgd_momentum<T>)}.pick();
-  const Numbers numbers{T(r.lr), T(r.momentum), T(1 - r.dampening), T(r.decay), T(r.maximize ? -1 : 1), r.nesterov != 0};
+  const T sign = r.maximize ? -1 : 1;
+  const Numbers numbers{T(r.lr), T(r.momentum), T(1 - r.dampening), T(r.decay), sign, r.nesterov != 0};
   T *p = moved.from<T>(Moved::PARAM, begin), *v = moved.from<T>(Moved::FIRST, begin);
   const T* g = moved.from<T>(Moved::GRAD, begin);
   if (v == nullptr)

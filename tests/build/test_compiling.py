@@ -13,6 +13,7 @@ pytest.importorskip("setuptools", reason="only a build needs setuptools")
 from mypyc.namegen import NameGenerator
 from tools.compiling import command
 from tools.compiling.describe import Descriptions
+from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.objects import compile_all
 from tools.compiling.repair import repair
 from tools.compiling.stable import Header, name_literals
@@ -111,6 +112,20 @@ def test_docstrings_and_signatures_come_from_the_source():
     assert r'"Box(size=(1, 2))\n--\n\nHolds."' in text
     assert 'PyDoc_STR("How large."), NULL}' in text
     assert '    PyDoc_STR("A module."),\n' in text
+
+
+def test_functions_that_users_call_take_anything():
+    text = "from __future__ import annotations\n\ndef f(x: Any, n: int = 1, *, k: bool = True) -> int: ...\n"
+    rest = "def g(n: int) -> int: ...\ndef h(n: int) -> int: ...\nFUNCTIONS = (f,)\n"
+    loose = loosened(text + rest, {"h"})
+    assert "def f(x: Any, n: Any = 1, *, k: Any = True) -> int" in loose
+    assert "def g(n: int) -> int" in loose
+    assert "def h(n: Any) -> int" in loose
+    assert loose.count("\n") == (text + rest).count("\n")
+
+
+def test_a_package_offers_what_it_imports():
+    assert offered_by_packages(["from a import b, c as d\nimport e\n"]) == {"b", "c"}
 
 
 def test_a_file_depends_on_the_declarations_it_mentions(tmp_path):

@@ -16,6 +16,7 @@ from retrograd.autograd.graph import saved_tensors_hooks
 from retrograd.backends import fake
 from retrograd.engine import evaluate, shared
 from retrograd.engine.threads import SETTINGS
+from tests.builds import replaces_functions
 
 PAGE = Path(__file__).parents[2] / "docs" / "inside" / "order.md"
 ENGINE = rg.autograd.Variable._execution_engine
@@ -402,6 +403,7 @@ def test_user_code_on_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> Non
     assert where == [(what, caller) for what in ("unpack", "Function", "hook", "callback")]
 
 
+@replaces_functions
 def test_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Built-in nodes of another device run on that device's worker, and large ones on the CPU may run on workers."""
     fake.install()

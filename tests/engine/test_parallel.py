@@ -17,6 +17,7 @@ import retrograd as rg
 from retrograd.backends import fake
 from retrograd.engine import shared, threads
 from retrograd.utils.checkpoint import checkpoint
+from tests.builds import replaces_functions
 from tests.engine import reference
 from tests.engine.programs import STEPS, Program, picked, programs, tracked, weights_for
 from tests.engine.test_random_graphs import Grown, same, some_places
@@ -432,6 +433,7 @@ def test_without_multithreading_the_caller_runs_every_branch():
 # -- matrix products -------------------------------------------------------------------------------------------------
 
 
+@replaces_functions
 def test_matrix_products_take_turns(monkeypatch):
     """Each uses all of BLAS's threads, so two at once would ask for more than there are."""
     now: list[int] = []

@@ -11,6 +11,7 @@ import pytest
 import retrograd as rg
 from retrograd.backends import fake
 from retrograd.engine import evaluate
+from tests.builds import replaces_functions
 
 fake.install()
 CPU, FIRST, SECOND = "cpu", "fake:0", "fake:1"
@@ -80,6 +81,7 @@ def threads_of_nodes(monkeypatch):
     return seen
 
 
+@replaces_functions
 def test_built_in_nodes_run_on_their_devices_worker(threads_of_nodes):
     x = leaf()
     (x.exp().to(FIRST).sin().to(SECOND).cos().to(CPU).sum()).backward()
@@ -95,7 +97,7 @@ def test_a_device_has_one_worker_for_all_backwards():
     assert names == ["retrograd-fake:0-0"]
 
 
-def test_user_code_runs_on_the_calling_thread(threads_of_nodes):
+def test_user_code_runs_on_the_calling_thread():
     x = leaf()
     y = x.to(FIRST).sin()
     where = []
@@ -104,6 +106,7 @@ def test_user_code_runs_on_the_calling_thread(threads_of_nodes):
     assert where == [threading.current_thread()]
 
 
+@replaces_functions
 def test_without_multithreading_the_caller_does_it_all(threads_of_nodes):
     x = leaf()
     loss = x.to(FIRST).sin().to(CPU).sum()

@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import losses, noise, norms, softmax, tables
+from retrograd.backends import (
+    attention,
+    convolution,
+    losses,
+    noise,
+    norms,
+    pooling,
+    products,
+    softmax,
+    tables,
+)
 from retrograd.backends.native import PACK
 from retrograd.optim import updates
 
-FACES = (losses, noise, norms, softmax, tables, updates)
+FACES = (attention, convolution, losses, noise, norms, pooling, products, softmax, tables, updates)
 FLOATS = ("float32", "float64")
 
 needs_pack = pytest.mark.skipif(PACK is None, reason="the native pack is not built")
