@@ -30,7 +30,9 @@ bool suits(PyObject* x, PyObject* y, PyObject* windows, Windows* w) {
   return PyArray_NDIM(as_array(x)) == w->rank + 2 && PyArray_NDIM(as_array(y)) == w->rank + 2;
 }
 
+// Whether there is something to add up, and positions are small enough for the tables.
 bool fits(const Plan& p) {
+  if (p.samples * p.inputs * p.channels == 0) return false;
   const double source = static_cast<double>(p.inputs) * static_cast<double>(p.source.channel());
   return source < INT_MAX && static_cast<double>(p.elements) < INT_MAX;
 }
@@ -98,7 +100,7 @@ template <class T>
 PyObject* overlapped(const Operands& o) {
   const Index inputs = o.length(o.x, 1) / o.groups, channels = o.length(o.y, 1) / o.groups;
   const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
-  if (!fits(plan) || plan.samples == 0 || inputs == 0) return not_served();
+  if (!fits(plan)) return not_served();
   const int type = kind(o.x.get());
   Ref out(new_result(o.x.get(), channels * o.groups, inputs, o.w.kernel));
   Ref padded(memory_for(padded_size(plan, sizeof(T)), type)), partial(memory_for(partial_size(plan, sizeof(T)), type));
