@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from retrograd.backends.base import namespace_of
+from retrograd.backends.batch.array import all_samples
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
@@ -103,6 +104,7 @@ NAN, INF = 1, 2
 
 def is_fine(array: Array, wanted: int) -> bool:
     """Whether an array holds nothing of what is looked for: NaN, Inf or both."""
+    array = all_samples(array)
     flat = array.ravel()
     # One NaN or Inf spoils the sum of squares. A sum that overflows all the same is looked at closely.
     return cmath.isfinite(flat.dot(flat)) or flags(array) & wanted == 0

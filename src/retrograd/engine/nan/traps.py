@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch.array import all_samples
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Op
 from retrograd.core.views import CopySlices
@@ -63,7 +64,7 @@ class Masker:
         for i, result in enumerate(results):
             if result is None or node.edge(i).function not in nodes:
                 continue
-            zero = np.asarray(result) == 0
+            zero = np.asarray(all_samples(result)) == 0
             if not (zero[bad].all() if zero.shape == bad.shape else zero.any()):
                 return False
             found = True
