@@ -74,7 +74,30 @@ void run_flat(const Pass& pass, npy_intp begin, npy_intp end) {
   pass.loop(in, out, pass.params, end - begin);
 }
 
-// Elements [begin, end) tile by tile. A number fills its tile once.
+bool is_number(const Steps& steps) { return steps.nd == 1 && steps.strides[0] == 0; }
+
+// Elements [begin, end) of a pass in which operands lie as the result does, or are numbers: each fills a tile once.
+template <class T>
+void run_numbers(const Pass& pass, npy_intp begin, npy_intp end) {
+  constexpr npy_intp TILE = TILE_BYTES / sizeof(T);
+  alignas(64) T tiles[FUSED_SLOTS][TILE];
+  const void* in[FUSED_SLOTS] = {};
+  void* out[FUSED_RESULTS] = {};
+  for (int s = 0; s < FUSED_SLOTS; s++) {
+    if (!(pass.stepped >> s & 1)) continue;
+    std::fill_n(tiles[s], std::min(TILE, end - begin), *static_cast<const T*>(pass.in[s]));
+    in[s] = tiles[s];
+  }
+  const unsigned flat = pass.used & ~pass.stepped;
+  for (npy_intp at = begin; at < end; at += TILE) {
+    for (int s = 0; s < FUSED_SLOTS; s++)
+      if (flat >> s & 1) in[s] = moved(pass.in[s], at * pass.size);
+    for (int r = 0; r < pass.results; r++) out[r] = moved(pass.out[r], at * pass.size);
+    pass.loop(in, out, pass.params, std::min(TILE, end - at));
+  }
+}
+
+// Elements [begin, end) tile by tile.
 template <class T>
 void run_tiles(const Pass& pass, npy_intp begin, npy_intp end) {
   constexpr npy_intp TILE = TILE_BYTES / sizeof(T);
@@ -95,21 +118,27 @@ void run_tiles(const Pass& pass, npy_intp begin, npy_intp end) {
         continue;
       }
       in[s] = tiles[s];
-      const bool number = pass.steps[s].nd == 1 && pass.steps[s].strides[0] == 0;
-      if (at == begin || !number) walks[s].take(tiles[s], count);
+      walks[s].take(tiles[s], count);
     }
     for (int r = 0; r < pass.results; r++) out[r] = moved(pass.out[r], at * pass.size);
     pass.loop(in, out, pass.params, count);
   }
 }
 
+template <class T>
+void run_stepped(const Pass& pass, npy_intp begin, npy_intp end) {
+  bool numbers = true;
+  for (int s = 0; s < FUSED_SLOTS; s++) numbers = numbers && (!(pass.stepped >> s & 1) || is_number(pass.steps[s]));
+  (numbers ? run_numbers<T> : run_tiles<T>)(pass, begin, end);
+}
+
 void run_part(const Pass& pass, npy_intp begin, npy_intp end) {
   if (pass.stepped == 0)
     run_flat(pass, begin, end);
   else if (pass.size == sizeof(std::uint32_t))
-    run_tiles<std::uint32_t>(pass, begin, end);
+    run_stepped<std::uint32_t>(pass, begin, end);
   else
-    run_tiles<std::uint64_t>(pass, begin, end);
+    run_stepped<std::uint64_t>(pass, begin, end);
 }
 
 }  // namespace

@@ -188,3 +188,51 @@ def test_no_warning_in_a_training_step():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         func.vmap(func.grad(lambda w, x: rg.softmax(x @ w, 0)[0]), in_dims=(None, 0))(w, rg.ones(5, 3))
+
+
+X = rg.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=rg.float64)
+GRADIENT = func.vmap(func.grad(lambda x: (x.exp() * x.sin()).sum()))
+
+
+def by_modes():
+    """What else may be on while a batch is differentiated."""
+    from retrograd.utils.checkpoint import checkpoint
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with rg.autograd.detect_anomaly():
+            yield "anomaly", GRADIENT(X)
+    with rg.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        yield "hooks", GRADIENT(X)
+    with rg.autograd.detect_nonfinite():
+        yield "nonfinite", GRADIENT(X)
+    with rg.no_grad():
+        yield "no_grad", GRADIENT(X)
+    f = lambda x: checkpoint(lambda x: (x.exp() * x.sin()).sum(), x, use_reentrant=False)  # noqa: E731
+    yield "checkpoint", func.vmap(func.grad(f))(X)
+
+
+def test_other_modes_change_nothing():
+    wanted = GRADIENT(X).array
+    for name, found in by_modes():
+        np.testing.assert_allclose(found.array, wanted, err_msg=name)
+
+
+def test_a_nan_in_one_sample_is_found():
+    f = func.vmap(func.grad(lambda x: (x * 0).log().sum()))
+    with rg.autograd.detect_nonfinite(), pytest.raises(RuntimeError, match="log"):
+        f(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with rg.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="MulBackward0|LogBackward0"):
+            f(X)
+
+
+def test_running_statistics_that_all_samples_share():
+    F = rg.nn.functional
+    x, mean, var = rg.ones(2, 4, 3), rg.zeros(3), rg.ones(3)
+    with pytest.raises(RuntimeError, match="Batch norm got a batched tensor as input while the running_mean"):
+        func.vmap(lambda x: F.batch_norm(x, mean, var, training=True))(x)
+    assert not mean.any()
+    assert func.vmap(lambda x: F.batch_norm(x, mean, var))(x).shape == x.shape
+    assert func.vmap(lambda x: F.batch_norm(x, None, None, training=True))(x).shape == x.shape

@@ -13,6 +13,12 @@ from collections.abc import Iterator
 
 _FUTURE = "from __future__ import annotations"
 
+# Classes whose methods users call. Those of nodes and ops are called by the engine, which keeps to the types.
+_CLASSES = {
+    *("Tensor", "TensorFacts", "TensorConversions", "Generator", "device"),
+    *("saved_tensors_hooks", "save_on_cpu", "detect_anomaly", "set_detect_anomaly", "set_fwd_grad_enabled"),
+}
+
 
 def loosened(source: str, imported: set[str]) -> str:
     """A module with the parameters of its public functions declared `Any`; lines stay where they are.
@@ -21,17 +27,23 @@ def loosened(source: str, imported: set[str]) -> str:
     `imported`, which a package offers.
     """
     tree = ast.parse(source)
-    offered = imported | set(_in_tables(tree))
+    hints = [hint for function in _public(tree, imported) for hint in _hints(function.args)]
     lines = source.encode().splitlines(keepends=True)
-    changed = False
+    for hint in sorted(hints, key=_position, reverse=True):
+        line = lines[hint.lineno - 1]
+        lines[hint.lineno - 1] = line[: hint.col_offset] + b"Any" + line[hint.end_col_offset :]
+    text = b"".join(lines).decode()
+    return text.replace(_FUTURE, f"{_FUTURE}; from typing import Any", 1) if hints else text
+
+
+def _public(tree: ast.Module, imported: set[str]) -> Iterator[ast.FunctionDef]:
+    """The functions and methods that users call; properties are no calls."""
+    offered = imported | set(_in_tables(tree))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name in offered:
-            for hint in sorted(_hints(node.args), key=_position, reverse=True):
-                line = lines[hint.lineno - 1]
-                lines[hint.lineno - 1] = line[: hint.col_offset] + b"Any" + line[hint.end_col_offset :]
-                changed = True
-    text = b"".join(lines).decode()
-    return text.replace(_FUTURE, f"{_FUTURE}; from typing import Any", 1) if changed else text
+            yield node
+        elif isinstance(node, ast.ClassDef) and node.name in _CLASSES:
+            yield from (f for f in node.body if isinstance(f, ast.FunctionDef) and not f.decorator_list)
 
 
 def _in_tables(tree: ast.Module) -> Iterator[str]:

@@ -152,9 +152,20 @@ def raised(x: Term, y: Term) -> Any:
     return computed("power", x, y)
 
 
+def below_one(t: Term) -> bool:
+    """Whether a term is exp(-|x|), and so in [0, 1], where some functions are quicker."""
+    return [t.op, *(u.op for u in t.operands), *(v.op for u in t.operands for v in u.operands)] == [
+        "exp",
+        "neg",
+        "abs",
+    ]
+
+
 def called(name: str, inputs: tuple[Any, ...]) -> Any:
     """A NumPy function of elements, by its name."""
     terms = [as_term(v) for v in inputs]
+    if name == "log1p" and below_one(terms[0]):
+        return computed("log1p_unit", *terms)
     if name in UNARY:
         return computed(UNARY[name], *terms)
     if name in {"power", "float_power"}:

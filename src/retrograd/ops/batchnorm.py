@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends import norms as kernels
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
@@ -60,6 +61,12 @@ class NativeBatchNorm(OfChannels):
         x = wide(xs[0])
         count = x.size // x.shape[1]
         noted = self.moments
+        if isinstance(x, BatchedArray) and not isinstance(xs[3], BatchedArray):
+            raise RuntimeError(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated "
+                "in place, were not batched. Samples share them, and have statistics of their own: leave the running "
+                "ones out (None), or normalise outside of vmap."
+            )
         mean = x.mean(axis=self.axes) if noted is None else noted[0]
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):

@@ -153,7 +153,8 @@ class Spread(OfWindows):
         out = xp.empty((len(x), channels, *windows.size), x.dtype)
         for part in geometry.parts(len(x), channels, x.itemsize):
             cols = xp.matmul(matrix, geometry.grouped(x[part]))
-            out[part] = windows.write(xp, cols.reshape(-1, channels, *windows.kernel, *windows.number))
+            shape = (len(cols), channels, *windows.kernel, *windows.number)
+            out[part] = windows.write(xp, cols.reshape(shape))
         return self.plus(out.astype(dtype, copy=False), b)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:

@@ -88,8 +88,8 @@ def _is_mask(node: Binary, i: int) -> bool:
 
 def masker_of(found: Finding, senders: dict[Node, list[Node]]) -> Masker | None:
     """The nearest node between the root and the culprit that has dropped the bad elements; None: it is no trap."""
-    bad = ~np.isfinite(found.raw)
-    if not all(_is_zero(g, bad) for g in found.given if g is not None):
+    bad = ~np.isfinite(all_samples(found.raw))
+    if not all(_is_zero(all_samples(g), bad) for g in found.given if g is not None):
         return None
     between: dict[Node, None] = {
         found.node: None
