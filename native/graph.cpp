@@ -56,9 +56,11 @@ Spot* look_up(PyCodeObject* code, int lasti) {
   return entry;
 }
 
+// The place of what is called by no Python function: a thread may start with one of ours, written in C.
 PyObject* nowhere() {
-  PyErr_SetString(PyExc_RuntimeError, "no Python function is running");
-  return nullptr;
+  static PyObject* pair = nullptr;
+  if (pair == nullptr) pair = Py_BuildValue("(Ni)", PyCode_NewEmpty("<no Python file>", "<thread>", 1), 0);
+  return Py_XNewRef(pair);
 }
 
 #if RG_FRAMES
@@ -135,7 +137,10 @@ bool describes(const Meta* entry, Array* array) {
 }
 
 PyObject* metadata_of(PyObject*, PyObject* object) {
-  if (maker == nullptr) return nowhere();
+  if (maker == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "set_metadata_maker() comes first");
+    return nullptr;
+  }
   if (!Py_IS_TYPE(object, &PyArray_Type) || PyArray_NDIM(as_array(object)) > MOST_DIMS)
     return PyObject_CallOneArg(maker, object);
   Array* array = as_array(object);

@@ -10,3 +10,6 @@ replaces_functions = pytest.mark.skipif(
     is_compiled(), reason="compiled functions call each other directly: none can be put in another's place"
 )
 sees_frames = pytest.mark.skipif(is_compiled(), reason="compiled functions have no Python frames to look at")
+derives_from_ops = pytest.mark.skipif(
+    is_compiled(), reason="classes of compiled ops have no interpreted subclasses"
+)

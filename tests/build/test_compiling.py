@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("mypyc", reason="mypy is only there where the package is developed")
 pytest.importorskip("setuptools", reason="only a build needs setuptools")
 
+import mypyc
 from mypyc.namegen import NameGenerator
 from tools.compiling import command
 from tools.compiling.describe import Descriptions
@@ -17,6 +18,7 @@ from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.objects import compile_all
 from tools.compiling.repair import repair
 from tools.compiling.stable import Header, name_literals
+from tools.compiling.wording import reworded
 
 DEALLOC = """\
 static void
@@ -33,7 +35,7 @@ def test_weak_references_are_not_owned_and_are_told():
     slot = "*((PyObject **)((char *)self + sizeof(PyObject *) + sizeof(NodeObject)))"
     text = f"    Py_VISIT(self->_x);\n    Py_VISIT({slot});\n    Py_CLEAR({slot});\n    Py_CLEAR(self->_x);\n{DEALLOC}"
     repaired = repair(text)
-    assert repaired.startswith("    Py_VISIT(self->_x);\n    Py_CLEAR(self->_x);\n")
+    assert repaired.startswith("    if (self->_x != Py_None) Py_VISIT(self->_x);\n    Py_CLEAR(self->_x);\n")
     assert repaired.index("UnTrack") < repaired.index("PyObject_ClearWeakRefs") < repaired.index("Node_clear")
 
 
@@ -128,6 +130,16 @@ def test_methods_that_users_call_take_anything():
     text = "class %s:\n    def f(self, n: int) -> int: ...\n    @p.setter\n    def p(self, n: int) -> None: ...\n"
     assert loosened(text % "Tensor", set()) == text.replace("n: int) -> int", "n: Any) -> int") % "Tensor"
     assert loosened(text % "Node", set()) == text % "Node"
+
+
+def test_errors_of_wrong_arguments_are_in_pythons_words():
+    library = Path(mypyc.__file__).parent / "lib-rt"
+    for name in ("getargs.c", "getargsfast.c"):
+        text = reworded((library / name).read_text(encoding="utf-8"))
+        assert "got an unexpected keyword argument" in text
+        assert "invalid keyword" not in text
+    with pytest.raises(RuntimeError, match="no such message"):
+        reworded("")
 
 
 def test_a_package_offers_what_it_imports():

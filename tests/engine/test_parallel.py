@@ -388,10 +388,10 @@ def test_workers_survive_being_idle():
 
 @pytest.fixture
 def settings_as_before():
-    before = vars(threads.SETTINGS).copy()
+    now = threads.SETTINGS
+    before = now.num_threads, now.num_interop_threads
     yield
-    vars(threads.SETTINGS).clear()
-    vars(threads.SETTINGS).update(before)
+    now.num_threads, now.num_interop_threads = before
     rg.set_num_threads(rg.get_num_threads())
 
 

@@ -39,7 +39,8 @@ def test_gradients_across_devices_are_those_of_one(devices):
     across(x, *devices).to(CPU).sum().backward()
     across(reference, *[CPU] * len(devices)).sum().backward()
     assert x.grad.device == rg.device(CPU)
-    np.testing.assert_array_equal(x.grad.numpy(), reference.grad.numpy())
+    # The fake device has NumPy's kernels, the CPU those of the pack: they round differently.
+    np.testing.assert_allclose(x.grad.numpy(), reference.grad.numpy(), rtol=1e-13)
 
 
 @pytest.mark.parametrize("devices", PATHS, ids=" ".join)

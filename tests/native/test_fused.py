@@ -14,6 +14,7 @@ from retrograd.backends.fused import KERNELS
 from retrograd.core.metadata import InputMetadata
 from retrograd.core.node import Edge, Identity
 from retrograd.core.op import Binary, Unary, Variadic
+from tests.builds import derives_from_ops
 
 pytestmark = pytest.mark.skipif(not KERNELS, reason="the native pack is not built, or without fused kernels")
 
@@ -278,6 +279,7 @@ def test_parameters_that_are_no_numbers_are_not_served(exponent):
     assert type(op).vjp_kernel(op, np.ones(3), np.ones(3), None) is NotImplemented
 
 
+@derives_from_ops
 def test_classes_derived_from_an_op_keep_their_own_formulas():
     base = class_of("trigonometry.Tanh")
 

@@ -71,7 +71,7 @@ class Twin:
         if isinstance(value, types.ModuleType) and value.__name__.startswith("retrograd"):
             path = value.__name__.split(".")[1:]
             return functools.reduce(getattr, path, self.torch) if path else self
-        if not isinstance(value, types.FunctionType):
+        if not isinstance(value, types.FunctionType | types.BuiltinFunctionType):
             return self.object_of(value) if type(value).__module__.startswith("tests.") else value
         if value.__module__.startswith("retrograd"):
             return self.by_name(value)

@@ -19,6 +19,7 @@ _INTERPRETED_SUBCLASSES = (
 INTERPRETED = {
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/methods.py": "changes classes after they are made",
+    "ops/numpy_functions.py": "functions made within functions, whose signatures are read",
     "ops/returns.py": "subclasses of named tuples",
     "ops/tables.py": "nested functions only, made once at import",
     "autograd/modes.py": "decorators that look at the function they decorate",

@@ -21,6 +21,11 @@ Note [Initialisation]
 ~~~~~~~~~~~~~~~~~~~~~
 `__new__` of a native class calls `__init__`, so the slot for the latter does nothing. But `__new__` of a `serializable`
 class does not call it, so that copies can be made, and mypyc forgets to let the slot do it.
+
+Note [Visits of the collector]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+The cyclic collector visits every field of every node of a graph several times while the graph grows. Most fields of
+most nodes are None, which it would only look at and leave, and an integer is never part of a cycle: neither is shown.
 """
 
 from __future__ import annotations
@@ -45,6 +50,12 @@ _FREE_BOTH = """\
     Py_DECREF(type);
 """
 
+_VISIT = re.compile(r"^ *Py_VISIT\((self->\w+)\);$", re.MULTILINE)
+_VISIT_OF_INTEGER = re.compile(
+    r"^ *if \(CPyTagged_CheckLong\(self->\w+\)\) \{\n *Py_VISIT\(CPyTagged_LongAsObject\(self->\w+\)\);\n *\}\n",
+    re.MULTILINE,
+)
+
 _FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
 
 _ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
@@ -56,6 +67,7 @@ def repair(text: str) -> str:
     """One C file as it should be."""
     text = _OWNED_SLOT.sub("", text)
     text = _DICT_MEMBER.sub("", text)
+    text = _VISIT.sub(r"    if (\1 != Py_None) Py_VISIT(\1);", _VISIT_OF_INTEGER.sub("", text))
     text = _DEALLOC.sub(_deallocator, text)
     makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
     return _IDLE_INIT.sub(lambda idle: _initialiser(idle) if idle[1] in makes_only else idle[0], text)

@@ -17,6 +17,7 @@ from tools.compiling.describe import Descriptions
 from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
 from tools.compiling.repair import repair
+from tools.compiling.wording import reword
 
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
 
@@ -35,6 +36,7 @@ def translate(target: Path) -> list[Any]:
             group_name=UNIT,
         )
     _improve(target, files)
+    reword(extensions[0], target)
     return extensions
 
 

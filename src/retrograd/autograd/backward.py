@@ -165,6 +165,12 @@ def _run_batched(
     roots: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool, wanted: Sequence[Any], lenient: bool
 ) -> tuple[Any, ...]:
     """One backward on a batch of gradients. See Note [Levels in a graph]."""
+    if any(g is not None and g.ndim == 0 for g in grads):
+        raise ValueError(
+            "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+            "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0. With is_grads_batched=True every gradient "
+            "has a batch in front: pass grad_outputs."
+        )
     sizes = [len(g) for g in grads if g is not None]
     if not sizes or min(sizes) == 0:
         return (None,) * len(wanted)
@@ -237,8 +243,9 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
         both = f"grad_output[{i}] has a shape of {Size(got)} and output[{i}] has a shape of {Size(shape)}."
         if batched:
             raise GradientError(
-                "If `is_grads_batched=True`, the first dimension of each grad_output is the batch, and the rest must "
-                f"be the shape of its output; but {both}"
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: {both}"
             )
         raise GradientError(f"Mismatch in shape: {both}")
     if dtype is not None and (grad.array.dtype.kind == "c") != (dtype.kind == "c"):

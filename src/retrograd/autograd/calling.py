@@ -12,7 +12,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 
 if TYPE_CHECKING:
-    from retrograd.autograd.function import BackwardCFunction
+    from retrograd.autograd.context import BackwardCFunction
 
 
 def call_backward(

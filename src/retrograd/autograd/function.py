@@ -1,28 +1,16 @@
-"""Custom operations: `autograd.Function`, its context, and its two older relatives.
-
-Note [The context is the node]
-~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-`ctx` in `forward` and `backward` is the graph's node itself, an instance of a class made once for each Function
-(`MyFunctionBackward`). What a user hangs on it lives and dies with the node. Saved tensors are kept as values with
-their version, so that saving an output makes no cycle; attributes are the user's own affair, as in PyTorch.
-"""
+"""Custom operations: `autograd.Function` and its two older relatives."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from retrograd.autograd.calling import call_backward
-from retrograd.autograd.function_batched import NO_SETUP, by_own_rule, check_rule, is_batched
-from retrograd.autograd.linking import finished
+from retrograd.autograd.applying import applied
+from retrograd.autograd.context import BackwardCFunction, FunctionCtx
 from retrograd.autograd.nesting import flattened_like, form_of, iter_tensors, unflatten
 from retrograd.autograd.once import once_differentiable
-from retrograd.core.modes import FORWARD, current
-from retrograd.core.node import Grads, Node
 from retrograd.core.places import warn
 from retrograd.core.plain import FunctionMeta
-from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
 from retrograd.core.tensor import Tensor
 
 __all__ = [
@@ -34,115 +22,6 @@ __all__ = [
     "NestedIOFunction",
     "once_differentiable",
 ]
-
-
-class FunctionCtx(Node):
-    """What `forward` and `backward` share: saved tensors, marks, and whatever the user hangs on it."""
-
-    needs_input_grad: tuple[bool, ...] = ()
-    materialize_grads: bool = True
-    to_save: tuple[Any, ...] | None = None
-    saved_for_forward: tuple[Any, ...] | None = None
-    non_differentiable: tuple[Any, ...] = ()
-    dirty_tensors: tuple[Any, ...] = ()
-    _forward_cls: ClassVar[Any] = None  # the Function this is the context of
-    _saved: tuple[SavedValue | None, ...] = ()
-    _taken: bool = False  # whether the saved tensors were given out for good
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for `backward`, where they are `ctx.saved_tensors`. Call it once, in `forward`."""
-        self.to_save = tensors
-
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for `jvp`."""
-        for tensor in tensors:
-            if tensor is not None and not isinstance(tensor, Tensor):
-                raise AssertionError(
-                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as "
-                    "attributes on ctx."
-                )
-        self.saved_for_forward = tensors
-
-    def mark_dirty(self, *args: Tensor) -> None:
-        """Says which inputs `forward` has written into."""
-        self.dirty_tensors = args
-
-    def mark_non_differentiable(self, *args: Tensor) -> None:
-        """Says which outputs have no gradient."""
-        self.non_differentiable = args
-
-    def mark_shared_storage(self, *pairs: Any) -> None:
-        """Does nothing: shared memory is always tracked. Kept for old code."""
-        warn(
-            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
-            FutureWarning,
-        )
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether a missing gradient arrives in `backward` as zeros (the default) or as None."""
-        self.materialize_grads = value
-
-    @property
-    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        return tuple(SavedTensor(self, "", s) for s in self._saved)
-
-    @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """The tensors given to `save_for_backward`."""
-        if self._taken:
-            raise RuntimeError(
-                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                f"autograd.Function, as on {self._forward_cls.__name__}. Keep what the first access gave in a variable."
-            )
-        if self.saved_for_forward is not None:
-            return self.saved_for_forward  # inside jvp
-        if self._freed:
-            raise freed_graph(self)
-        found = tuple(None if s is None else s.unpack(self) for s in self._saved)
-        if self._forward_cls.clear_saved_tensors_on_access:
-            self._saved, self._taken = (), True
-        return found
-
-    @property
-    def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The old name of `saved_tensors`."""
-        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
-        return self.saved_tensors
-
-
-class BackwardCFunction(FunctionCtx):
-    """The node of a custom Function; a subclass of it is made for each Function."""
-
-    tensor_inputs: tuple[bool, ...] = ()
-
-    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
-
-    def _user_backward(self) -> Callable[..., Any]:
-        cls = self._forward_cls
-        has_backward, has_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
-        if has_backward and has_vjp:
-            raise RuntimeError(
-                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
-                "one thing."
-            )
-        found: Callable[..., Any] = cls.vjp if has_vjp else cls.backward
-        return found
-
-    def release(self) -> None:
-        if self._saved:
-            self._freed = True
-            self._saved = ()
-
-    def holds_saved(self) -> bool:
-        return bool(self._saved)
-
-    def __repr__(self) -> str:
-        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
-
-    def maybe_clear_saved_tensors(self) -> None:
-        """Frees the saved tensors."""
-        self.release()
 
 
 class Function(metaclass=FunctionMeta):
@@ -231,37 +110,12 @@ class Function(metaclass=FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs the operation on tensors and other arguments."""
-        if cls._backward_cls is None:
-            cls.forward()
-        separate = _is_setup_context_defined(cls.setup_context)
-        if kwargs or separate:
-            args = _positional(cls, args, kwargs, separate)
-        if current().transforms and not separate and not cls._traceable:
-            raise RuntimeError(NO_SETUP.format(cls.__name__))
-        own_rule = is_batched(args) and cls._check_rule(separate)
-        ctx: BackwardCFunction = cls._backward_cls()
-        ctx.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
-        state = current()
-        was_enabled, special = state.grad_enabled, state.special
-        state.grad_enabled = False
-        state.special = special & ~FORWARD
-        try:
-            if separate:
-                output = by_own_rule(cls, args) if own_rule else cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args)
-        finally:
-            state.grad_enabled, state.special = was_enabled, special
-        return finished(ctx, args, output, was_enabled and any(ctx.needs_input_grad))
+        return applied(cls, args, kwargs)
 
-    @classmethod
-    def _check_rule(cls, separate: bool) -> bool:
-        """Inside of vmap: whether the Function's own `vmap` is to be used. Refuses one that cannot be."""
-        own = cls.vmap is not Function.vmap
-        if current().transforms and not cls._traceable:
-            check_rule(cls, own)
-        return own and separate
+    # What a class has that overrides none of these.
+    _no_setup_context = setup_context
+    _no_backward = backward
+    _no_vmap = vmap
 
 
 _SingleLevelFunction = Function  # PyTorch's names for what is one class here
@@ -271,17 +125,6 @@ _ContextMethodMixin = FunctionCtx
 def _is_setup_context_defined(setup_context: Callable[..., Any]) -> bool:
     """Whether a Function has a `setup_context` of its own, given `cls.setup_context`."""
     return setup_context is not Function.setup_context
-
-
-def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], separate: bool) -> tuple[Any, ...]:
-    """Keyword arguments and defaults in the order of `forward`'s signature."""
-    lead = () if separate else (None,)
-    bound = inspect.signature(cls.forward).bind(*lead, *args, **kwargs)
-    if separate:
-        bound.apply_defaults()
-    if bound.kwargs:
-        raise TypeError(f"{cls.__name__}.forward: keyword-only arguments are not supported by apply()")
-    return bound.args[len(lead) :]
 
 
 class InplaceFunction(Function):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from retrograd.backends.batch.array import BatchedArray, Level, newest_level
 from retrograd.core.batched import entered
 from retrograd.core.modes import current
@@ -24,8 +26,11 @@ class VmapInfo(NamedTuple):
 
 
 def is_batched(args: tuple[Any, ...]) -> bool:
-    """Whether a tensor among the arguments holds a batch."""
-    return any(isinstance(a, Tensor) and isinstance(a.array, BatchedArray) for a in args)
+    """Whether a tensor among the arguments holds a batch: inside of vmap, or in the backward of what was."""
+    for a in args:
+        if isinstance(a, Tensor) and isinstance(a.array, BatchedArray):
+            return True
+    return False
 
 
 def check_rule(cls: Any, own: bool) -> None:
@@ -64,14 +69,27 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
             f"compatible with the output. Got a {type(found)} instead from {cls.__name__}.vmap"
         )
     output, out_dims = found
-    if not isinstance(output, tuple):
-        return _put_back(output, out_dims[0] if isinstance(out_dims, tuple) else out_dims, level)
-    places = out_dims if isinstance(out_dims, tuple) else (out_dims,) * len(output)
+    several = isinstance(output, tuple)
+    places = (out_dims,) * len(output) if several and not isinstance(out_dims, tuple) else out_dims
+    if isinstance(places, tuple) != several or (several and len(places) != len(output)):
+        given = f"{len(output)} outputs" if several else "one output, which is not in a tuple"
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`: {cls.__name__}.vmap returned {given}."
+        )
+    if not several:
+        return _put_back(output, places, level)
     return tuple([_put_back(o, d, level) for o, d in zip(output, places, strict=True)])
 
 
-def _taken_apart(arg: Any, level: Level) -> tuple[Any, int | None]:
-    """An argument with all its samples, and along which dimension they lie."""
+def _taken_apart(arg: Any, level: Level) -> tuple[Any, Any]:
+    """An argument with all its samples, and along which dimension they lie; for a container, the same of its items."""
+    if type(arg) in (list, tuple):
+        pairs = [_taken_apart(a, level) for a in arg]
+        return type(arg)([v for v, _ in pairs]), type(arg)([d for _, d in pairs])
+    if type(arg) is dict:
+        found = {k: _taken_apart(v, level) for k, v in arg.items()}
+        return {k: v for k, (v, _) in found.items()}, {k: d for k, (_, d) in found.items()}
     if not isinstance(arg, Tensor):
         return arg, None
     array: Any = arg.array
@@ -79,7 +97,7 @@ def _taken_apart(arg: Any, level: Level) -> tuple[Any, int | None]:
         return arg, None
     if array.value.shape[0] != level.size:
         return Tensor(array.value[0]), None
-    return Tensor(array.value), 0
+    return Tensor(np.moveaxis(array.value, 0, array.axis) if array.axis else array.value), array.axis
 
 
 def _put_back(output: Any, dim: Any, level: Level) -> Any:

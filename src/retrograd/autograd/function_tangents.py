@@ -20,7 +20,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, ShapeError, type_name
 
 if TYPE_CHECKING:
-    from retrograd.autograd.function import BackwardCFunction
+    from retrograd.autograd.context import BackwardCFunction
 
 
 def carry_through(

@@ -19,7 +19,7 @@ from retrograd.core.witness import remember_results
 from retrograd.errors import GradientError, InplaceError, type_name
 
 if TYPE_CHECKING:
-    from retrograd.autograd.function import BackwardCFunction
+    from retrograd.autograd.context import BackwardCFunction
 
 
 def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorded: bool) -> Any:

@@ -32,7 +32,7 @@ from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadS
 from retrograd.core.node import Edge, Node
 from retrograd.core.op import OUT, ROAD, Binary, Op, Traits, Unary, Variadic, X, Y, traits_of
 from retrograd.core.places import CALLER, mark, spot
-from retrograd.core.saved import inference_error
+from retrograd.core.saved import refuse_inference
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED, VersionCounter
@@ -109,7 +109,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         op.x_counter = counter = x.counter()
         op.x_version = version = counter.version
         if version < 0:
-            raise inference_error()
+            refuse_inference()
     if keeps & OUT:
         op.out = out.array
         op.out_counter = out._counter = VersionCounter()
@@ -284,7 +284,7 @@ def _save2(
             op.y_counter = counter = y.counter()
             op.y_version = counter.version
     if op.x_version < 0 or op.y_version < 0:
-        raise inference_error()
+        refuse_inference()
     if keeps & OUT:
         op.out = out.array
         op.out_counter = out._counter = VersionCounter()
@@ -379,7 +379,7 @@ def gradient_edge(x: Tensor) -> Edge:
 def _saved_version(counter: VersionCounter) -> int:
     version = counter.version
     if version < 0:
-        raise inference_error()
+        refuse_inference()
     return version
 
 
@@ -417,7 +417,7 @@ def _for_scalar(a: Array, number: Any) -> Array:
 
 def _floated(a: Any) -> Any:
     """Integers as default floats, for ops that compute in floating point."""
-    if type(a) is ndarray and a.dtype.kind in "biu":
+    if not isinstance(a, (int, float, complex)) and a.dtype.kind in "biu":
         return a.astype(get_default_dtype())
     return a
 

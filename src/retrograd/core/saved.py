@@ -60,9 +60,11 @@ def version_error(
     )
 
 
-def inference_error() -> InferenceError:
-    """The error of saving an inference tensor."""
-    return InferenceError(
+def refuse_inference() -> None:
+    """The error of saving an inference tensor; a transform may, since its graph goes no further than itself."""
+    if current().transforms:
+        return
+    raise InferenceError(
         "Inference tensors cannot be saved for backward. This one was made under inference_mode(), which promises that "
         "no gradient will ever be asked for. clone() it outside, or use no_grad() where it was made."
     )
@@ -183,7 +185,7 @@ class SavedValue:
         self.counter = tensor.counter()
         self.version = self.counter.version
         if self.version < 0:
-            raise inference_error()
+            refuse_inference()
         self.is_output = is_output
         self.output_nr = tensor.output_nr
         # An output's place is the node that saves it: holding it here would be a cycle.

@@ -78,7 +78,7 @@ class Tensor(TensorOperators):
         return self._requires or (self._base is not None and self._base._requires)
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self, value: Any) -> None:
         if not isinstance(value, bool):
             raise GradientError(f"requires_grad must be a bool, not {type_name(value)}")
         if self._node is not None:

@@ -9,7 +9,7 @@ from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.func.grads import Recording, gradients
-from retrograd.func.transform import Function, require_tensors, transforming, with_aux
+from retrograd.func.transform import Function, differentiating, require_tensors, with_aux
 from retrograd.func.tree import flatten, tree_map, unflatten
 from retrograd.ops.create import zeros_like
 
@@ -31,20 +31,20 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
     (tensor(9.), tensor(6.))
     """
     given, directions, form = _checked(primals, tangents)
-    push_level()
-    try:
-        with transforming():
+    with differentiating(forward=True):
+        push_level()
+        try:
             duals = [make_dual(p, t) for p, t in zip(given, directions, strict=True)]
             output, aux = with_aux(func(*unflatten(duals, form)), has_aux, CALL)
-        leaves, out_form = flatten(output)
-        require_tensors(
-            leaves, CALL + ": expected f(*primals) to return only tensors, got unsupported type {}"
-        )
-        pairs = [_unpacked(leaf, strict) for leaf in leaves]
-        if has_aux:
-            aux = tree_map(_primal, aux)
-    finally:
-        pop_level()
+            leaves, out_form = flatten(output)
+            require_tensors(
+                leaves, CALL + ": expected f(*primals) to return only tensors, got unsupported type {}"
+            )
+            pairs = [_unpacked(leaf, strict) for leaf in leaves]
+            if has_aux:
+                aux = tree_map(_primal, aux)
+        finally:
+            pop_level()
     outputs = unflatten([p for p, _ in pairs], out_form)
     changes = unflatten([t for _, t in pairs], out_form)
     return (outputs, changes, aux) if has_aux else (outputs, changes)
@@ -111,7 +111,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     with enable_grad():
         # The product with the Jacobian from the left is linear in its weights: its derivative by them is the product
         # from the right.
-        weights = [zeros_like(leaf.detach()).requires_grad_() for leaf in leaves]
+        weights = [_weight(leaf) for leaf in leaves]
         pulled = gradients(leaves, inputs, weights, True, True)
 
     def jvp_fn(*tangents: Any) -> Any:
@@ -122,6 +122,12 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         return unflatten(found, form)
 
     return run.released(run.output), jvp_fn
+
+
+def _weight(leaf: Tensor) -> Any:
+    """Zeros to differentiate by; whole numbers do not change, so that none are needed."""
+    made = zeros_like(leaf.detach())
+    return made.requires_grad_() if leaf.array.dtype.kind in "fc" else made
 
 
 def _check_tangents(given: list[Any], form: Any, inputs: list[Any], in_form: Any) -> None:

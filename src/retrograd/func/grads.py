@@ -27,10 +27,10 @@ from retrograd.core.tensor import Tensor
 from retrograd.func.transform import (
     Function,
     checked_argnums,
+    differentiating,
     picked,
     replaced,
     require_tensors,
-    transforming,
     with_aux,
 )
 from retrograd.func.tree import flatten, tree_map, unflatten
@@ -49,7 +49,7 @@ def fresh(x: Any) -> Any:
     if x.requires_grad:
         own = own_of_each(x)
         return own if own is not x else x.view_as(x)
-    leaf: Any = x.detach()
+    leaf: Any = Tensor(x.array) if x.is_inference() else x.detach()
     leaf._lost = None
     hand_tangents(x, leaf)
     leaf = own_of_each(leaf)
@@ -88,7 +88,7 @@ class Recording:
         self.outside = state.grad_enabled  # whether what comes of this is recorded around it
         chosen = args if argnums is None else picked(args, argnums)
         given, self.form = flatten(chosen)
-        with transforming(), enable_grad():
+        with differentiating(), enable_grad():
             self.inputs = [fresh(x) for x in given]
             mine = unflatten(self.inputs, self.form)
             every = mine if argnums is None else replaced(args, argnums, mine)
@@ -188,7 +188,7 @@ def _grad_and_value(
             "wanted to use the vjp or jacrev APIs instead? A gradient is of one number: reduce it, with .sum() or "
             ".mean()."
         )
-    if output.array.dtype.kind != "f":
+    if output.requires_grad and output.array.dtype.kind != "f":
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got torch.{output.array.dtype}"
         )

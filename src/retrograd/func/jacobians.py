@@ -44,6 +44,7 @@ def jacrev(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
+        _refuse_complex("jacrev", args, "inputs")
         checked_argnums(argnums, len(args))
 
         def of_chosen(*chosen: Any) -> Any:
@@ -53,10 +54,21 @@ def jacrev(
         chosen = picked(args, argnums)
         primals = chosen if isinstance(argnums, tuple) else (chosen,)
         found = vjp(of_chosen, *primals, has_aux=has_aux)
+        _refuse_complex("jacrev", found[0], "outputs")
         rows = _rows(found[0], found[1], primals, isinstance(argnums, tuple), chunk_size)
         return (rows, found[2]) if has_aux else rows
 
     return jacobian
+
+
+def _refuse_complex(call: str, tree: Any, what: str) -> None:
+    """Jacobians are of real functions."""
+    for i, leaf in enumerate(flatten(tree)[0]):
+        if isinstance(leaf, Tensor) and leaf.array.dtype.kind == "c":
+            raise RuntimeError(
+                f"{call}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}. Take "
+                "real and imaginary parts apart with torch.view_as_real()."
+            )
 
 
 def _rows(output: Any, vjp_fn: Function, primals: Any, several: bool, chunk_size: int | None) -> Any:
@@ -122,6 +134,7 @@ def jacfwd(func: Function, argnums: Any = 0, has_aux: bool = False, *, randomnes
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
+        _refuse_complex("jacfwd", args, "inputs")
         checked_argnums(argnums, len(args))
         chosen = picked(args, argnums)
         inputs, in_form = flatten(chosen)
@@ -141,6 +154,7 @@ def jacfwd(func: Function, argnums: Any = 0, has_aux: bool = False, *, randomnes
         out_dims: Any = (-1, None) if has_aux else -1
         found = vmap(pushed, out_dims=out_dims, randomness=randomness)(*seeds)
         changes, aux = with_aux(found, has_aux, "jacfwd")
+        _refuse_complex("jacfwd", changes, "outputs")
         result = _columns(changes, kept[1], inputs, in_form)
         return (result, aux) if has_aux else result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.core.modes import current
+from retrograd.core.modes import INFERENCE, current, update_forward
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 
@@ -18,6 +18,29 @@ class transforming:  # noqa: N801 - a context manager, as `no_grad` is
 
     def __exit__(self, *error: object) -> None:
         current().transforms -= 1
+
+
+class differentiating(transforming):  # noqa: N801
+    """The same for one that differentiates: inference mode and a forward mode that is off end at its door."""
+
+    def __init__(self, forward: bool = False) -> None:
+        self.forward = forward
+
+    def __enter__(self) -> None:
+        state = current()
+        self.inference = state.special & INFERENCE
+        self.enabled = state.forward_enabled
+        state.special &= ~INFERENCE
+        state.forward_enabled = self.enabled or self.forward
+        update_forward(state)
+        super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        state = current()
+        state.special |= self.inference
+        state.forward_enabled = self.enabled
+        update_forward(state)
 
 
 def name_of(function: Any) -> str:
@@ -36,14 +59,15 @@ def checked_argnums(argnums: Any, count: int) -> tuple[int, ...]:
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {kind}")
     if not numbers:
         raise RuntimeError("argnums must be non-empty: it says which arguments to differentiate by.")
-    if len(set(numbers)) != len(numbers):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     for n in numbers:
         if not -count <= n < count:
             raise RuntimeError(
                 f"Got argnum={n}, but only {count} positional inputs. Arguments given by keyword are not counted."
             )
-    return tuple([n % count for n in numbers])
+    found = tuple([n % count for n in numbers])
+    if len(set(found)) != len(found):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return found
 
 
 def picked(args: tuple[Any, ...], argnums: Any) -> Any:

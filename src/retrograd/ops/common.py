@@ -92,6 +92,11 @@ def as_value(array: Any, like: Any) -> Any:
     return Tensor(as_array(array)) if isinstance(like, Tensor) else array
 
 
+def tensor_of(found: Any) -> Tensor:
+    """What an array library returned, as a Tensor: an array, or its own kind of number in the place of one."""
+    return Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+
+
 def zero_like(v: Any) -> Any:
     """Zeros in the shape and kind of `v`: unlike `v * 0` also where `v` is infinite."""
     return as_value(np.zeros_like(plain(v)), v)

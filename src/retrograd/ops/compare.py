@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.batch.array import is_batched
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor, wrapped
+from retrograd.ops.common import deliver, require_tensor, tensor_of, wrapped
 from retrograd.values import Array
 
 
@@ -171,13 +172,19 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """Where `|input - other| <= atol + rtol * |other|`."""
-    return Tensor(np.asarray(_close("isclose", input, other, rtol, atol, equal_nan)))
+    return tensor_of(_close("isclose", input, other, rtol, atol, equal_nan))
 
 
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
+    for v in (input, other):
+        if isinstance(v, Tensor) and is_batched(v.array):
+            raise RuntimeError(
+                "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
+                "torch.isclose(a, b).all(), or call it outside of vmap."
+            )
     return np.all(_close("allclose", input, other, rtol, atol, equal_nan)).item()
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends import tables
-from retrograd.backends.batch.array import all_samples
+from retrograd.backends.batch.array import all_samples, is_batched
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
@@ -204,16 +204,19 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
             f"one_hot is only applicable to index tensor of type LongTensor, not {SCALAR_NAMES[classes.dtype]}. "
             "Convert with .long()."
         )
+    if num_classes == -1 and is_batched(classes):
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument: the "
+            "largest class may differ between samples."
+        )
     if num_classes == -1 and not classes.size:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if classes.size and classes.min() < 0:
+    if (classes < 0).any():
         raise RuntimeError("Class values must be non-negative.")
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
-    if classes.size and classes.max() >= count:
+    if (classes >= count).any():
         raise RuntimeError("Class values must be smaller than num_classes.")
-    out = np.zeros((*classes.shape, count), np.int64)
-    np.put_along_axis(out, classes[..., None], 1, -1)
-    return Tensor(out)
+    return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
 
 
 FUNCTIONS: tuple[Any, ...] = ()

@@ -19,7 +19,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.activation import LogSigmoid, unsupported
 from retrograd.ops.choose import Clamp, Where
-from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.common import as_value, plain, require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.convert import convert
 from retrograd.ops.loss import MEAN, NONE, SUM, reduced, reduction_code
@@ -393,8 +393,8 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
         return losses.sum()
     share = (~ignored).astype(logs.array.dtype)
     if weight is not None:
-        share *= weight.array[np.where(ignored, 0, t.array)]
-    return losses.sum() / float(share.sum())
+        share = share * getitem_of(weight.array, (np.where(ignored, 0, t.array),))
+    return losses.sum() / tensor_of(share.sum())
 
 
 def binary_cross_entropy(

@@ -22,15 +22,13 @@ from retrograd.ops.matrices import (
     deprecated,
     identity,
     imaginary,
-    linalg_cholesky_ex,
-    linalg_qr,
     matrix_argument,
     off_diagonal,
     plus,
-    qr_result,
     skew,
 )
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import linalg_cholesky_ex, linalg_qr, qr_result
 from retrograd.ops.triangle import Tril
 from retrograd.ops.triangular import LinalgSolveTriangular, check_sizes
 from retrograd.values import Array

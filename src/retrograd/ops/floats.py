@@ -10,9 +10,8 @@ import numpy as np
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
-from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
 from retrograd.ops.returns import shown_fields
 from retrograd.values import Array
 
@@ -110,14 +109,14 @@ def signbit(input: Any, *, out: Any = None) -> Any:
     a = require_tensor("signbit", "input", 1, input).array
     if a.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
-    return deliver(Tensor(np.asarray(np.signbit(a) if a.dtype.kind == "f" else a < 0)), out)
+    return deliver(tensor_of(np.signbit(a) if a.dtype.kind == "f" else a < 0), out)
 
 
 def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
     a = require_tensor(function, "input", 1, input).array
     if a.dtype.kind == "c":
         raise DtypeError(f"{function} does not support complex inputs. Ask for its real or imaginary part.")
-    return deliver(Tensor(np.asarray(a == number)), out)
+    return deliver(tensor_of(a == number), out)
 
 
 def isposinf(input: Any, *, out: Any = None) -> Any:

@@ -106,8 +106,10 @@ class Histogram(Count):
             inside &= (column >= e[0]) & (column <= e[-1])
             bins = xp.minimum(xp.searchsorted(e, column, side="right") - 1, len(e) - 2)
             place = place * (len(e) - 1) + bins
-        weights = None if weights is None else weights.reshape(-1)[inside]
-        hist = xp.bincount(place[inside], weights, int(np.prod(shape))).reshape(shape).astype(points.dtype)
+        count = int(np.prod(shape))
+        weights = None if weights is None else weights.reshape(-1)
+        hist = xp.bincount(xp.where(inside, place, count), weights, count + 1)[:count]
+        hist = hist.reshape(shape).astype(points.dtype)
         if self.density:
             hist = hist / hist.sum()
             for i, e in enumerate(edges):
@@ -134,9 +136,11 @@ class Histc(Unary):
         self.high = high
 
     def forward(self, xp: Any, x: Array) -> Array:
-        inside = x[(x >= self.low) & (x <= self.high)]
-        place = ((inside - x.dtype.type(self.low)) * self.bins / (self.high - self.low)).astype(np.int64)
-        return xp.bincount(xp.minimum(place, self.bins - 1), minlength=self.bins).astype(x.dtype)
+        inside = (x >= self.low) & (x <= self.high)
+        place = xp.where(inside, x - x.dtype.type(self.low), 0) * self.bins / (self.high - self.low)
+        # What is outside is counted too, in a bin behind the others.
+        place = xp.where(inside, xp.minimum(place.astype(np.int64), self.bins - 1), self.bins)
+        return xp.bincount(place.reshape(-1), minlength=self.bins + 1)[: self.bins].astype(x.dtype)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
     least = int_from("bincount", "minlength", 3, minlength)
     if least < 0:
         raise RuntimeError(f"minlength should be >= 0, but it is {least}")
-    if x.array.ndim != 1 or (x.array.size and x.array.min() < 0):
+    if x.array.ndim != 1 or (x.array < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None:
         w = require_tensor("bincount", "weights", 2, weights).array

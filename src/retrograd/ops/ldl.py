@@ -23,10 +23,9 @@ from retrograd.ops.matrices import (
     check_same_dtype,
     check_square,
     delivered,
-    linalg_ldl_factor,
-    linalg_ldl_factor_ex,
     matrix_argument,
 )
+from retrograd.ops.returns import linalg_ldl_factor, linalg_ldl_factor_ex
 from retrograd.values import Array
 
 ALPHA = (1 + 17**0.5) / 8  # how large a pivot must be to stand alone: keeps the growth of elements smallest

@@ -12,17 +12,9 @@ from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
 from retrograd.ops.common import deliver, plain
-from retrograd.ops.matrices import (
-    check_square,
-    column,
-    delivered,
-    is_finite,
-    linalg_lstsq,
-    matrix_argument,
-    plus,
-    row,
-)
+from retrograd.ops.matrices import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import linalg_lstsq
 from retrograd.values import Array
 
 # -- pseudo-inverses -----------------------------------------------------------------------------------------------

@@ -23,14 +23,11 @@ from retrograd.ops.matrices import (
     delivered,
     deprecated,
     identity,
-    linalg_lu,
-    linalg_lu_factor,
-    linalg_lu_factor_ex,
-    lu_unpack_result,
     matrix_argument,
     plus,
 )
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack_result
 from retrograd.ops.triangle import Tril, Triu
 from retrograd.ops.triangular import LinalgSolveTriangular
 

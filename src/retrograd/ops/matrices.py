@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.products import adjoint
-from retrograd.ops.returns import shown_fields
 from retrograd.ops.triangle import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
 
@@ -122,41 +120,6 @@ def deprecated(function: str, instead: str) -> None:
 
 def deprecation(message: str) -> None:
     warn(message, UserWarning)
-
-
-# -- results with names --------------------------------------------------------------------------------------------
-
-
-def _shown(self: Any) -> str:
-    return shown_fields(type(self).__name__.removesuffix("_result"), self._asdict())
-
-
-def _named(name: str, fields: str) -> Any:
-    """The class of a function's several results, which prints as PyTorch's does."""
-    make: Any = namedtuple
-    return type(name, (make(name, fields),), {"__repr__": _shown, "__module__": __name__, "__slots__": ()})
-
-
-linalg_cholesky_ex = _named("linalg_cholesky_ex", "L info")
-linalg_eig = _named("linalg_eig", "eigenvalues eigenvectors")
-linalg_eigh = _named("linalg_eigh", "eigenvalues eigenvectors")
-linalg_inv_ex = _named("linalg_inv_ex", "inverse info")
-linalg_ldl_factor = _named("linalg_ldl_factor", "LD pivots")
-linalg_ldl_factor_ex = _named("linalg_ldl_factor_ex", "LD pivots info")
-linalg_lstsq = _named("linalg_lstsq", "solution residuals rank singular_values")
-linalg_lu = _named("linalg_lu", "P L U")
-linalg_lu_factor = _named("linalg_lu_factor", "LU pivots")
-linalg_lu_factor_ex = _named("linalg_lu_factor_ex", "LU pivots info")
-linalg_qr = _named("linalg_qr", "Q R")
-linalg_slogdet = _named("linalg_slogdet", "sign logabsdet")
-linalg_solve_ex = _named("linalg_solve_ex", "result info")
-linalg_svd = _named("linalg_svd", "U S Vh")
-geqrf_result = _named("geqrf_result", "a tau")
-lu_unpack_result = _named("lu_unpack_result", "P L U")
-qr_result = _named("qr_result", "Q R")
-slogdet_result = _named("slogdet_result", "sign logabsdet")
-svd_result = _named("svd_result", "U S V")
-triangular_solve_result = _named("triangular_solve_result", "solution cloned_coefficient")
 
 
 def delivered(kind: Any, results: Sequence[Any], out: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
-from retrograd.ops.common import deliver, wrap_dim
+from retrograd.ops.common import deliver, tensor_of, wrap_dim
 from retrograd.ops.floats import nan_to_num
 from retrograd.ops.lstsq import bounds, spectrum, tolerance
 from retrograd.ops.matrices import check_floating, check_matrices, check_square, deprecation, matrix_argument
@@ -175,7 +175,7 @@ def matrix_rank(
         return deliver(Tensor(np.zeros(x.array.shape[:-2], np.int64)), out)
     values = abs(spectrum(np, x.array, bool(hermitian))[1])
     counted = (values > tolerance(np, values, low, high)).sum(axis=-1)
-    return deliver(Tensor(np.asarray(counted, np.int64)), out)
+    return deliver(tensor_of(counted.astype(np.int64)), out)
 
 
 FUNCTIONS: tuple[Any, ...] = ()

@@ -18,15 +18,9 @@ from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops import lapack
 from retrograd.ops.common import as_value, deliver, plain
 from retrograd.ops.join import Cat
-from retrograd.ops.matrices import (
-    check_batches,
-    check_kernel,
-    delivered,
-    geqrf_result,
-    matrix_argument,
-    plus,
-)
+from retrograd.ops.matrices import check_batches, check_kernel, delivered, matrix_argument, plus
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import geqrf_result
 
 # -- reflections, of arrays and Tensors alike ----------------------------------------------------------------------
 

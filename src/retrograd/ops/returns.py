@@ -5,6 +5,7 @@ This file stays interpreted in a compiled build: mypyc has no subclasses of name
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 
@@ -72,3 +73,38 @@ class AminmaxResult(NamedTuple):
 
     def __repr__(self) -> str:
         return shown_fields("aminmax", self._asdict())
+
+
+# -- of linear algebra ---------------------------------------------------------------------------------------------
+
+
+def _shown(self: Any) -> str:
+    return shown_fields(type(self).__name__.removesuffix("_result"), self._asdict())
+
+
+def _named(name: str, fields: str) -> Any:
+    """The class of a function's several results, which prints as PyTorch's does."""
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]
+    return type(name, (base,), {"__repr__": _shown, "__module__": __name__, "__slots__": ()})
+
+
+linalg_cholesky_ex = _named("linalg_cholesky_ex", "L info")
+linalg_eig = _named("linalg_eig", "eigenvalues eigenvectors")
+linalg_eigh = _named("linalg_eigh", "eigenvalues eigenvectors")
+linalg_inv_ex = _named("linalg_inv_ex", "inverse info")
+linalg_ldl_factor = _named("linalg_ldl_factor", "LD pivots")
+linalg_ldl_factor_ex = _named("linalg_ldl_factor_ex", "LD pivots info")
+linalg_lstsq = _named("linalg_lstsq", "solution residuals rank singular_values")
+linalg_lu = _named("linalg_lu", "P L U")
+linalg_lu_factor = _named("linalg_lu_factor", "LU pivots")
+linalg_lu_factor_ex = _named("linalg_lu_factor_ex", "LU pivots info")
+linalg_qr = _named("linalg_qr", "Q R")
+linalg_slogdet = _named("linalg_slogdet", "sign logabsdet")
+linalg_solve_ex = _named("linalg_solve_ex", "result info")
+linalg_svd = _named("linalg_svd", "U S Vh")
+geqrf_result = _named("geqrf_result", "a tau")
+lu_unpack_result = _named("lu_unpack_result", "P L U")
+qr_result = _named("qr_result", "Q R")
+slogdet_result = _named("slogdet_result", "sign logabsdet")
+svd_result = _named("svd_result", "U S V")
+triangular_solve_result = _named("triangular_solve_result", "solution cloned_coefficient")

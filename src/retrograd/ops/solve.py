@@ -27,14 +27,11 @@ from retrograd.ops.matrices import (
     diagonal_of,
     identity,
     imaginary,
-    linalg_inv_ex,
-    linalg_slogdet,
-    linalg_solve_ex,
     matrix_argument,
     plus,
-    slogdet_result,
 )
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import linalg_inv_ex, linalg_slogdet, linalg_solve_ex, slogdet_result
 from retrograd.values import Array
 
 # -- systems -------------------------------------------------------------------------------------------------------

@@ -30,18 +30,15 @@ from retrograd.ops.matrices import (
     hermitian,
     imaginary,
     is_finite,
-    linalg_eig,
-    linalg_eigh,
-    linalg_svd,
     matrix_argument,
     off_diagonal,
     on_diagonal,
     plus,
     row,
     skew,
-    svd_result,
 )
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import linalg_eig, linalg_eigh, linalg_svd, svd_result
 from retrograd.ops.solve import LinalgSolveEx
 from retrograd.values import Array
 

@@ -46,7 +46,7 @@ class Slice(View):
     params = ("dim", "start", "end", "step")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "start": "start", "end": "end", "step": "step", **SIZES}
 
-    def __init__(self, dim: int, start: int, end: int, step: int = 1) -> None:
+    def __init__(self, dim: int, start: Any, end: Any, step: int = 1) -> None:
         self.dim = dim
         self.start = start
         self.end = end

@@ -19,9 +19,9 @@ from retrograd.ops.matrices import (
     deprecated,
     matrix_argument,
     plus,
-    triangular_solve_result,
 )
 from retrograd.ops.products import adjoint
+from retrograd.ops.returns import triangular_solve_result
 from retrograd.ops.triangle import Tril, Triu
 
 

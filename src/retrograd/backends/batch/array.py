@@ -84,6 +84,7 @@ class BatchedArray(ArrayMethods):
         self.value = value  # [batch, *shape]
         self.level = level
         self._shape: BatchedShape | None = None
+        self.axis = 0  # where the samples lay before, in what was given to vmap
 
     # -- what it says about itself: all of one sample -------------------------------------------------------------
 
@@ -443,7 +444,9 @@ def packed(array: Any, axis: int, level: Level) -> Any:
     """The array whose samples lie along `axis`, as batched on `level`."""
     if isinstance(array, BatchedArray) and array.level.number > level.number:
         return BatchedArray(packed(array.value, axis + 1, level), array.level)
-    return BatchedArray(np.moveaxis(array, axis, 0) if axis else array, level)
+    made = BatchedArray(np.moveaxis(array, axis, 0) if axis else array, level)
+    made.axis = axis
+    return made
 
 
 def unpacked(array: Any, level: Level) -> Any:

@@ -19,6 +19,7 @@ from retrograd.backends.batch.array import (
     WHOLE,
     BatchedArray,
     Level,
+    all_samples,
     getitem_of,
     in_front,
     is_on,
@@ -241,12 +242,15 @@ def isin(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 
 
 def bincount(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
-    """`bincount(x, weights, minlength)`, where `minlength` is enough in every sample."""
+    """`bincount(x, weights, minlength)`, whose length is the same in every sample."""
     x, *rest = args
     options = {**dict(zip(("weights", "minlength"), rest, strict=False)), **kwargs}
     length, weights = options.get("minlength", 0), options.get("weights")
     if x.size and (x >= length).any():
-        raise DynamicShape(DYNAMIC.format("bincount without a minlength that holds all numbers"))
+        lengths = np.maximum(all_samples(x.max(axis=0)) + 1, length)
+        if lengths.min() != lengths.max():
+            raise DynamicShape(DYNAMIC.format("bincount without a minlength that holds all numbers"))
+        length = int(lengths.max())
     dtype = np.int64 if weights is None else np.float64
     counts: Any = np.zeros_like(x, dtype=dtype, shape=(length,))
     np.add.at(counts, x, 1 if weights is None else weights)

@@ -1,0 +1,133 @@
+"""The context of a custom Function, which is the node that the graph gets.
+
+Note [The context is the node]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+`ctx` in `forward` and `backward` is the graph's node itself, an instance of a class made once for each Function
+(`MyFunctionBackward`). What a user hangs on it lives and dies with the node. Saved tensors are kept as values with
+their version, so that saving an output makes no cycle; attributes are the user's own affair, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from retrograd.autograd.calling import call_backward
+from retrograd.core.node import Grads, Node
+from retrograd.core.places import warn
+from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
+from retrograd.core.tensor import Tensor
+from retrograd.hints import mypyc_attr
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FunctionCtx(Node):
+    """What `forward` and `backward` share: saved tensors, marks, and whatever the user hangs on it."""
+
+    # People set some of these by hand, to whatever they like.
+    needs_input_grad: Any = ()
+    materialize_grads: Any = True
+    to_save: Any = None
+    saved_for_forward: Any = None
+    non_differentiable: Any = ()
+    dirty_tensors: Any = ()
+    _forward_cls: ClassVar[Any] = None  # the Function this is the context of
+    _saved: tuple[SavedValue | None, ...] = ()
+    _taken: bool = False  # whether the saved tensors were given out for good
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for `backward`, where they are `ctx.saved_tensors`. Call it once, in `forward`."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for `jvp`."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as "
+                    "attributes on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """Says which inputs `forward` has written into."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """Says which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing: shared memory is always tracked. Kept for old code."""
+        warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked.",
+            FutureWarning,
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether a missing gradient arrives in `backward` as zeros (the default) or as None."""
+        self.materialize_grads = value
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        return tuple(SavedTensor(self, "", s) for s in self._saved)
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """The tensors given to `save_for_backward`."""
+        if self._taken:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                f"autograd.Function, as on {self._forward_cls.__name__}. Keep what the first access gave in a variable."
+            )
+        if self.saved_for_forward is not None:
+            inside_jvp: tuple[Tensor | None, ...] = self.saved_for_forward
+            return inside_jvp
+        if self._freed:
+            raise freed_graph(self)
+        found = tuple(None if s is None else s.unpack(self) for s in self._saved)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._saved, self._taken = (), True
+        return found
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning)
+        return self.saved_tensors
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class BackwardCFunction(FunctionCtx):
+    """The node of a custom Function; a subclass of it is made for each Function."""
+
+    tensor_inputs: tuple[bool, ...] = ()
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
+
+    def _user_backward(self) -> Callable[..., Any]:
+        cls = self._forward_cls
+        has_backward, has_vjp = cls.backward is not cls._no_backward, cls.vjp is not cls._no_backward
+        if has_backward and has_vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
+                "one thing."
+            )
+        found: Callable[..., Any] = cls.vjp if has_vjp else cls.backward
+        return found
+
+    def release(self) -> None:
+        if self._saved:
+            self._freed = True
+            self._saved = ()
+
+    def holds_saved(self) -> bool:
+        return bool(self._saved)
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """Frees the saved tensors."""
+        self.release()
