@@ -35,11 +35,11 @@ class FunctionCtx(Node):
     _saved: tuple[SavedValue | None, ...] = ()
     _taken: bool = False  # whether the saved tensors were given out for good
 
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
+    def save_for_backward(self, *tensors: Any) -> None:
         """Keeps tensors for `backward`, where they are `ctx.saved_tensors`. Call it once, in `forward`."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
+    def save_for_forward(self, *tensors: Any) -> None:
         """Keeps tensors for `jvp`."""
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
@@ -49,11 +49,11 @@ class FunctionCtx(Node):
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args: Tensor) -> None:
+    def mark_dirty(self, *args: Any) -> None:
         """Says which inputs `forward` has written into."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args: Tensor) -> None:
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Says which outputs have no gradient."""
         self.non_differentiable = args
 
@@ -64,7 +64,7 @@ class FunctionCtx(Node):
             FutureWarning,
         )
 
-    def set_materialize_grads(self, value: bool) -> None:
+    def set_materialize_grads(self, value: Any) -> None:
         """Whether a missing gradient arrives in `backward` as zeros (the default) or as None."""
         self.materialize_grads = value
 

@@ -57,9 +57,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         raise GradientError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    node, nr = gradient_edge(tensor)
-    assert node is not None
-    return GradientEdge(node, nr)
+    edge = gradient_edge(tensor)
+    assert edge.function is not None
+    return GradientEdge(edge.function, edge.input_nr)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

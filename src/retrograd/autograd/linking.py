@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from retrograd.autograd.function_tangents import carry_through
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
-from retrograd.core.apply import gradient_edge
+from retrograd.core.apply import gradient_node
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import ANOMALY, LEVEL, current
-from retrograd.core.node import Edge, Node
+from retrograd.core.node import Node, put_edge
 from retrograd.core.places import mark, warn
 from retrograd.core.saved import SavedValue
 from retrograd.core.tensor import Tensor
@@ -35,10 +35,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
         mark(node)
         if state.special & ANOMALY:
             remember_origin(node, state)
-    made: list[Any] = []
-    for i, out in enumerate(raw):
-        made.append(_linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out)
-    outputs = tuple(made)
+    outputs = _all_linked(ctx, args, raw, recorded)
     if state.special & LEVEL:
         carry_through(ctx, args, raw, outputs, state)
     ctx.saved_for_forward = None
@@ -57,14 +54,22 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
 
 def _lay_edges(node: Node, args: tuple[Any, ...]) -> tuple[bool, ...]:
     """Gives the node an edge per tensor among the arguments; which of them are tensors."""
-    edges: list[Edge] = []
     are_tensors: list[bool] = []
-    for a in args:
-        is_tensor = isinstance(a, Tensor)
-        are_tensors.append(is_tensor)
-        if is_tensor:
-            edges.append(gradient_edge(a) if a.requires_grad else Edge(None, 0))
-    node.set_next_edges(edges)
+    count, deepest = 0, -1
+    for arg in args:
+        are_tensors.append(isinstance(arg, Tensor))
+        if not isinstance(arg, Tensor):
+            continue
+        if arg.requires_grad:
+            function = gradient_node(arg)
+            put_edge(node, count, function, arg.output_nr)
+            if function.topological_nr > deepest:
+                deepest = function.topological_nr
+        else:
+            put_edge(node, count, None, 0)
+        count += 1
+    node.edge_count = count
+    node.topological_nr = deepest + 1
     return tuple(are_tensors)
 
 
@@ -79,7 +84,7 @@ def _saved_values(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> tuple[Sav
 
 def _among(thing: Any, things: tuple[Any, ...]) -> bool:
     """Whether the very object is there."""
-    for one in things:  # noqa: SIM110 - a generator would cost more than the loop
+    for one in things:
         if one is thing:
             return True
     return False
@@ -124,6 +129,16 @@ def _metadata(out: Any) -> InputMetadata:
         return InputMetadata((), None)
     found: InputMetadata = metadata_of(out.array)
     return found
+
+
+def _all_linked(
+    ctx: BackwardCFunction, args: tuple[Any, ...], raw: tuple[Any, ...], recorded: bool
+) -> tuple[Any, ...]:
+    """The outputs with their places in the graph."""
+    made: list[Any] = []
+    for i, out in enumerate(raw):
+        made.append(_linked(ctx, args, out, i, recorded) if isinstance(out, Tensor) else out)
+    return tuple(made)
 
 
 def _linked(

@@ -23,14 +23,14 @@ from retrograd.backends.dtypes import (
     result_with_scalar,
 )
 from retrograd.backends.native import XP
-from retrograd.core.accumulate import edge_of, grad_accumulator
+from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.batching import forwarded
 from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
-from retrograd.core.node import Edge, Node
-from retrograd.core.op import OUT, ROAD, Binary, Op, Traits, Unary, Variadic, X, Y, traits_of
+from retrograd.core.node import Edge, Node, put_edge
+from retrograd.core.op import ALL, OUT, ROAD, Binary, Op, Traits, Unary, Variadic, X, Y, called, traits_of
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import refuse_inference
 from retrograd.core.tangent import carry
@@ -65,7 +65,7 @@ def apply1(op: Unary, input: Any) -> Any:
     if x._requires and state.grad_enabled and traits.differentiable:
         _link1(op, x, a, out, state, traits.keeps)
     elif x._requires or x._lost is not None:
-        hand_on1(out, x, op, state)
+        hand_on1(out, x, called(op, traits), traits.is_view, state)
     if state.special:
         _finish_special(op, (x,), (out,), state)
     return out if cls is None else out.as_subclass(cls)
@@ -154,7 +154,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     elif (tx is not None and (tx._requires or tx._lost is not None)) or (
         ty is not None and (ty._requires or ty._lost is not None)
     ):
-        hand_on(out, (tx, ty), op, state)
+        hand_on(out, (tx, ty), called(op, traits), False, state)
     if state.special:
         _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state)
     return out if cls is None else out.as_subclass(cls)
@@ -245,7 +245,7 @@ def _link2(
         second = _node_of(y)
         op.next1 = second
         op.nr1 = y.output_nr
-        if second.topological_nr > depth:  # noqa: PLR1730 - max() would be a call
+        if second.topological_nr > depth:
             depth = second.topological_nr
         keeps |= traits.keeps1
     elif y is not None:
@@ -294,29 +294,38 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
+    traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
-    if op.floats:
+    if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
     result = _forward_n(op, arrays)
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
-    if op.is_view:
+    if traits.is_view:
         for out in outs:
             mark_view(out, xs[0], state, MULTI_OUTPUT)
-    if state.grad_enabled:
-        for x in xs:
-            if x is not None and x._base is not None:
-                refresh_view(x)
-    if state.grad_enabled and op.differentiable and any(x is not None and x.requires_grad for x in xs):
-        _link_n(op, xs, arrays, outs, state)
+    if state.grad_enabled and _up_to_date(xs) and traits.differentiable:
+        _link_n(op, traits, xs, arrays, outs, state)
     for out in outs:
         if out._node is None:
-            hand_on(out, xs, op, state)
+            hand_on(out, xs, called(op, traits), traits.is_view, state)
     if state.special:
         _finish_special(op, xs, outs, state)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
+
+
+def _up_to_date(xs: Sequence[Any]) -> bool:
+    """Brings operands that are views up to date; whether any requires a gradient."""
+    found = False
+    for operand in xs:
+        if operand is not None:
+            x: Tensor = operand
+            if x._base is not None:
+                refresh_view(x)
+            found = found or x.requires_grad
+    return found
 
 
 def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
@@ -339,41 +348,76 @@ def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> lis
 
 
 def _link_n(
-    op: Variadic, xs: Sequence[Any], arrays: list[Any], outs: list[Tensor], state: ThreadState
+    op: Variadic,
+    traits: Traits,
+    xs: Sequence[Any],
+    arrays: list[Any],
+    outs: list[Tensor],
+    state: ThreadState,
 ) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
     if state.special & INFERENCE:
         return
-    op.set_next_edges([gradient_edge(x) if x is not None and x._requires else Edge(None, 0) for x in xs])
+    _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
     op.sequence_nr = state.next_sequence_nr()
     mark(op)
     op._lost = note_of_constant(xs)
     if state.nonfinite:
         remember_constants(op, xs)
+    number = 0
     for out in outs:
         if is_differentiable(out.array.dtype):
-            out._node, out.output_nr, out._requires = (
-                op,
-                op.num_inputs() if op._meta is not None else 0,
-                True,
-            )
+            out._node, out.output_nr, out._requires = op, number, True
             op.add_input(out.array)
-    if op.keeps & X:
-        kept = [x is not None and op.keeps_input(i) for i, x in enumerate(xs)]
-        op.xs = [a if k else None for a, k in zip(arrays, kept, strict=True)]
-        op.x_counters = [x.counter() if k else None for x, k in zip(xs, kept, strict=True)]
-        op.x_versions = [0 if c is None else _saved_version(c) for c in op.x_counters]
-    if op.keeps & OUT:
+            number += 1
+    if traits.keeps & X:
+        _save_inputs(op, xs, arrays)
+    if traits.keeps & OUT:
         op.outs = [out.array for out in outs]
         op.out_counters = [out.counter() for out in outs]
         op.out_versions = [out.counter().version for out in outs]
 
 
+def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> None:
+    """Gives `op` an edge to each of its first `count` operands, which are up to date."""
+    deepest = -1
+    for i in range(count):
+        x: Tensor | None = xs[i]
+        if x is None or not x._requires:
+            put_edge(op, i, None, 0)
+            continue
+        node = _node_of(x)
+        put_edge(op, i, node, x.output_nr)
+        if node.topological_nr > deepest:
+            deepest = node.topological_nr
+    op.edge_count = count
+    op.topological_nr = deepest + 1
+
+
+def _save_inputs(op: Variadic, xs: Sequence[Any], arrays: list[Any]) -> None:
+    """Saves the operands that the backward needs. See Note [Saved values]."""
+    kept: list[Any] = []
+    counters: list[VersionCounter | None] = []
+    versions: list[int] = []
+    for i, x in enumerate(xs):
+        tensor: Tensor | None = x if x is not None and op.keeps_input(i) else None
+        counter = None if tensor is None else tensor.counter()
+        kept.append(None if tensor is None else arrays[i])
+        counters.append(counter)
+        versions.append(0 if counter is None else _saved_version(counter))
+    op.xs, op.x_counters, op.x_versions = kept, counters, versions
+
+
 def gradient_edge(x: Tensor) -> Edge:
     """The edge at which a tensor's gradient arrives."""
+    return Edge(gradient_node(x), x.output_nr)
+
+
+def gradient_node(x: Tensor) -> Node:
+    """The node at which a tensor's gradient arrives."""
     if x._base is not None:
         refresh_view(x)
-    return edge_of(x)
+    return _node_of(x)
 
 
 def _saved_version(counter: VersionCounter) -> int:

@@ -28,7 +28,7 @@ from retrograd.backends.batch.array import (
 )
 from retrograd.backends.batch.namespace import numpy_for
 from retrograd.backends.batch.shape import DynamicShape, Unbatchable
-from retrograd.core.op import Binary, ElementwiseBinary, ElementwiseUnary, Op, Unary
+from retrograd.core.op import ROAD, Binary, ElementwiseBinary, ElementwiseUnary, Op, Unary, traits_of
 from retrograd.core.places import warn
 
 Rule = Callable[[Any, Level, Sequence[Any]], Any]
@@ -129,7 +129,34 @@ def forwarded_values(op: Any, values: Sequence[Any]) -> Any:
     """`forward` on values with their batch in front, which may be batched on an older level."""
     if any(is_batched(v) for v in values):
         return forwarded(op, values)
+    kernel = traits_of(op).forward
+    if kernel is not None:
+        found = kernel(op, *values)
+        if found is not NotImplemented:
+            return found
     return plain_forward(op, namespace_of(values[0]), values)
+
+
+def fused_vjp(op: Any, kernel: Any, given: Sequence[Any]) -> Any:
+    """Gradients by a kernel for plain arrays, of all samples at once; NotImplemented where they are not all alike."""
+    level = given[0].level
+    shape = given[0].value.shape
+    values: list[Any] = []
+    for v in given:
+        if isinstance(v, BatchedArray):
+            if v.level is not level or v.value.shape != shape or is_batched(v.value):
+                return NotImplemented
+            values.append(v.value)
+        elif isinstance(v, np.ndarray):
+            return NotImplemented
+        else:
+            values.append(v)
+    found = kernel(op, *values)
+    if found is NotImplemented:
+        return found
+    if isinstance(found, tuple):
+        return tuple([None if f is None else BatchedArray(f, level) for f in found])
+    return BatchedArray(found, level)
 
 
 def _wrapped(value: Any, level: Level) -> BatchedArray:
@@ -205,3 +232,5 @@ def _arrays_on(op: Any) -> dict[str, Any]:
 
 
 _OF_NODES = frozenset(("x", "y", "out", "xs", "outs"))
+
+ROAD.vjp = fused_vjp

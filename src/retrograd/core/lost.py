@@ -13,10 +13,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from retrograd.core.modes import INFERENCE, ThreadState
-from retrograd.core.places import Place, here
+from retrograd.core.places import made_at, mark
+
+if TYPE_CHECKING:
+    from retrograd.core.tensor import Tensor
 
 # Why. Whatever is not MADE is a cut: something before it required a gradient.
 MADE, NO_GRAD, INFERENCE_MODE, DETACHED, NO_DERIVATIVE, FROZEN = 0, 1, 2, 3, 4, 5
@@ -26,12 +29,13 @@ MOST_SOURCES = 4  # how many notes of operands are kept together
 class Lost:
     """Why and where tracking ended."""
 
-    def __init__(self, why: int, what: str, place: Place, before: Any = None) -> None:
+    _made: Any = None  # the line: see Note [Places]
+
+    def __init__(self, why: int, what: str, before: Any = None) -> None:
         self.why = why
         self.what = what  # the function that ended it
-        self.place = place
         self.more: tuple[Lost, ...] = ()  # notes of the same kind, of other operands
-        self.source = None if before is None else weakref.ref(before)  # the node or leaf before the cut
+        self.source: Any = None if before is None else weakref.ref(before)  # the node or leaf before the cut
 
     def all(self) -> list[Lost]:
         """This note and those of the other operands."""
@@ -45,7 +49,7 @@ class Lost:
 
     def sentence(self) -> str:
         """What happened at this cut."""
-        at = str(self.place)
+        at = str(made_at(self))
         if self.why == NO_GRAD:
             return f"Tracking was lost under no_grad() (or with grad mode off), where {self.what} ran: {at}"
         if self.why == INFERENCE_MODE:
@@ -59,50 +63,56 @@ class Lost:
 
 def _made(sources: list[Lost]) -> str:
     """The sentence about a tensor that was computed from constants alone."""
-    lines = "".join(dict.fromkeys(f"\n    {s.place}" for s in sources))
+    lines = "".join(dict.fromkeys(f"\n    {made_at(s)}" for s in sources))
     return (
         "No tensor with requires_grad=True took part in computing it. It came from numbers (whatever they were before "
         f"an .item(), .tolist() or .numpy() cannot be followed) made here:{lines}"
     )
 
 
-def born(tensor: Any) -> None:
+def born(tensor: Tensor) -> None:
     """Notes that a tensor was made from numbers."""
-    tensor._lost = Lost(MADE, "", here())
+    lost = Lost(MADE, "")
+    mark(lost)
+    tensor._lost = lost
 
 
-def cut(tensor: Any, why: int, what: str) -> Lost:
+def cut(tensor: Tensor, why: int, what: str) -> Lost:
     """The note for a result that `what` computed from a tensor that requires grad, without being recorded."""
     before = tensor._node
-    return Lost(why, what, here(), tensor if before is None else before)
+    lost = Lost(why, what, tensor if before is None else before)
+    mark(lost)
+    return lost
 
 
-def hand_on1(out: Any, x: Any, op: Any, state: ThreadState) -> None:
+def hand_on1(out: Tensor, x: Tensor, what: str, is_view: bool, state: ThreadState) -> None:
     """Leaves a note on a result that is not recorded: a new one if the operand is tracked, else the operand's."""
-    out._lost = cut(x, _why(state), f"{op.function_name()}()") if x._requires else x._lost
-    if out.array.ndim == 0 and x.array.size > 1 and not op.is_view:
+    out._lost = cut(x, _why(state), what) if x._requires else x._lost
+    if not is_view and out.array.ndim == 0 and x.array.size > 1:
         out._reduced = True
 
 
-def hand_on(out: Any, operands: Sequence[Any], op: Any, state: ThreadState) -> None:
+def hand_on(out: Tensor, operands: Sequence[Any], what: str, is_view: bool, state: ThreadState) -> None:
     """`hand_on1` for several operands, of which some may be numbers or None."""
     lost: Lost | None = None
-    for x in operands:
-        if isinstance(x, (int, float, complex)) or x is None:
+    reduced = not is_view and out.array.ndim == 0
+    for operand in operands:
+        if isinstance(operand, (int, float, complex)) or operand is None:
             continue
+        x: Tensor = operand
         if x._requires:
-            out._lost = cut(x, _why(state), f"{op.function_name()}()")
+            out._lost = cut(x, _why(state), what)
             return
         if lost is None:
             lost = x._lost
         elif x._lost is not None and x._lost is not lost:
             lost = _joined(lost, x._lost)
-        if out.array.ndim == 0 and x.array.size > 1 and not op.is_view:
+        if reduced and x.array.size > 1:
             out._reduced = True
     out._lost = lost
 
 
-def cut_note(x: Any) -> Lost | None:
+def cut_note(x: Tensor) -> Lost | None:
     """The note of a constant operand, if it was cut off from a graph of its own."""
     lost: Lost | None = x._lost
     return None if lost is None or lost.why == MADE else lost
@@ -139,7 +149,7 @@ def _joined(a: Lost, b: Lost) -> Lost:
         return b if a.why == MADE else a
     if len(a.more) + 1 >= MOST_SOURCES or b in a.more:
         return a
-    made = Lost(a.why, a.what, a.place)
-    made.source = a.source
+    made = Lost(a.why, a.what)
+    made._made, made.source = a._made, a.source
     made.more = (*a.more, b)
     return made

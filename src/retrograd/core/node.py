@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from retrograd.backends.base import device
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
@@ -18,11 +18,12 @@ MAX_SEQUENCE_NR = (1 << 64) - 1
 Grads = Sequence[Value | None]
 
 
-class Edge(NamedTuple):
+class Edge:
     """Where a gradient goes: input number `input_nr` of `function`. An empty edge (None, 0) drops it."""
 
-    function: Node | None
-    input_nr: int
+    def __init__(self, function: Node | None, input_nr: int) -> None:
+        self.function = function
+        self.input_nr = input_nr
 
 
 @mypyc_attr(allow_interpreted_subclasses=True, serializable=True)
@@ -151,29 +152,33 @@ class Node(PlainNode):
 
     def set_next_edges(self, edges: Sequence[Edge]) -> None:
         """Lays the edges and numbers the node after its deepest successor."""
-        self.edge_count = len(edges)
-        if edges:
-            self.next0, self.nr0 = edges[0]
-        if len(edges) > 1:
-            self.next1, self.nr1 = edges[1]
-        if len(edges) > 2:
-            self.more_edges = list(edges[2:])
         deepest = -1
-        for node, _ in edges:
+        for i, edge in enumerate(edges):
+            put_edge(self, i, edge.function, edge.input_nr)
+            node = edge.function
             if node is not None and node.topological_nr > deepest:
                 deepest = node.topological_nr
+        self.edge_count = len(edges)
         self.topological_nr = deepest + 1
 
     def successors(self) -> Iterator[Node]:
         """The nodes that gradients go to, in edge order; a node may come twice."""
         for i in range(self.edge_count):
-            node = self.edge(i).function
+            node = self.successor(i)
             if node is not None:
                 yield node
 
+    def successor(self, i: int) -> Node | None:
+        """The node at next edge number `i`."""
+        if i == 0:
+            return self.next0
+        if i == 1:
+            return self.next1
+        return self.edge(i).function
+
     def needs(self, i: int) -> bool:
         """Whether anybody wants the gradient of input `i`."""
-        return i < self.edge_count and self.edge(i).function is not None
+        return i < self.edge_count and self.successor(i) is not None
 
     # -- what people see -----------------------------------------------------------------------------------------
 
@@ -224,6 +229,18 @@ class Node(PlainNode):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
+    """Lays next edge number `i`, after those before it. A function, since methods of users' nodes are slow to call."""
+    if i == 0:
+        node.next0, node.nr0 = function, input_nr
+    elif i == 1:
+        node.next1, node.nr1 = function, input_nr
+    elif i == 2 or node.more_edges is None:
+        node.more_edges = [Edge(function, input_nr)]
+    else:
+        node.more_edges.append(Edge(function, input_nr))
 
 
 class GraphRoot(Node):

@@ -19,9 +19,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 from retrograd.backends.base import namespace_of
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.batch.shape import Unbatchable
 from retrograd.core.modes import current
-from retrograd.core.node import Grads, Node
+from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
@@ -34,6 +35,8 @@ NOTHING: Final = 0
 X: Final = 1
 Y: Final = 2
 OUT: Final = 4
+
+ALL: Final = -1  # of its inputs: see `Variadic.tracked`
 
 
 class Slot(NamedTuple):
@@ -53,9 +56,11 @@ class Traits:
         self.keeps: int = getattr(cls, "keeps", NOTHING)
         self.keeps0: int = getattr(cls, "keeps0", NOTHING)
         self.keeps1: int = getattr(cls, "keeps1", NOTHING)
+        self.tracked: int = getattr(cls, "tracked", ALL)
         self.floats: bool = cls.floats
         self.differentiable: bool = cls.differentiable
         self.is_view: bool = cls.is_view
+        self.called: str = ""  # the function as messages call it; empty: ask the op
         # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
         self.forward: Any = vars(cls).get("forward_kernel")
         self.vjp: Any = vars(cls).get("vjp_kernel")
@@ -72,6 +77,16 @@ def traits_of(op: Op) -> Traits:
     return traits
 
 
+def called(op: Op, traits: Traits) -> str:
+    """The public function as messages call it: `exp()`. It may depend on an op's parameters, if it has any."""
+    if traits.called:
+        return traits.called
+    name = f"{op.function_name()}()"
+    if not op.params:
+        traits.called = name
+    return name
+
+
 class Road:
     """The way to `core.apply`, which imports this module; `apply` fills it in."""
 
@@ -79,6 +94,7 @@ class Road:
     apply2: Any = None
     apply_n: Any = None
     forward: Any = None  # of arrays that are not plain: see Note [Ops on batches]
+    vjp: Any = None  # by a kernel of the native pack, of such arrays
 
 
 ROAD: Final = Road()
@@ -246,6 +262,8 @@ class Unary(Op):
         kernel = None if tensors else traits_of(self).vjp
         if kernel is not None:
             fused = kernel(self, g, x, out)
+            if fused is NotImplemented and type(g) is BatchedArray:
+                fused = ROAD.vjp(self, kernel, (g, x, out))
             if fused is not NotImplemented:
                 return fused, None
         return self.vjp(g, x, out), None
@@ -346,6 +364,8 @@ class Binary(Op):
         if kernel is not None:
             wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
             fused = kernel(self, g, x, y, out, wanted)
+            if fused is NotImplemented and type(g) is BatchedArray:
+                fused = ROAD.vjp(self, kernel, (g, x, y, out, wanted))
             if fused is not NotImplemented:
                 both: tuple[Any, Any] = fused
                 return both
@@ -389,6 +409,9 @@ class Variadic(Op):
     """An op of any number of tensors and any number of outputs. Missing inputs are None."""
 
     keeps: ClassVar[int] = NOTHING  # X keeps all inputs, OUT all outputs
+    tracked: ClassVar[int] = (
+        ALL  # how many of the inputs have a derivative; the others may be saved, but have no edge
+    )
     xs: list[Any] | None = None
     outs: list[Any] | None = None
     x_counters: list[VersionCounter | None] | None = None
@@ -422,18 +445,28 @@ class Variadic(Op):
             return ROAD.forward(self, xs)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        if all(g is None for g in grads):
+        if _none_given(grads):
             return [None] * self.edge_count
-        xs, outs = self._unpacked(tensors), self._unpacked_outs(tensors)
+        xs = self._unpacked("x", self.xs, self.x_counters, self.x_versions, tensors)
+        outs = self._unpacked("out", self.outs, self.out_counters, self.out_versions, tensors)
         if self._freed:
             raise freed_graph(self)
         return self.vjp(grads, xs, outs)
 
-    def _unpacked(self, tensors: bool) -> list[Any]:
-        return [self._formula_value(f"x:{i}", tensors) for i in range(len(self.xs or ()))]
-
-    def _unpacked_outs(self, tensors: bool) -> list[Any]:
-        return [self._formula_value(f"out:{i}", tensors) for i in range(len(self.outs or ()))]
+    def _unpacked(
+        self,
+        kind: str,
+        values: list[Any] | None,
+        counters: list[VersionCounter | None] | None,
+        versions: list[int] | None,
+        tensors: bool,
+    ) -> list[Any]:
+        """Saved values as a formula gets them: nearly always as they are."""
+        if values is None or counters is None or versions is None:
+            return []
+        if not tensors and _are_unchanged(counters, versions):
+            return values
+        return [self._formula_value(f"{kind}:{i}", tensors) for i in range(len(values))]
 
     def _formula_value(self, name: str, tensors: bool) -> Any:
         """A saved value as a formula gets it."""
@@ -454,8 +487,8 @@ class Variadic(Op):
             xs = self.xs  # read once: another thread may free it
             if xs is None or self.x_counters is None or self.x_versions is None:
                 return Slot(None, None, 0, None, 0)
-            node, nr = self.edge(i)
-            return Slot(xs[i], self.x_counters[i], self.x_versions[i], node, nr)
+            edge = self.edge(i) if i < self.edge_count else Edge(None, 0)
+            return Slot(xs[i], self.x_counters[i], self.x_versions[i], edge.function, edge.input_nr)
         outs = self.outs
         if outs is None or self.out_counters is None or self.out_versions is None:
             return Slot(None, None, 0, None, 0)
@@ -480,6 +513,21 @@ class Variadic(Op):
         if self.xs is not None or self.outs is not None:
             self._freed = True
             self.xs = self.outs = None
+
+
+def _none_given(grads: Grads) -> bool:
+    for grad in grads:
+        if grad is not None:
+            return False
+    return True
+
+
+def _are_unchanged(counters: list[VersionCounter | None], versions: list[int]) -> bool:
+    """Whether all saved values are as they were."""
+    for i, counter in enumerate(counters):
+        if counter is not None and counter.version != versions[i]:
+            return False
+    return True
 
 
 # -- families ------------------------------------------------------------------------------------------------------

@@ -380,7 +380,7 @@ class TensorOperators(TensorConversions):
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (TensorOperators, bool, int, float, complex)):
-            return bool((self == element).array.any())
+            return bool((self == element).any().item())
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )

@@ -50,7 +50,7 @@ class Engine:
         tensors = create_graph or state.special & FORWARD != 0  # tangents are of Tensors
         task = GraphTask(keep_graph, create_graph, tensors, outer)
         root, values = _start(task, roots, inputs)
-        min_nr = min([node.topological_nr for node, _ in outputs if node is not None]) if outputs else 0
+        min_nr = _shallowest(outputs) if outputs else 0
         was_valid = state.checkpoint_valid
         try:
             task.compute_dependencies(root, min_nr)
@@ -199,6 +199,11 @@ def unused_error(index: int) -> GradientError:
         "if this is the desired behavior. (Either the output does not depend on it, or the path was cut by detach(), "
         "no_grad or an operation without a derivative.)"
     )
+
+
+def _shallowest(outputs: Sequence[Edge]) -> int:
+    """The least topological number of the nodes whose gradients are wanted: nothing below can lead to one."""
+    return min([edge.function.topological_nr for edge in outputs if edge.function is not None])
 
 
 def _start(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> tuple[Node, Sequence[Any]]:

@@ -82,9 +82,9 @@ def evaluate_with_care(task: GraphTask, node: Node) -> None:
     if node.next1 is not None:
         _send_with_care(task, node, 1, node.next1, node.nr1, results, given)
     if node.more_edges is not None:
-        for i, (succ, nr) in enumerate(node.more_edges, 2):
-            if succ is not None:
-                _send_with_care(task, node, i, succ, nr, results, given)
+        for i, edge in enumerate(node.more_edges, 2):
+            if edge.function is not None:
+                _send_with_care(task, node, i, edge.function, edge.input_nr, results, given)
 
 
 def _send_with_care(
@@ -248,8 +248,11 @@ def fitted(node: Node, results: Grads, tensors: bool) -> Grads:
     """All results as their receivers expect them: what post-hooks see."""
     made: list[Any] = []
     for i, value in enumerate(results):
-        succ, nr = node.edge(i)
-        made.append(value if value is None or succ is None else fitting(node, i, succ, nr, value, tensors))
+        edge = node.edge(i)
+        succ = edge.function
+        made.append(
+            value if value is None or succ is None else fitting(node, i, succ, edge.input_nr, value, tensors)
+        )
     return made
 
 

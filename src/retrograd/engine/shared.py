@@ -83,7 +83,7 @@ class Plan:
             self.rank[node] = len(self.rank)
             numbers = self.numbers[node] = []
             for i in range(node.edge_count if task.runs(node) else 0):
-                succ = node.edge(i).function
+                succ = node.successor(i)
                 number = -1
                 if succ is not None and task.sends_to(succ):
                     number = self.arrivals.get(succ, 0)
@@ -267,8 +267,10 @@ class Shared:
             results = run_node(task, node, buffer)
         if results is not None and not self.over:
             numbers = self.plan.numbers[node]
-            for i, (succ, nr) in enumerate(node.next_edges()):
+            for i, edge in enumerate(node.next_edges()):
+                succ = edge.function
                 if succ is not None and numbers[i] >= 0:
+                    nr = edge.input_nr
                     value, owned = outgoing(task, node, i, succ, nr, results[i], buffer.values)
                     self._deliver(succ, numbers[i], nr, value, owned)
         with self.changed:

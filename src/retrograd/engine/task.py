@@ -142,8 +142,8 @@ class GraphTask(Plain):
             if second is not None and not self._count_edge(second, stack):
                 return False
             if node.more_edges is not None:
-                for succ, _ in node.more_edges:
-                    if succ is not None and not self._count_edge(succ, stack):
+                for edge in node.more_edges:
+                    if edge.function is not None and not self._count_edge(edge.function, stack):
                         return False
         return True
 
@@ -313,13 +313,13 @@ class GraphTask(Plain):
         is captured where it arrives.
         """
         info: dict[Node, ExecInfo] = {}
-        for index, (output, nr) in enumerate(outputs):
-            assert output is not None
-            wanted = info.setdefault(output, ExecInfo())
+        for index, output in enumerate(outputs):
+            assert output.function is not None
+            wanted = info.setdefault(output.function, ExecInfo())
             if accumulate_grad:
                 wanted.needed = True
             else:
-                wanted.captures.append(Capture(nr, index))
+                wanted.captures.append(Capture(output.input_nr, index))
         self.exec_info = info
         self.captured = [] if accumulate_grad else [None] * len(outputs)
         # A node is needed when some successor must execute; successors come first in topological order.

@@ -114,7 +114,7 @@ class Forward:
         culprit = node.write if isinstance(node, CopySlices) else node
         clean = not any(seen.inputs)
         for i, found in enumerate(seen.inputs):
-            source = node.edge(i).function
+            source = node.successor(i)
             if found and (source is None or isinstance(source, AccumulateGrad)):
                 self.data[node, i] = Finding(INPUT, culprit, i, inputs[i])
                 self.data[node, i].constant = source is None
@@ -129,9 +129,9 @@ class Forward:
 
     def _input(self, node: Node, i: int) -> Any:
         """The value of operand `i`: another node's result, or a constant."""
-        source, nr = node.edge(i)
-        if source is not None:
-            return self.values.get((source, nr), UNKNOWN)
+        edge = node.edge(i)
+        if edge.function is not None:
+            return self.values.get((edge.function, edge.input_nr), UNKNOWN)
         kept: Any = UNKNOWN if node._witness is None else node._witness.constants[i]
         if isinstance(kept, tuple):
             value = unchanged(kept)
@@ -196,7 +196,7 @@ class Forward:
         data = self.data.get((node, i))
         if data is not None:
             return data
-        source = node.edge(i).function
+        source = node.successor(i)
         return None if source is None else self._origin(source)
 
     def _origin(self, node: Node) -> Finding | None:
@@ -214,7 +214,7 @@ class Forward:
             if data is not None:
                 meant = data.constant and seen.inputs[i] == INF and _function(data.node) in MASKS
                 return self._meant(data, nan_maker) if meant and nan_maker is not None else data
-            source = node.edge(i).function
+            source = node.successor(i)
             assert source is not None
             if source not in self.seen:
                 return self._made(node, nan_maker)

@@ -154,19 +154,20 @@ class Replay:
             made = run_posthooks(node, made, given, False)
             blame = [self._posthook_blame(node, i, b, before[i], made[i]) for i, b in enumerate(blame)]
         for i, value in enumerate(made):
-            succ, nr = node.edge(i)
+            edge = node.edge(i)
+            succ = edge.function
             if succ is None:
                 continue
             self.senders.setdefault(succ, []).append(node)
             reason = blame[i]
             if reason is not None and succ not in self.blame:
                 self.blame[succ] = reason
-            if self.task.sends_to(succ) and self.task.arrive(succ, nr, value, False):
+            if self.task.sends_to(succ) and self.task.arrive(succ, edge.input_nr, value, False):
                 self.task.queue.push(succ)
 
     def _blame(self, node: Node, i: int, given: Sequence[Any], raw: Any, value: Any) -> Finding | None:
         """What result `i` is to blame on, if it is bad."""
-        if value is None or not flags(value) or node.edge(i).function is None:
+        if value is None or not flags(value) or node.successor(i) is None:
             return None
         if node in self.blame:
             return self.blame[node]

@@ -62,7 +62,7 @@ class Masker:
             return False
         found = False
         for i, result in enumerate(results):
-            if result is None or node.edge(i).function not in nodes:
+            if result is None or node.successor(i) not in nodes:
                 continue
             zero = np.asarray(all_samples(result)) == 0
             if not (zero[bad].all() if zero.shape == bad.shape else zero.any()):
