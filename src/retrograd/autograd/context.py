@@ -85,10 +85,12 @@ class FunctionCtx(Node):
             return inside_jvp
         if self._freed:
             raise freed_graph(self)
-        found = tuple(None if s is None else s.unpack(self) for s in self._saved)
+        found: list[Tensor | None] = []
+        for saved in self._saved:
+            found.append(None if saved is None else saved.unpack(self))
         if self._forward_cls.clear_saved_tensors_on_access:
             self._saved, self._taken = (), True
-        return found
+        return tuple(found)
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
@@ -106,15 +108,19 @@ class BackwardCFunction(FunctionCtx):
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
 
+    def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
+        made = call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, (g,), tensors)
+        return made[0], made[1] if len(made) > 1 else None
+
     def _user_backward(self) -> Callable[..., Any]:
         cls = self._forward_cls
-        has_backward, has_vjp = cls.backward is not cls._no_backward, cls.vjp is not cls._no_backward
-        if has_backward and has_vjp:
+        backward, vjp, neither = cls.backward, cls.vjp, cls._no_backward
+        if backward is not neither and vjp is not neither:
             raise RuntimeError(
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed: they are two names of "
                 "one thing."
             )
-        found: Callable[..., Any] = cls.vjp if has_vjp else cls.backward
+        found: Callable[..., Any] = backward if vjp is neither else vjp
         return found
 
     def release(self) -> None:

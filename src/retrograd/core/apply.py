@@ -26,7 +26,7 @@ from retrograd.backends.native import XP
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.batching import forwarded
-from retrograd.core.lost import cut_note, hand_on, hand_on1, note_of_constant
+from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
@@ -65,7 +65,7 @@ def apply1(op: Unary, input: Any) -> Any:
     if x._requires and state.grad_enabled and traits.differentiable:
         _link1(op, x, a, out, state, traits.keeps)
     elif x._requires or x._lost is not None:
-        hand_on1(out, x, called(op, traits), traits.is_view, state)
+        hand_on1(out, x, called(op, traits), traits.may_reduce, state)
     if state.special:
         _finish_special(op, (x,), (out,), state)
     return out if cls is None else out.as_subclass(cls)
@@ -154,7 +154,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     elif (tx is not None and (tx._requires or tx._lost is not None)) or (
         ty is not None and (ty._requires or ty._lost is not None)
     ):
-        hand_on(out, (tx, ty), called(op, traits), False, state)
+        hand_on2(out, tx, ty, called(op, traits), traits.may_reduce, state)
     if state.special:
         _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state)
     return out if cls is None else out.as_subclass(cls)
@@ -308,7 +308,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
         _link_n(op, traits, xs, arrays, outs, state)
     for out in outs:
         if out._node is None:
-            hand_on(out, xs, called(op, traits), traits.is_view, state)
+            hand_on(out, xs, called(op, traits), traits.may_reduce, state)
     if state.special:
         _finish_special(op, xs, outs, state)
     if cls is not None:

@@ -85,30 +85,43 @@ def cut(tensor: Tensor, why: int, what: str) -> Lost:
     return lost
 
 
-def hand_on1(out: Tensor, x: Tensor, what: str, is_view: bool, state: ThreadState) -> None:
-    """Leaves a note on a result that is not recorded: a new one if the operand is tracked, else the operand's."""
+def hand_on1(out: Tensor, x: Tensor, what: str, may_reduce: bool, state: ThreadState) -> None:
+    """Leaves a note on a result that is not recorded: a new one if the operand is tracked, else the operand's.
+
+    `may_reduce` says that the result of `what` may have fewer elements than its operand.
+    """
     out._lost = cut(x, _why(state), what) if x._requires else x._lost
-    if not is_view and out.array.ndim == 0 and x.array.size > 1:
+    if may_reduce and out.array.ndim == 0 and x.array.size > 1:
         out._reduced = True
 
 
-def hand_on(out: Tensor, operands: Sequence[Any], what: str, is_view: bool, state: ThreadState) -> None:
-    """`hand_on1` for several operands, of which some may be numbers or None."""
+def hand_on2(
+    out: Tensor, x: Tensor | None, y: Tensor | None, what: str, may_reduce: bool, state: ThreadState
+) -> None:
+    """`hand_on1` for two operands; None stands for a number."""
+    if x is None or (y is not None and y._requires and not x._requires):
+        x, y = y, x
+    assert x is not None
+    hand_on1(out, x, what, may_reduce, state)
+    if x._requires or y is None or y._lost is None or y._lost is x._lost:
+        return
+    out._lost = y._lost if x._lost is None else _joined(x._lost, y._lost)
+
+
+def hand_on(out: Tensor, operands: Sequence[Any], what: str, may_reduce: bool, state: ThreadState) -> None:
+    """`hand_on1` for any number of operands; None stands for a missing one."""
     lost: Lost | None = None
-    reduced = not is_view and out.array.ndim == 0
     for operand in operands:
-        if isinstance(operand, (int, float, complex)) or operand is None:
+        if operand is None:
             continue
         x: Tensor = operand
+        hand_on1(out, x, what, may_reduce, state)
         if x._requires:
-            out._lost = cut(x, _why(state), what)
             return
         if lost is None:
             lost = x._lost
         elif x._lost is not None and x._lost is not lost:
             lost = _joined(lost, x._lost)
-        if reduced and x.array.size > 1:
-            out._reduced = True
     out._lost = lost
 
 

@@ -60,6 +60,8 @@ class Traits:
         self.floats: bool = cls.floats
         self.differentiable: bool = cls.differentiable
         self.is_view: bool = cls.is_view
+        # Whether the result may have fewer elements than an operand.
+        self.may_reduce: bool = not (cls.is_view or issubclass(cls, (ElementwiseUnary, ElementwiseBinary)))
         self.called: str = ""  # the function as messages call it; empty: ask the op
         # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
         self.forward: Any = vars(cls).get("forward_kernel")
