@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.graph import GradientEdge, _engine_run_backward, _logs
+from retrograd.autograd.graph import GradientEdge, _engine_run_backward
+from retrograd.autograd.logs import logs
 from retrograd.backends.batch.array import Level
 from retrograd.backends.native import ones_like
 from retrograd.core.apply import apply1
@@ -157,8 +158,9 @@ def _run_engine(
     accumulate: bool,
 ) -> Any:
     """Calls the engine, by the way that logs if somebody listens."""
-    run = _engine_run_backward if _logs() else ENGINE.run_backward
-    return run(roots, grads, keep, create, wanted, lenient, accumulate)
+    if logs():
+        return _engine_run_backward(roots, grads, keep, create, wanted, lenient, accumulate)
+    return ENGINE.run_backward(roots, grads, keep, create, wanted, lenient, accumulate)
 
 
 def _run_batched(
@@ -191,13 +193,15 @@ def _zeros(like: Any, requires_grad: bool) -> Tensor:
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """One tensor or edge, or a sequence of them, as a tuple."""
-    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+    if isinstance(value, Tensor):
+        return (value,)
+    return (value,) if isinstance(value, GradientEdge) else tuple(value)
 
 
 def _checked_inputs(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """What gradients are wanted for: tensors and edges, nothing else."""
     for item in inputs:
-        if not isinstance(item, (Tensor, GradientEdge)):
+        if not (isinstance(item, Tensor) or isinstance(item, GradientEdge)):
             raise GradientError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(item)}")
     return inputs
 
@@ -214,17 +218,18 @@ def make_grads(outputs: Sequence[Any], grads: Sequence[Any], batched: bool) -> t
     if len(grads) < len(outputs):
         raise GradientError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     made: list[Tensor | None] = []
-    for i, (output, grad) in enumerate(zip(outputs, grads, strict=False)):
-        if not isinstance(output, (Tensor, GradientEdge)):
+    for i, output in enumerate(outputs):
+        if not (isinstance(output, Tensor) or isinstance(output, GradientEdge)):
             raise TypeError(
                 f"element {i} of tensors must be a Tensor or a GradientEdge, but got {type_name(output)}"
             )
-        shape, dtype = _kind_of(output)
+        grad = grads[i]
         if isinstance(grad, Tensor):
+            shape, dtype = _kind_of(output)
             _check_grad(i, grad, shape, dtype, batched)
             made.append(grad)
         elif grad is None:
-            made.append(_implicit_grad(output, shape, dtype))
+            made.append(_implicit_grad(output))
         else:
             raise TypeError(f"gradients can be either Tensors or None, but got {type_name(grad)}")
     return tuple(made)
@@ -255,10 +260,14 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
         )
 
 
-def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | None:
+def _implicit_grad(output: Any) -> Tensor | None:
     """1 for a real scalar output; anything larger needs a gradient from the caller."""
-    if isinstance(output, Tensor) and not output._requires:
-        return None
+    if isinstance(output, Tensor):
+        if not output._requires:
+            return None
+        if output.array.size == 1 and output.array.dtype.kind == "f":
+            return Tensor(ones_like(output.array))
+    shape, dtype = _kind_of(output)
     if math.prod(shape) != 1:
         raise GradientError(
             "grad can be implicitly created only for scalar outputs. This one has shape "
@@ -266,8 +275,6 @@ def _implicit_grad(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor | 
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    if isinstance(output, Tensor):
-        return Tensor(ones_like(output.array))
     return Tensor(np.ones(shape, dtype))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from retrograd.autograd.logs import LISTENER, logs
 from retrograd.autograd.mutation import allow_mutation_on_saved_tensors
 from retrograd.autograd.saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 from retrograd.autograd.seal import seal_saved_tensors
@@ -30,9 +30,6 @@ __all__ = [
     "saved_tensors_hooks",
     "seal_saved_tensors",
 ]
-
-DEBUG = 10  # as in `logging`, which is slow to load: see `_logger`
-_log: Any = None
 
 
 class GradientEdge(NamedTuple):
@@ -162,23 +159,9 @@ class _AnyGrad:
             self.fn(grad)
 
 
-def _logger() -> Any:
-    """This module's logger, or None while nobody has loaded `logging`: then nobody has set a level either."""
-    global _log
-    if _log is None and "logging" in sys.modules:
-        _log = sys.modules["logging"].getLogger(__name__)
-    return _log
-
-
-def _logs() -> bool:
-    """Whether somebody listens to what the engine does."""
-    log = _logger()
-    return log is not None and bool(log.isEnabledFor(DEBUG))
-
-
 def _engine_run_backward(t_outputs: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
     """Calls the engine; at DEBUG level every node of the graph logs its run."""
-    unregister = _register_logging_hooks_on_whole_graph(t_outputs) if _logs() else None
+    unregister = _register_logging_hooks_on_whole_graph(t_outputs) if logs() else None
     try:
         return ENGINE.run_backward(t_outputs, *args, **kwargs)
     finally:
@@ -216,7 +199,7 @@ class _LogRun:
         self.node_name = node_name
 
     def __call__(self, grad_outputs: Sequence[Any]) -> None:
-        _log.debug("Executing: %s with grad_outputs: %s", self.node_name, _kinds(grad_outputs))
+        LISTENER.log.debug("Executing: %s with grad_outputs: %s", self.node_name, _kinds(grad_outputs))
 
 
 def _register_logging_hooks_on_whole_graph(t_outputs: Sequence[Any]) -> Callable[[], None]:

@@ -72,7 +72,10 @@ class Engine:
             state.task = outer
             state.checkpoint_valid = was_valid
             task.let_go()
-        return [_result(value, task.tensors) for value in task.captured]
+        found: list[Tensor | None] = []
+        for value in task.captured:
+            found.append(_result(value, task.tensors))
+        return found
 
     def _run(self, task: GraphTask, values: Sequence[Any]) -> None:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
@@ -208,10 +211,9 @@ def _shallowest(outputs: Sequence[Edge]) -> int:
 
 def _start(task: GraphTask, roots: Sequence[Edge], grads: Sequence[Any]) -> tuple[Node, Sequence[Any]]:
     """The node to begin with, and what arrives at it: the root itself if there is one, else a GraphRoot for all."""
-    values = [
-        _root_value(edge, grad, i, task.tensors)
-        for i, (edge, grad) in enumerate(zip(roots, grads, strict=True))
-    ]
+    values: list[Any] = []
+    for i, edge in enumerate(roots):
+        values.append(_root_value(edge, grads[i], i, task.tensors))
     if len(roots) == 1:
         node = roots[0].function
         assert node is not None
