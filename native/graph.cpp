@@ -202,6 +202,18 @@ PyObject* set_thread_state(PyObject*, PyObject* object) {
   Py_RETURN_NONE;
 }
 
+// ---- the cyclic collector -----------------------------------------------------------------------------------------
+
+PyObject* untrack(PyObject*, PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  Py_RETURN_NONE;
+}
+
+PyObject* track(PyObject*, PyObject* object) {
+  if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  Py_RETURN_NONE;
+}
+
 }  // namespace
 
 PyMethodDef graph_methods[] = {
@@ -213,6 +225,8 @@ PyMethodDef graph_methods[] = {
     {"set_metadata_maker", set_metadata_maker, METH_O, "Sets the function that makes an InputMetadata."},
     {"thread_state", thread_state, METH_NOARGS, "This thread's state, or None."},
     {"set_thread_state", set_thread_state, METH_O, "Remembers this thread's state."},
+    {"untrack", untrack, METH_O, "Takes an object from the cyclic collector."},
+    {"track", track, METH_O, "Gives an object to the cyclic collector."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

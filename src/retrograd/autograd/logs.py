@@ -13,10 +13,11 @@ class Listener:
 
     log: Any = None
 
-    def find(self) -> None:
-        """Gets the logger, if there can be one."""
-        if "logging" in sys.modules:
+    def found(self) -> Any:
+        """The logger, if there can be one."""
+        if self.log is None and "logging" in sys.modules:
             self.log = sys.modules["logging"].getLogger("retrograd.autograd.graph")
+        return self.log
 
 
 LISTENER: Final = Listener()
@@ -24,8 +25,5 @@ LISTENER: Final = Listener()
 
 def logs() -> bool:
     """Whether every node is to log its run."""
-    if LISTENER.log is None:
-        LISTENER.find()
-        if LISTENER.log is None:
-            return False
-    return bool(LISTENER.log.isEnabledFor(DEBUG))
+    log = LISTENER.found()
+    return log is not None and bool(log.isEnabledFor(DEBUG))

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import namespace_of, where_of
 from retrograd.backends.native import add_into
+from retrograd.core.collector import hide, watch
 from retrograd.core.hooks import call_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import before_write, is_grad_enabled
@@ -54,12 +55,15 @@ class AccumulateGrad(Node):
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:
             self._where = where_of(variable.array)
+        hide(self)
         self.update()
 
     def update(self) -> None:
         """Takes over what has changed about the leaf."""
         variable = self.variable
         self.tensor_hooks = variable._leaf_hooks
+        if self.tensor_hooks is not None or variable._post_accumulate is not None:
+            watch(self)
         meta: InputMetadata = metadata_of(variable.array)
         dtype = variable.expected_grad_dtype()
         self._meta = meta if dtype is meta.dtype else InputMetadata(meta.shape, dtype, meta.device)

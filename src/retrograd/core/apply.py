@@ -26,6 +26,7 @@ from retrograd.backends.native import XP
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.batching import forwarded
+from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
@@ -117,6 +118,8 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
     out._requires = True
     if node is NOWHERE:
         _cut_off(op)
+    if not node._watched and not state.special:
+        hide(op)
 
 
 def _cut_off(op: Unary) -> None:
@@ -233,8 +236,10 @@ def _link2(
     op.edge_count = 2
     keeps = 0
     depth = 0
+    watched = False
     if x is not None and x._requires and x._node is not NOWHERE:
         first = _node_of(x)
+        watched = first._watched
         op.next0 = first
         op.nr0 = x.output_nr
         depth = first.topological_nr
@@ -243,6 +248,7 @@ def _link2(
         op._lost = cut_note(x)
     if y is not None and y._requires and y._node is not NOWHERE:
         second = _node_of(y)
+        watched = watched or second._watched
         op.next1 = second
         op.nr1 = y.output_nr
         if second.topological_nr > depth:
@@ -261,6 +267,8 @@ def _link2(
         remember_constants(op, (a if x is None else x, b if y is None else y))
     out._node = op
     out._requires = True
+    if not (watched or state.special or state.nonfinite):
+        hide(op)
 
 
 def _node_of(x: Tensor) -> Node:
@@ -358,7 +366,7 @@ def _link_n(
     """Makes `op` the node of those outputs that can have a gradient."""
     if state.special & INFERENCE:
         return
-    _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
+    watched = _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
     op.sequence_nr = state.next_sequence_nr()
     mark(op)
     op._lost = note_of_constant(xs)
@@ -376,11 +384,14 @@ def _link_n(
         op.outs = [out.array for out in outs]
         op.out_counters = [out.counter() for out in outs]
         op.out_versions = [out.counter().version for out in outs]
+    if not (watched or state.special or state.nonfinite):
+        hide(op)
 
 
-def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> None:
-    """Gives `op` an edge to each of its first `count` operands, which are up to date."""
+def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:
+    """Gives `op` an edge to each of its first `count` operands, which are up to date; whether one is watched."""
     deepest = -1
+    watched = False
     for i in range(count):
         x: Tensor | None = xs[i]
         if x is None or not x._requires:
@@ -388,10 +399,12 @@ def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> None:
             continue
         node = _node_of(x)
         put_edge(op, i, node, x.output_nr)
+        watched = watched or node._watched
         if node.topological_nr > deepest:
             deepest = node.topological_nr
     op.edge_count = count
     op.topological_nr = deepest + 1
+    return watched
 
 
 def _save_inputs(op: Variadic, xs: Sequence[Any], arrays: list[Any]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from retrograd.backends.base import namespace_of
 from retrograd.backends.batch.array import (
+    NEVER_BATCHED,
     BatchedArray,
     Level,
     aligned,
@@ -107,7 +108,7 @@ def batched_parameters(op: Op) -> dict[str, Any]:
     found = {}
     for name in op.params:
         value = getattr(op, name)
-        if value is not None and has_batched(value):
+        if type(value) not in NEVER_BATCHED and has_batched(value):
             found[name] = value
     return found
 

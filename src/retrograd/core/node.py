@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import device
+from retrograd.core.collector import watch
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.plain import PlainNode
@@ -61,6 +62,7 @@ class Node(PlainNode):
     _witness: Any = None  # under detect_nonfinite: see core/witness.py
     _duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
     _lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
+    _watched: bool = True  # whether the cyclic collector sees it: see Note [Nodes and the collector]
     _counted_by: int = 0  # the number of the backward that the next three fields belong to
     _missing: int = 0  # gradients still to come
     _held: Any = None  # the gradient at input 0 so far; an InputBuffer if there are more inputs
@@ -192,6 +194,7 @@ class Node(PlainNode):
         """A dictionary for whatever a user wants to remember with the node."""
         if self.user_metadata is None:
             self.user_metadata = {}
+            watch(self)
         return self.user_metadata
 
     @property
@@ -212,15 +215,17 @@ class Node(PlainNode):
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_inputs, grad_outputs)` after each run; a tuple it returns replaces `grad_inputs`."""
-        if self.node_hooks is None:
-            self.node_hooks = NodeHooks()
-        return add_hook(self.node_hooks.post, fn)
+        return add_hook(self._hooks().post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_outputs)` before each run; a tuple it returns replaces `grad_outputs`."""
+        return add_hook(self._hooks().pre, fn)
+
+    def _hooks(self) -> NodeHooks:
         if self.node_hooks is None:
             self.node_hooks = NodeHooks()
-        return add_hook(self.node_hooks.pre, fn)
+            watch(self)
+        return self.node_hooks
 
     def __call__(self, *grads: Any) -> Any:
         """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
+from retrograd.core.collector import watch
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
 from retrograd.core.modes import FORWARD, INFERENCE, current
@@ -232,6 +233,7 @@ class Tensor(TensorOperators):
     def _hooks_of_node(self, node: Node) -> TensorHooks:
         if node.tensor_hooks is None:
             node.tensor_hooks = TensorHooks()
+            watch(node)
         return node.tensor_hooks
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -261,6 +263,7 @@ class Tensor(TensorOperators):
             raise GradientError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate is None:
             self._post_accumulate = OrderedDict()
+            self._update_accumulator()
         return add_hook(self._post_accumulate, hook)
 
     def _update_accumulator(self) -> None:

@@ -54,6 +54,8 @@ class Engine:
         was_valid = state.checkpoint_valid
         try:
             task.compute_dependencies(root, min_nr)
+            if create_graph:
+                task.watch_nodes()
             if outputs:
                 task.init_to_execute(root, outputs, accumulate_grad)
                 assert task.exec_info is not None

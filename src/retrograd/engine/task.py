@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
 from retrograd.core.plain import Plain
@@ -173,6 +174,13 @@ class GraphTask(Plain):
                     dependencies[succ] = 1
                     self.nodes.append(succ)
                     stack.append(succ)
+
+    def watch_nodes(self) -> None:
+        """Shows the graph to the collector: gradients with a graph of their own may close a cycle through it."""
+        assert self.root is not None
+        watch(self.root)
+        for node in self.nodes:
+            watch(node)
 
     def move_apart(self) -> None:
         """Takes counts and gradients from the nodes into dictionaries, for several threads to work on."""
