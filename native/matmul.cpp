@@ -169,6 +169,14 @@ PyObject* addmm(PyObject*, Args args, Py_ssize_t count) {
   return kind(args[0]) == NPY_FLOAT ? added_product<float>(args[0], p) : added_product<double>(args[0], p);
 }
 
+// Two plain matrices of one dtype whose product there is.
+PyObject* are_matrices(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 2 || !is_plain(args[0]) || !is_plain(args[1])) return Py_NewRef(Py_False);
+  Array *a = as_array(args[0]), *b = as_array(args[1]);
+  return PyBool_FromLong(PyArray_NDIM(a) == 2 && PyArray_NDIM(b) == 2 && kind(args[0]) == kind(args[1]) &&
+                         PyArray_DIM(a, 1) == PyArray_DIM(b, 0));
+}
+
 PyObject* in_columns(PyObject*, PyObject* array) {
   if (!PyArray_Check(array)) return Py_NewRef(Py_False);
   return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(as_array(array)) && !PyArray_IS_C_CONTIGUOUS(as_array(array)));
@@ -180,6 +188,7 @@ bool add_matmul(PyObject* module) { return add_entry(module, "matmul", matmul, n
 
 PyMethodDef matmul_methods[] = {
     method<addmm>("addmm", "x + a @ b"),
+    method<are_matrices>("are_matrices", "Whether two arrays are float matrices of one dtype that can be multiplied."),
     {"in_columns", in_columns, METH_O, "Whether an array lies in memory column by column."},
     method<matmul_turned<RIGHT>>("matmul_nt", "a @ b.mT"),
     method<matmul_turned<LEFT>>("matmul_tn", "a.mT @ b"),

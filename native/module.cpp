@@ -8,9 +8,11 @@
 #include "fused.h"
 #include "graph.h"
 #include "isa.h"
+#include "join.h"
 #include "matmul.h"
 #include "network.h"
 #include "parallel.h"
+#include "picks.h"
 #include "reduce.h"
 #include "views.h"
 
@@ -35,6 +37,7 @@ PyMethodDef* const families[] = {
     rg::fused_methods,
     rg::graph_methods,
     rg::view_methods,
+    rg::join_methods,
     rg::matmul_methods,
     rg::memory_methods,
     rg::parallel_methods,
@@ -46,11 +49,14 @@ PyMethodDef* const families[] = {
     rg::optim_methods,
     rg::dropout_methods,
     rg::embedding_methods,
+    rg::pick_methods,
+    rg::number_methods,
+    rg::scan_methods,
 };
 
 // Those that put functions under NumPy's names into the module.
 bool (*const entries[])(PyObject*) = {
-    rg::add_elementwise, rg::add_choices, rg::add_copies, rg::add_reductions, rg::add_matmul,
+    rg::add_elementwise, rg::add_choices, rg::add_copies, rg::add_reductions, rg::add_matmul, rg::add_picks,
 };
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrograd.", -1, nullptr,

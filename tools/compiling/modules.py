@@ -9,7 +9,13 @@ PACKAGE = SOURCE / "retrograd"
 
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
 COMPILED_PACKAGES = ("core", "engine", "ops", "autograd")
-COMPILED_ALONE = ("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py")
+COMPILED_ALONE = (
+    *("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py"),
+    # the faces of the native pack
+    *("backends/attention.py", "backends/convolution.py", "backends/losses.py", "backends/norms.py"),
+    *("backends/picks.py", "backends/pooling.py", "backends/products.py", "backends/scans.py"),
+    *("backends/softmax.py", "backends/tables.py"),
+)
 
 _INTERPRETED_SUBCLASSES = (
     "people derive classes from what is defined here, and their metaclass and attributes count"

@@ -54,6 +54,11 @@ def ones_like(array: Any) -> Any:
     return np.ones_like(array) if made is NotImplemented else made
 
 
+def join(arrays: Any, axis: int, is_new: bool) -> Any:
+    """Several arrays as one along a dimension, a new one or one they have; None where the pack does not serve that."""
+    return None if PACK is None else PACK.join(arrays, axis, is_new)
+
+
 PACK: Final[Any] = _load()
 XP: Final[Any] = np if PACK is None else PACK
 add_into: Final[Any] = _add_into if PACK is None else PACK.add_into

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,14 +27,12 @@ from retrograd.values import Array
 # after the lock is given back: what a user wrote must not hold up others. Locks are re-entrant, because a finaliser
 # that Python happens to run inside one may come back to it.
 LOCKS = tuple(threading.RLock() for _ in range(64))
-MAKING = threading.RLock()  # for making accumulators; taken last, and nothing is taken inside it
 
 
 def _new_locks() -> None:
     """In a forked child: threads that held a lock are not there to give it back."""
-    global LOCKS, MAKING
+    global LOCKS
     LOCKS = tuple(threading.RLock() for _ in range(64))
-    MAKING = threading.RLock()
 
 
 os.register_at_fork(after_in_child=_new_locks)
@@ -129,15 +128,15 @@ def edge_of(tensor: Tensor) -> Edge:
 
 def grad_accumulator(leaf: Tensor) -> AccumulateGrad:
     """The leaf's accumulator: the living one if some graph still holds it, else a new one."""
-    ref = leaf._accumulator
-    if ref is not None:
-        found: AccumulateGrad | None = ref()
+    while True:
+        ref = leaf._accumulator
+        found: AccumulateGrad | None = None if ref is None else ref()
         if found is not None:
             return found
-    with MAKING:
-        # Another thread may have made one in the meantime: a leaf has one accumulator, so that hooks and captures meet.
-        found = None if leaf._accumulator is None else leaf._accumulator()
-        if found is None:
-            found = AccumulateGrad(leaf)
-            leaf.remember_accumulator(found)
-    return found
+        found = AccumulateGrad(leaf)
+        new = weakref.ref(found)
+        # A leaf has one accumulator, so that hooks and captures meet. Another thread may have made it in the meantime:
+        # this is a look and a store without a call in between, which Python does not interrupt.
+        if leaf._accumulator is ref:
+            leaf._accumulator = new
+            return found

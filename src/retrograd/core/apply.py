@@ -57,7 +57,7 @@ def apply1(op: Unary, input: Any) -> Any:
     if result is NotImplemented:
         if traits.floats and a.dtype.kind in "biu":
             a = a.astype(get_default_dtype())
-        result = _forward1(op, a)
+        result = _computed1(op, a) if traits.is_view else _forward1(op, a)
     out = Tensor(result)
     if traits.is_view:
         mark_view(out, x, state, NORMAL)
@@ -76,13 +76,19 @@ def _forward1(op: Unary, a: Array) -> Array:
     """Runs forward, quietly."""
     token = hush(QUIET)
     try:
+        return _computed1(op, a)
+    finally:
+        unhush(token)
+
+
+def _computed1(op: Unary, a: Array) -> Array:
+    """Runs forward."""
+    try:
         out = op.forward(xp, a) if type(a) is ndarray else forwarded(op, (a,))
     except Unbatchable:
         if type(a) is not ndarray:
             raise
         out = forwarded(op, (a,))
-    finally:
-        unhush(token)
     if type(out) is not ndarray:
         out = as_array(out)
         if type(out) is not ndarray:
@@ -306,7 +312,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    result = _forward_n(op, arrays)
+    result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
     if traits.is_view:
@@ -340,11 +346,17 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     """Runs forward, quietly."""
     token = hush(QUIET)
     try:
+        return _computed_n(op, arrays)
+    finally:
+        unhush(token)
+
+
+def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
+    """Runs forward."""
+    try:
         return op.forward(namespace_of(arrays[0]), arrays)
     except (Unbatchable, ValueError):
         return forwarded(op, arrays)
-    finally:
-        unhush(token)
 
 
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:

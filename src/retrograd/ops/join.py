@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.dtypes import promote_types
+from retrograd.backends.native import join
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
@@ -23,6 +24,7 @@ class Joined(Variadic):
 
     params = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    is_new: ClassVar[bool] = False  # whether the inputs lack the dimension
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
@@ -37,11 +39,11 @@ class Joined(Variadic):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.shapes = [x.shape for x in xs]
-        return self.joined(xp, xs, common_dtype([x.dtype for x in xs]))
+        found = join(xs, self.dim, self.is_new)
+        return self.joined(xp, xs, common_dtype([x.dtype for x in xs])) if found is None else found
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        g = gs[0]
-        return [self.piece(g, i) if self.needs(i) else None for i in range(self.edge_count)]
+        return [self.piece(gs[0], i) if self.needs(i) else None for i in range(self.edge_count)]
 
     def piece(self, g: Any, i: int) -> Any:
         """The part of `g` that belongs to input `i`."""
@@ -59,6 +61,8 @@ class Joined(Variadic):
 class Cat(Joined):
     """tensors one after the other along a dimension"""
 
+    starts: list[int] | None = None
+
     def joined(self, xp: Any, arrays: Sequence[Array], dtype: DType) -> Array:
         kept = [a for a in arrays if a.shape != (0,)] or arrays
         return xp.concatenate(kept, self.dim, dtype=dtype, casting="unsafe")
@@ -68,12 +72,22 @@ class Cat(Joined):
         return zero_like(g).reshape((-1,))[:0] if self.shapes[i] == (0,) else super().piece(g, i)
 
     def key(self, i: int) -> tuple[Any, ...]:
-        start = sum([shape[self.dim] for shape in self.shapes[:i] if shape != (0,)])
-        return (slice(None),) * self.dim + (slice(start, start + self.shapes[i][self.dim]),)
+        if self.starts is None:
+            self.starts = self.where_pieces_start()
+        return (slice(None),) * self.dim + (slice(self.starts[i], self.starts[i + 1]),)
+
+    def where_pieces_start(self) -> list[int]:
+        """Where each input begins in the result, and where the last one ends."""
+        starts = [0]
+        for shape in self.shapes:
+            starts.append(starts[-1] + (0 if shape == (0,) else shape[self.dim]))
+        return starts
 
 
 class Stack(Joined):
     """tensors of one shape along a new dimension"""
+
+    is_new: ClassVar[bool] = True
 
     def joined(self, xp: Any, arrays: Sequence[Array], dtype: DType) -> Array:
         return xp.stack(arrays, self.dim, dtype=dtype, casting="unsafe")
@@ -149,12 +163,14 @@ def _cat_dim(shapes: Sequence[Shape], dim: Any) -> int:
                 f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)} "
                 f"(shapes {sizes(first)} and {sizes(shape)})"
             )
-        for d, (n, m) in enumerate(zip(first, shape, strict=True)):
-            if n != m and d != axis:
-                raise ShapeError(
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for "
-                    f"tensor number {i} in the list."
-                )
+        if shape[:axis] != first[:axis] or shape[axis + 1 :] != first[axis + 1 :]:
+            n, m = next(
+                (n, m) for d, (n, m) in enumerate(zip(first, shape, strict=True)) if n != m and d != axis
+            )
+            raise ShapeError(
+                f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for "
+                f"tensor number {i} in the list."
+            )
     return axis
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.products import are_matrices
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -63,6 +64,8 @@ def _by(shape: Shape) -> str:
 
 def _check_mm(x: Tensor, y: Tensor) -> None:
     a, b = x.array, y.array
+    if are_matrices(a, b):
+        return
     if a.ndim != 2:
         raise ShapeError(f"self must be a matrix, but it has {a.ndim} dimensions; matmul() takes any number")
     if b.ndim != 2:
@@ -178,6 +181,8 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 def _matmul(x: Any, y: Any) -> Any:
+    if are_matrices(x.array, y.array):
+        return apply2(Mm(), x, y)
     m, n = x.array.ndim, y.array.ndim
     if m == 2 and n == 2:
         _check_mm(x, y)
