@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +22,7 @@ class InputMetadata:
         self.shape = shape
         self.dtype = dtype  # None takes any
         self.device = where
+        self.count = math.prod(shape)  # of elements
 
     def describes(self, array: Array) -> bool:
         """Whether an array has this shape and dtype."""

@@ -33,7 +33,6 @@ from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import claim, outgoing, run_node
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
-from retrograd.values import Shape
 
 # Elements of the gradient from which a node is worth another thread. Below it, fresh memory for results costs several
 # threads more (page faults, which the system serves one at a time) than they gain: see benchmarks/threads.py.
@@ -42,18 +41,15 @@ LARGE = 1 << 24
 
 def is_large(node: Node) -> bool:
     """Whether a node's formula takes long enough to be worth handing over."""
-    size = _elements(node.out_shape)
-    if node.next0 is not None:
-        size = max(size, _elements(node.next0.input_shape(node.nr0)))
-    return size * node._effort >= LARGE and node.built_in
+    return _elements(node) * node._effort >= LARGE and node.built_in
 
 
-def _elements(shape: Shape) -> int:
-    """How many elements an array of this shape has."""
-    count = 1
-    for n in shape:
-        count *= n
-    return count
+def _elements(node: Node) -> int:
+    """How many elements a node takes in or gives out, whatever is more."""
+    given = 0 if node._meta is None else node._meta.count
+    receiver = node.next0
+    made = 0 if receiver is None or receiver._meta is None or node.nr0 else receiver._meta.count
+    return max(made, given)
 
 
 def has_user_code(node: Node) -> bool:
@@ -363,6 +359,6 @@ def worth_sharing(task: GraphTask) -> bool:
 
 def _gains(node: Node) -> bool:
     """Whether another thread helps: a matrix product, here or next, has all threads already."""
-    if not is_large(node) or node._effort != 1:
+    if _elements(node) < LARGE or node._effort != 1 or not node.built_in:
         return False
     return node.next0 is None or node.next0._effort == 1
