@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -225,3 +226,43 @@ def test_backward_with_create_graph_makes_a_cycle_the_collector_can_see():
     gc.collect()
     assert dead() is None
     assert living() <= before
+
+
+def len_of(things: list[Any], *_: Any) -> None:
+    """A hook that has hold of something."""
+    assert len(things)
+
+
+@pytest.mark.parametrize("register", ["tensor", "node", "leaf", "post accumulate"])
+def test_a_cycle_through_a_hook_is_collected(register):
+    """The hook refers to a result of what it is registered on, which is recorded after it."""
+    x = leaf()
+    y = (x * 2) if register in {"tensor", "node"} else x
+    results: list[rg.Tensor] = []
+    hook = functools.partial(len_of, results)
+    if register == "tensor":
+        y.register_hook(hook)
+    elif register == "node":
+        y.grad_fn.register_hook(hook)
+    elif register == "leaf":
+        x.register_hook(hook)
+    else:
+        x.register_post_accumulate_grad_hook(hook)
+    z = x * 3 + y.exp()
+    results.append((z * z).sum())
+    dead = weakref.ref(results[0])
+    before = living()
+    del x, y, z, results, hook
+    gc.collect()
+    assert dead() is None
+    assert living() < before
+
+
+def test_a_long_chain_is_freed_without_the_collector():
+    x = leaf()
+    y = x
+    for _ in range(1000):
+        y = y * 1.5
+    dead = weakref.ref(y.grad_fn)
+    del y
+    assert dead() is None
