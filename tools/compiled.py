@@ -37,7 +37,7 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Brings a compiled build up to date.")
-    parser.add_argument("-O", dest="level", default="2", help="optimisation level of the C compiler")
+    parser.add_argument("-O", dest="level", default="", help="optimisation level of the C compiler")
     parser.add_argument("--into", type=Path, default=ROOT / "build" / "compiled", help="folder of the build")
     args = parser.parse_args()
     folder: Path = args.into.resolve()
@@ -79,16 +79,19 @@ class Build:
         table = folder / "__native_retrograd.c"
         name_literals([path for path in sources if path.parent == folder and path != table], table)
         header = Header(sorted(folder.glob("*.h")))
-        flags = python_flags(self.compiler.compiler_type, self.level)
-        objects = compile_all(self.compiler, sources, STORE, unit.include_dirs, flags, header.seen_by)
+        objects = compile_all(self.compiler, sources, STORE, unit.include_dirs, self.flags, header.seen_by)
         return self.link(objects, unit.name)
+
+    def flags(self, source: Path) -> list[str]:
+        """What the compiler is told about a file of the unit."""
+        return python_flags(self.compiler.compiler_type, source, self.level)
 
     def shims(self, shims: list[Any]) -> set[Path]:
         """A library per module, which finds its code in the unit."""
         sources = [self.folder / "c" / f"shim.{shim.name}.c" for shim in shims]
         for path, shim in zip(sources, shims, strict=True):
             shutil.copyfile(shim.sources[0], path)
-        objects = compile_all(self.compiler, sources, STORE, [], ["-O1", "-g0"], lambda _: "")
+        objects = compile_all(self.compiler, sources, STORE, [], lambda _: ["-O1", "-g0"], lambda _: "")
         return {self.link([made], shim.name) for made, shim in zip(objects, shims, strict=True)}
 
     def native(self) -> Path:
@@ -96,8 +99,10 @@ class Build:
         pack = native_extension(self.compiler.compiler_type)
         headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
         sources = [Path(source) for source in pack.sources]
-        flags = pack.extra_compile_args
-        objects = compile_all(self.compiler, sources, STORE, pack.include_dirs, flags, lambda _: headers)
+        flags: list[str] = pack.extra_compile_args
+        objects = compile_all(
+            self.compiler, sources, STORE, pack.include_dirs, lambda _: flags, lambda _: headers
+        )
         return self.link(
             objects, pack.name, target_lang="c++", extra_postargs=link_flags(self.compiler.compiler_type)
         )

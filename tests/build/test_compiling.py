@@ -14,6 +14,7 @@ import mypyc
 from mypyc.namegen import NameGenerator
 from tools.compiling import command
 from tools.compiling.describe import Descriptions
+from tools.compiling.flags import python_flags
 from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.objects import compile_all
 from tools.compiling.repair import repair
@@ -196,7 +197,9 @@ def test_only_what_changed_is_compiled(tmp_path):
 
     def build(flags: list[str], header: str) -> list[str]:
         compiler.compiled.clear()
-        made = compile_all(compiler, [first, second], tmp_path / "store", [], flags, lambda _: header)
+        made = compile_all(
+            compiler, [first, second], tmp_path / "store", [], lambda _: flags, lambda _: header
+        )
         assert all(Path(path).exists() for path in made)
         return sorted(compiler.compiled)
 
@@ -207,6 +210,15 @@ def test_only_what_changed_is_compiled(tmp_path):
     assert build(["-O3"], "") == ["a.c", "b.c"]
     assert build(["-O3"], "int x;") == ["a.c", "b.c"]
     assert build([], "") == []
+
+
+def test_code_of_rare_operations_is_small():
+    def level(name: str) -> str:
+        return next(
+            flag for flag in python_flags("unix", Path(f"__native_retrograd___{name}.c")) if "-O" in flag
+        )
+
+    assert [level("ops___ctc"), level("ops___arithmetic"), level("core___apply")] == ["-Os", "-O2", "-O2"]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from tools.compiling.objects import compile_all
 
 _ASKED = os.environ.get("RETROGRAD_PURE", "")
 _EDITABLE = {"editable_wheel", "develop"}
+Flags = Callable[[Path], list[str]]
 _SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
@@ -82,12 +83,9 @@ class Compile(build_ext):  # type: ignore[misc]
         folder = Path(self.build_temp).resolve() / "c"
         unit, *shims = translate(folder)
         headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
-        unit.extra_compile_args = python_flags(self.compiler.compiler_type)
-        for shim in shims:
-            shim.extra_compile_args = unit.extra_compile_args
-        made = [self._library(unit, headers)]
+        made = [self._library(unit, headers, self._python_flags)]
         try:
-            made += [self._library(shim, "") for shim in shims]
+            made += [self._library(shim, "", self._python_flags) for shim in shims]
         except BaseException:
             for path in made:
                 path.unlink()
@@ -97,12 +95,14 @@ class Compile(build_ext):  # type: ignore[misc]
     def _native(self) -> list[Path]:
         pack = native_extension(self.compiler.compiler_type)
         headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
-        return [self._library(pack, headers)]
+        return [self._library(pack, headers, lambda _: pack.extra_compile_args)]
 
-    def _library(self, extension: Extension, headers: str) -> Path:
-        """An extension module from its sources, which see `headers`."""
+    def _python_flags(self, source: Path) -> list[str]:
+        return python_flags(self.compiler.compiler_type, source)
+
+    def _library(self, extension: Extension, headers: str, flags: Flags) -> Path:
+        """An extension module from its sources, which see `headers` and are compiled with their `flags`."""
         store = Path(self.build_temp).resolve() / "objects"
-        flags = extension.extra_compile_args
         sources = [Path(source) for source in extension.sources]
         includes = extension.include_dirs
         objects = compile_all(self.compiler, sources, store, includes, flags, lambda _: headers)

@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+
+# Modules of operations that are worth quick code. The others are compiled to be small: they pass arguments on.
+_QUICK = (
+    "activation",
+    "arithmetic",
+    "arrange",
+    "join",
+    "linalg",
+    "math",
+    "operators",
+    "products",
+    "reduce",
+    "shape",
+)
 
 
-def python_flags(compiler_type: str, level: str = "2") -> list[str]:
-    """For the C that mypyc wrote. It declares more than it uses, and compilers need not say so."""
+def python_flags(compiler_type: str, source: Path, level: str = "") -> list[str]:
+    """For C that mypyc wrote. It declares more than it uses, and compilers need not say so."""
+    _, is_op, name = source.stem.partition("___ops___")
+    small = bool(is_op) and name not in _QUICK
     if compiler_type == "msvc":
-        return ["/O2", "/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
-    return [f"-O{level}", "-g0", "-fvisibility=hidden", "-w"]
+        return ["/O1" if small else "/O2", "/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
+    return [f"-O{level or ('s' if small else '2')}", "-g0", "-fvisibility=hidden", "-w", *_WITHOUT_TABLES]
+
+
+# Nothing unwinds the stack of C code.
+_WITHOUT_TABLES = ("-fno-unwind-tables", "-fno-asynchronous-unwind-tables")
 
 
 def native_flags(compiler_type: str) -> list[str]:

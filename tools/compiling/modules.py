@@ -13,8 +13,8 @@ COMPILED_ALONE = (
     *("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py"),
     # the faces of the native pack
     *("backends/attention.py", "backends/convolution.py", "backends/losses.py", "backends/norms.py"),
-    *("backends/picks.py", "backends/pooling.py", "backends/products.py", "backends/scans.py"),
-    *("backends/softmax.py", "backends/tables.py"),
+    *("backends/moments.py", "backends/picks.py", "backends/pooling.py", "backends/products.py"),
+    *("backends/scans.py", "backends/softmax.py", "backends/tables.py"),
 )
 
 _INTERPRETED_SUBCLASSES = (

@@ -23,25 +23,26 @@ def compile_all(
     sources: Sequence[Path],
     store: Path,
     includes: Sequence[str],
-    flags: Sequence[str],
+    flags: Callable[[Path], Sequence[str]],
     seen_by: Callable[[str], str],
 ) -> list[str]:
-    """Object files of `sources`, kept in the folder `store`.
+    """Object files of `sources`, each compiled with its `flags`, kept in the folder `store`.
 
     Their names hold a digest of what went into them: the flags, the text, and `seen_by(text)`, which is the part of
     the headers that the text sees. So several builds may share a store, at the same time too.
     """
     store.mkdir(parents=True, exist_ok=True)
-    how = [str(part) for part in getattr(compiler, "compiler_so", ())] + list(flags)
+    program = [str(part) for part in getattr(compiler, "compiler_so", ())]
 
     def make(source: Path) -> str:
         text = source.read_text(encoding="utf-8")
+        how = [*program, *flags(source)]
         digest = hashlib.sha256("\0".join((*how, text, seen_by(text))).encode()).hexdigest()[:32]
         target = store / source.name / f"{digest}{compiler.obj_extension}"
         if target.exists():
             target.touch()
         else:
-            _compile(compiler, source, target, includes, flags)
+            _compile(compiler, source, target, includes, flags(source))
             _drop_old(target.parent)
         return str(target)
 
