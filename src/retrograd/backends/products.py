@@ -21,11 +21,9 @@ ndarray: Final[Any] = np.ndarray
 
 def product(xp: Any, x: Array, y: Array) -> Array:
     """`x @ y`; half precision is summed in single, as PyTorch does."""
-    if isinstance(x, BatchedArray) and x.dtype != float16:
-        return x @ y
     if x.dtype is float16:
         return xp.matmul(x.astype(float32), y.astype(float32)).astype(float16)
-    return xp.matmul(x, y)
+    return x @ y if type(x) is not ndarray and isinstance(x, BatchedArray) else xp.matmul(x, y)
 
 
 def times_turned(x: Any, y: Any) -> Any:

@@ -5,7 +5,7 @@ Extrema are in `extrema.py`, variances and norms in `statistics.py`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from retrograd.ops.scan import Cumprod, Shift, cast, one_dim, summed_dtype
 from retrograd.ops.shape import Expand
 from retrograd.values import Array, Axis, DType
 
-float16, float32 = np.dtype("float16"), np.dtype("float32")
+float16: Final = np.dtype("float16")
+float32: Final = np.dtype("float32")
+ndarray: Final[Any] = np.ndarray
 
 
 # -- helpers of all reductions -------------------------------------------------------------------------------------
@@ -60,11 +62,11 @@ def reduced_count(shape: tuple[int, ...], axis: Axis) -> int:
 def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     """The sum in the array's own dtype, computed in single precision for float16."""
     kind = x.dtype.kind
-    if kind == "f" and type(x) is np.ndarray and x.dtype != float16:
+    if kind == "f" and type(x) is ndarray and x.dtype is not float16:
         return XP.sum(x, axis=axis, keepdims=keepdims)
     if kind in "biu":
         return XP.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
-    if x.dtype == float16:
+    if x.dtype is float16:
         return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
     return x.sum(axis=axis, keepdims=keepdims)
 
@@ -169,12 +171,14 @@ class Mean(Sum):
         a = x if self.target is None else cast(x, self.target)
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
-        if a.dtype == float16:
+        if a.dtype is float16:
             return (a.sum(axis=self.axis, keepdims=self.keepdims, dtype=float32) / self.count).astype(float16)
         return xp.true_divide(xp.sum(a, axis=self.axis, keepdims=self.keepdims), self.count)
 
     def transpose(self, g: Any) -> Any:
-        return super().transpose(g / (self.count or 1))  # nothing to divide where there are no elements
+        count = self.count or 1  # nothing to divide where there are no elements
+        # NumPy would make a number of an array of one element.
+        return super().transpose(XP.true_divide(g, count) if type(g) is ndarray else g / count)
 
 
 class MeanDim(Mean):
@@ -209,7 +213,7 @@ class Prod(Reduction):
         a = plain(x)
         if a.ndim == 0:
             return g
-        if self.axis is None and type(x) is np.ndarray and a.size - np.count_nonzero(a) > 1:
+        if self.axis is None and type(x) is ndarray and a.size - np.count_nonzero(a) > 1:
             return zero_like(x)  # also where one of the others is infinite
         return self.back(g) * self.others(x, out).conj()
 
