@@ -1,4 +1,4 @@
-// Rows of a table: read by index, and added up by index, which is the gradient of the reading.
+// Rows of a table added up by index, which is the gradient of reading them.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -16,20 +16,11 @@ namespace {
 
 constexpr npy_int64 NONE = NPY_MIN_INT64;  // an index that none is
 
-// -- reading -------------------------------------------------------------------------------------------------------
-
 // Whether indices are from `low` to before `high`, but for those that do not count.
 bool are_within(const npy_int64* index, npy_intp n, npy_int64 low, npy_int64 high, npy_int64 padding) {
   for (npy_intp i = 0; i < n; i++)
     if ((index[i] < low || index[i] >= high) && index[i] != padding) return false;
   return true;
-}
-
-void read_rows(const char* table, const npy_int64* index, char* out, npy_intp n, npy_intp bytes) {
-  over(n, bytes / 4, [=](npy_intp begin, npy_intp end) {
-    for (npy_intp i = begin; i < end; i++)
-      std::memcpy(out + i * bytes, table + index[i] * bytes, static_cast<size_t>(bytes));
-  });
 }
 
 // -- adding up -----------------------------------------------------------------------------------------------------
@@ -99,23 +90,6 @@ void add_rows(const Sources<T>& x, const npy_int64* index, T* out, npy_intp rows
 
 bool is_index(PyObject* object) { return is_dense(object) && kind(object) == NPY_INT64; }
 
-// (table, indices): the rows of a table of two dimensions
-PyObject* py_rows(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 2 || !is_real(args[0]) || !is_dense(args[0]) || !is_index(args[1])) return not_served();
-  Array *table = as_array(args[0]), *indices = as_array(args[1]);
-  const npy_intp n = size_of(args[1]);
-  const int nd = PyArray_NDIM(indices);
-  if (PyArray_NDIM(table) != 2 || nd >= NPY_MAXDIMS) return not_served();
-  if (!are_within(data<npy_int64>(args[1]), n, 0, PyArray_DIM(table, 0), NONE)) return not_served();
-  npy_intp dims[NPY_MAXDIMS];
-  std::copy_n(PyArray_DIMS(indices), nd, dims);
-  dims[nd] = PyArray_DIM(table, 1);
-  PyObject* out = new_array(nd + 1, dims, kind(args[0]));
-  if (out == nullptr) return nullptr;
-  read_rows(data<char>(args[0]), data<npy_int64>(args[1]), data<char>(out), n, dims[nd] * PyArray_ITEMSIZE(table));
-  return out;
-}
-
 // Rows and their indices, as many of each; false where they do not fit.
 bool reads_sources(PyObject* x, PyObject* indices, npy_intp width) {
   return is_index(indices) && size_of(x) == size_of(indices) * width && width > 0;
@@ -143,31 +117,36 @@ PyObject* py_sum_rows(PyObject*, Args args, Py_ssize_t count) {
   return out.release();
 }
 
-// (out, indices, x): adds in place; True, or None where the kernel does not serve
+template <class T>
+void add_blocks(PyObject* x, PyObject* indices, PyObject* out, const Split& s) {
+  const npy_intp n = size_of(indices);
+  for (npy_intp i = 0; i < s.outer; i++)
+    add_rows<T>({data<T>(x) + i * n * s.inner, n, s.inner}, data<npy_int64>(indices),
+                data<T>(out) + i * s.count * s.inner, s.count);
+}
+
+// (out, axis, indices, x): adds what x has along the axis in place; True, or None where the kernel does not serve
 PyObject* py_add_rows(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 3 || !is_real(args[0]) || !is_dense(args[0]) || !is_of(args[2], kind(args[0]))) return not_served();
-  if (PyArray_NDIM(as_array(args[0])) == 0 || !PyArray_ISWRITEABLE(as_array(args[0])) || size_of(args[0]) == 0)
-    return not_served();
-  const npy_intp rows = PyArray_DIM(as_array(args[0]), 0), width = size_of(args[0]) / rows;
-  if (!reads_sources(args[2], args[1], width)) return not_served();
-  const npy_intp n = size_of(args[1]);
-  const npy_int64* index = data<npy_int64>(args[1]);
-  if (!are_within(index, n, -rows, rows, NONE)) return not_served();
-  Ref x(dense(args[2]));
+  if (count != 4 || !is_real(args[0]) || !is_dense(args[0]) || !is_of(args[3], kind(args[0]))) return not_served();
+  const int axis = axis_of(args[1], args[0]);
+  if (axis < 0 || !PyArray_ISWRITEABLE(as_array(args[0])) || size_of(args[0]) == 0) return not_served();
+  const Split s = split(args[0], axis, axis + 1);
+  if (!reads_sources(args[3], args[2], s.outer * s.inner)) return not_served();
+  if (!are_within(data<npy_int64>(args[2]), size_of(args[2]), -s.count, s.count, NONE)) return not_served();
+  Ref x(dense(args[3]));
   if (!x) return nullptr;
   if (kind(x.get()) == NPY_FLOAT)
-    add_rows<float>({data<float>(x.get()), n, width}, index, data<float>(args[0]), rows);
+    add_blocks<float>(x.get(), args[2], args[0], s);
   else
-    add_rows<double>({data<double>(x.get()), n, width}, index, data<double>(args[0]), rows);
+    add_blocks<double>(x.get(), args[2], args[0], s);
   Py_RETURN_TRUE;
 }
 
 }  // namespace
 
 PyMethodDef embedding_methods[] = {
-    method<py_rows>("rows", "rows(table, indices), or None where the kernel does not serve."),
     method<py_sum_rows>("sum_rows", "sum_rows(x, indices, rows, padding, by_frequency): a table of sums by index."),
-    method<py_add_rows>("add_rows", "add_rows(out, indices, x): adds rows in place; True, or None."),
+    method<py_add_rows>("add_rows", "add_rows(out, axis, indices, x): adds in place; True, or None."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

@@ -52,11 +52,13 @@ PyMethodDef* const families[] = {
     rg::pick_methods,
     rg::number_methods,
     rg::scan_methods,
+    rg::variance_methods,
 };
 
 // Those that put functions under NumPy's names into the module.
 bool (*const entries[])(PyObject*) = {
     rg::add_elementwise, rg::add_choices, rg::add_copies, rg::add_reductions, rg::add_matmul, rg::add_picks,
+    rg::add_triangles,
 };
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrograd.", -1, nullptr,

@@ -110,7 +110,10 @@ extern PyMethodDef embedding_methods[];
 extern PyMethodDef likelihood_methods[];
 extern PyMethodDef loss_methods[];
 extern PyMethodDef norm_methods[];
+extern PyMethodDef number_methods[];
 extern PyMethodDef optim_methods[];
+extern PyMethodDef scan_methods[];
 extern PyMethodDef softmax_methods[];
+extern PyMethodDef variance_methods[];
 
 }  // namespace rg

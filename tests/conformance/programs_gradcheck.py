@@ -182,6 +182,21 @@ def batched_gradients(torch: Any) -> Any:
 
 
 @program()
+def batched_gradients_of_outputs_that_do_not_use_every_input(torch: Any) -> Any:
+    def f(x: Any, y: Any) -> Any:
+        return x * y, x.sum(), y.exp()
+
+    inputs = (vec(torch), other(torch))
+    options = {"check_batched_grad": True, "check_forward_ad": True, "check_batched_forward_grad": True}
+    again = {"check_batched_grad": True, "check_fwd_over_rev": True}
+    return (
+        quietly(torch.autograd.gradcheck, f, inputs, **options),
+        quietly(torch.autograd.gradcheck, f, inputs, fast_mode=True, **options),
+        quietly(torch.autograd.gradgradcheck, lambda x, y: x * y.exp(), inputs, **again),
+    )
+
+
+@program()
 def dtypes_of_gradients(torch: Any) -> Any:
     return tried(torch, "", lambda x: x.sin(), vec(torch), check_grad_dtypes=True, masked=True)
 

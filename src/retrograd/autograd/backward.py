@@ -248,9 +248,9 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
         both = f"grad_output[{i}] has a shape of {Size(got)} and output[{i}] has a shape of {Size(shape)}."
         if batched:
             raise GradientError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
-                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                f"mismatch was detected: {both}"
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: {both}"
             )
         raise GradientError(f"Mismatch in shape: {both}")
     if dtype is not None and (grad.array.dtype.kind == "c") != (dtype.kind == "c"):

@@ -72,10 +72,10 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
     several = isinstance(output, tuple)
     places = (out_dims,) * len(output) if several and not isinstance(out_dims, tuple) else out_dims
     if isinstance(places, tuple) != several or (several and len(places) != len(output)):
-        given = f"{len(output)} outputs" if several else "one output, which is not in a tuple"
+        what = f"{len(output)} outputs" if several else "one output, which is not in a tuple"
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-            f"out_dims={out_dims} to be compatible with the structure of `output`: {cls.__name__}.vmap returned {given}."
+            f"out_dims={out_dims} to be compatible with the structure of `output`: {cls.__name__}.vmap returned {what}."
         )
     if not several:
         return _put_back(output, places, level)

@@ -10,15 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch import merging
+from retrograd.backends.batch.array import has_batched
 from retrograd.backends.native import PACK
 from retrograd.values import Array
 
 
 def attended(xp: Any, xs: Any, is_causal: bool, scale: float) -> Array | None:
     """softmax(scale * q @ k.mT + mask) @ v, for xs = (q, k, v, mask); in the memory order of q."""
-    if xp is not PACK:
+    if PACK is None:
         return None
     q, k, v, mask = xs
+    if has_batched((q, k, v, mask)):
+        return merging.attended(q, k, v, mask, is_causal, float(scale))
+    if xp is not PACK:
+        return None
     return PACK.attention(q, k, v, mask, is_causal, float(scale))
 
 
@@ -27,6 +33,8 @@ def attended_back(g: Array, xs: Any, is_causal: bool, scale: float, wanted: int)
     if PACK is None:
         return None
     q, k, v, mask = xs
+    if has_batched((g, q, k, v, mask)):
+        return merging.attended_back(g, xs, is_causal, float(scale), wanted)
     return PACK.attention_back(np.ascontiguousarray(g), q, k, v, mask, is_causal, float(scale), wanted)
 
 

@@ -47,6 +47,16 @@ _COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
 _REAL_OF = {complex64: float32, complex128: float64}
 
 
+def _limits(dtype: DType) -> tuple[Any, Any]:
+    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+    number = float if dtype.kind == "f" else int
+    return number(info.min), number(info.max)
+
+
+# The smallest and the largest finite number of each real dtype.
+LIMITS: dict[Any, tuple[Any, Any]] = {dtype: _limits(dtype) for dtype in SCALAR_NAMES if dtype.kind in "iuf"}
+
+
 class _Default:
     """The process-wide default dtype of floating-point creation."""
 
@@ -102,12 +112,13 @@ def as_dtype(spec: Any) -> DType:
             raise TypeError(
                 f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}"
             ) from None
-    if found not in SCALAR_NAMES:
+    known = _CANONICAL.get(found)
+    if known is None:
         raise TypeError(
             f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, float32, float64, "
             "complex64 and complex128"
         )
-    return _CANONICAL[found]
+    return known
 
 
 def is_differentiable(dtype: DType) -> bool:

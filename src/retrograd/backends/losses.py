@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backends.batch import merging
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.native import PACK
 from retrograd.values import Array, Shape
 
@@ -32,6 +34,8 @@ def within_0_1(xp: Any, x: Any) -> bool:
 
 def nll(xp: Any, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Array | None:
     """Minus the log-probability of the target classes, times their weights; None also for classes there are not."""
+    if isinstance(x, BatchedArray) or isinstance(target, BatchedArray):
+        return merging.nll(x, target, weight, ignore_index)
     return PACK.nll(x, target, weight, reduction, ignore_index) if xp is PACK else None
 
 
@@ -39,4 +43,6 @@ def nll_backward(
     g: Any, target: Any, weight: Any, reduction: int, ignore_index: int, shape: Shape
 ) -> Array | None:
     """The gradient of log-probabilities of this shape."""
+    if isinstance(g, BatchedArray) or isinstance(target, BatchedArray):
+        return merging.nll_backward(g, target, weight, ignore_index, shape)
     return None if PACK is None else PACK.nll_backward(g, target, weight, reduction, ignore_index, shape)

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backends.batch import merging
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.native import PACK
 from retrograd.values import Array
 
-WithMoments = tuple[Array, Array]
+WithMoments = tuple[Array, Array | None]
 Gradients = tuple[Array | None, Array | None, Array | None]
 
 
 def layer_norm(xp: Any, x: Any, weight: Any, bias: Any, eps: float, axis: int) -> WithMoments | None:
     """Normalised over the dimensions from `axis` on."""
+    if isinstance(x, BatchedArray):
+        found: WithMoments | None = merging.normalised(x, weight, bias, eps, axis)
+        return found
     return PACK.layer_norm(x, weight, bias, eps, axis) if xp is PACK else None
 
 
@@ -25,6 +30,9 @@ def layer_norm_backward(
     g: Any, x: Any, weight: Any, moments: Any, axis: int, wanted: int
 ) -> Gradients | None:
     """The gradients of `layer_norm`."""
+    if isinstance(g, BatchedArray) or isinstance(x, BatchedArray):
+        found: Gradients | None = merging.normalised_back(g, x, weight, moments, axis, wanted)
+        return found
     return None if PACK is None else PACK.layer_norm_backward(g, x, weight, moments, axis, wanted)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.batch import merging
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.native import PACK
 from retrograd.values import Array, Axis
 
@@ -64,11 +66,15 @@ def single(axis: Axis) -> int | None:
 
 def softmax_backward(g: Any, out: Any, axis: int | None) -> Array | None:
     """The gradient of softmax's input."""
+    if PACK is not None and isinstance(g, BatchedArray):
+        return merging.along(PACK.softmax_backward, g, out, axis)
     return None if PACK is None else PACK.softmax_backward(g, out, axis)
 
 
 def log_softmax_backward(g: Any, out: Any, axis: int | None) -> Array | None:
     """The gradient of log_softmax's input."""
+    if PACK is not None and isinstance(g, BatchedArray):
+        return merging.along(PACK.log_softmax_backward, g, out, axis)
     return None if PACK is None else PACK.log_softmax_backward(g, out, axis)
 
 

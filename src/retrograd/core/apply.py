@@ -31,11 +31,12 @@ from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_c
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
-from retrograd.core.op import ALL, OUT, ROAD, Binary, Op, Traits, Unary, Variadic, X, Y, called, traits_of
+from retrograd.core.op import ALL, OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import refuse_inference
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
+from retrograd.core.traits import Traits, called, traits_of
 from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recorded, refresh_view
 from retrograd.core.witness import remember_constants

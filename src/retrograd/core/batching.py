@@ -29,8 +29,9 @@ from retrograd.backends.batch.array import (
 )
 from retrograd.backends.batch.namespace import numpy_for
 from retrograd.backends.batch.shape import DynamicShape, Unbatchable
-from retrograd.core.op import ROAD, Binary, ElementwiseBinary, ElementwiseUnary, Op, Unary, traits_of
+from retrograd.core.op import ROAD, Binary, ElementwiseBinary, ElementwiseUnary, Op, Unary
 from retrograd.core.places import warn
+from retrograd.core.traits import traits_of
 
 Rule = Callable[[Any, Level, Sequence[Any]], Any]
 

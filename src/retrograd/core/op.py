@@ -26,6 +26,7 @@ from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
+from retrograd.core.traits import traits_of
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import no_forward_mode
 from retrograd.hints import mypyc_attr
@@ -48,46 +49,6 @@ class Slot(NamedTuple):
     version: int
     node: Node | None
     nr: int
-
-
-class Traits:
-    """What the hot paths ask about an op class, gathered on first use: class attributes are slow to look up."""
-
-    def __init__(self, cls: Any) -> None:
-        self.keeps: int = getattr(cls, "keeps", NOTHING)
-        self.keeps0: int = getattr(cls, "keeps0", NOTHING)
-        self.keeps1: int = getattr(cls, "keeps1", NOTHING)
-        self.tracked: int = getattr(cls, "tracked", ALL)
-        self.floats: bool = cls.floats
-        self.differentiable: bool = cls.differentiable
-        self.is_view: bool = cls.is_view
-        # Whether the result may have fewer elements than an operand.
-        self.may_reduce: bool = not (cls.is_view or issubclass(cls, (ElementwiseUnary, ElementwiseBinary)))
-        self.called: str = ""  # the function as messages call it; empty: ask the op
-        # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
-        self.forward: Any = vars(cls).get("forward_kernel")
-        self.vjp: Any = vars(cls).get("vjp_kernel")
-
-
-TRAITS: Final[dict[type[Op], Traits]] = {}
-
-
-def traits_of(op: Op) -> Traits:
-    """The traits of an op's class."""
-    traits = TRAITS.get(type(op))
-    if traits is None:
-        traits = TRAITS[type(op)] = Traits(type(op))
-    return traits
-
-
-def called(op: Op, traits: Traits) -> str:
-    """The public function as messages call it: `exp()`. It may depend on an op's parameters, if it has any."""
-    if traits.called:
-        return traits.called
-    name = f"{op.function_name()}()"
-    if not op.params:
-        traits.called = name
-    return name
 
 
 class Road:
@@ -115,6 +76,7 @@ class Op(Node):
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
+    elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""
@@ -541,6 +503,8 @@ def _are_unchanged(counters: list[VersionCounter | None], versions: list[int]) -
 class ElementwiseUnary(Unary):
     """Owes one `slope`, d out / d x, where both are numbers: vjp and jvp are products with it."""
 
+    elementwise: ClassVar[bool] = True
+
     def slope(self, x: Any, out: Any) -> Any:
         """The derivative at each element; plain 1, -1 or another number where it is constant."""
         raise NotImplementedError(f"{self.name()} has no slope()")
@@ -558,6 +522,8 @@ class ElementwiseUnary(Unary):
 @mypyc_attr(allow_interpreted_subclasses=True)
 class ElementwiseBinary(Binary):
     """Owes one `slope` per operand. The engine sums the gradient over broadcast dimensions."""
+
+    elementwise: ClassVar[bool] = True
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         """The derivative with respect to operand `i` at each element."""

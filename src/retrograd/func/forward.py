@@ -118,8 +118,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         given, given_form = flatten(tangents)
         _check_tangents(given, given_form, inputs, in_form)
         create = current().grad_enabled and (recorded or any(t.requires_grad for t in given))
-        found = gradients(pulled, weights, given, True, create)
-        return unflatten(found, form)
+        found = gradients(pulled, [w for w in weights if w.requires_grad], given, True, create)
+        changes = iter(found)
+        return unflatten([next(changes) if w.requires_grad else w for w in weights], form)
 
     return run.released(run.output), jvp_fn
 

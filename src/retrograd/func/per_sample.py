@@ -19,14 +19,14 @@ import numpy as np
 
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
-from retrograd.backends.batch.array import BatchedArray, Level, constant
+from retrograd.backends.batch.array import BatchedArray, Level, constant, unpacked
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.batched import left, shape_levels
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.tensor import Tensor
 from retrograd.func.mapping import Batch
-from retrograd.func.transform import Function, name_of, transforming
+from retrograd.func.transform import Function, differentiating, name_of
 from retrograd.func.tree import Form, children_of, flatten, unflatten
 from retrograd.ops.join import cat
 
@@ -139,7 +139,7 @@ class _Run:
                     handle.remove()
         if each is not None:
             return []
-        return [left(g, 0, self.level) for g in found]
+        return [Tensor(unpacked(g.array, self.level)) for g in found]
 
     def _losses(self) -> Any:
         """What the loss function returns: a number for each sample."""
@@ -154,7 +154,7 @@ class _Run:
             )
         state.batch_levels = (*outer, self.level)
         try:
-            with transforming(), enable_grad():
+            with differentiating(), enable_grad():
                 loss = self.loss_fn(*args)
         finally:
             state.batch_levels = outer

@@ -34,6 +34,9 @@ class SafeSoftmax(Softmax):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = super().forward(xp, x)
+        total = xp.sum(out) if type(out) is np.ndarray else np.nan
+        if np.isfinite(total):  # such a row would be NaN
+            return out
         empty = (x == -np.inf).all(axis=self.axis, keepdims=True)
         return xp.where(empty, x.dtype.type(0), out) if empty.any() else out
 
@@ -91,7 +94,7 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
         return ordered_like(xs[0], out) if type(out) is np.ndarray else out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        if type(gs[0]) is np.ndarray:
+        if not isinstance(gs[0], Tensor):
             wanted = sum(1 << i for i in range(3) if self.needs(i))
             found: Sequence[Any] | None = attended_back(gs[0], xs, self.is_causal, self.scale, wanted)
             if found is not None:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import tables
 from retrograd.backends.base import namespace_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
@@ -73,7 +72,7 @@ class EmbeddingBag(WithConstants):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.rows = xs[0].shape[0]
-        return self.summed(tables.rows(xp, xs[0], self.indices), xs[1])
+        return self.summed(xp.take(xs[0], self.indices, axis=0), xs[1])
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = EmbeddingDense(self.bags, self.count, self.count).transpose(self.scaled(gs[0]))

@@ -52,14 +52,16 @@ def no_cast(dtype: Any, target: Any) -> DtypeError:
 
 def wrap_dim(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; a 0-dim tensor lends dimension 0."""
-    try:
+    if type(dim) is int:
+        d: int = dim
+    elif hasattr(dim, "__index__"):
         d = dim.__index__()
-    except AttributeError:
-        raise TypeError(f"a dimension must be an int, not {type(dim).__name__}") from None
-    n = max(ndim, 1)
+    else:
+        raise TypeError(f"a dimension must be an int, not {type(dim).__name__}")
+    n = ndim or 1
     if not -n <= d < n:
         raise dimension_error(d, ndim)
-    return int(d % n)
+    return d + n if d < 0 else d
 
 
 def wrap_dims(dim: Any, ndim: int) -> Axis:

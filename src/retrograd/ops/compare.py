@@ -179,12 +179,11 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
-    for v in (input, other):
-        if isinstance(v, Tensor) and is_batched(v.array):
-            raise RuntimeError(
-                "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
-                "torch.isclose(a, b).all(), or call it outside of vmap."
-            )
+    if _any_batched(input, other):
+        raise RuntimeError(
+            "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
+            "torch.isclose(a, b).all(), or call it outside of vmap."
+        )
     return np.all(_close("allclose", input, other, rtol, atol, equal_nan)).item()
 
 
@@ -206,10 +205,19 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
     return np.isclose(a, b, rtol, atol, equal_nan)
 
 
+def _any_batched(*tensors: Any) -> bool:
+    return any(isinstance(t, Tensor) and is_batched(t.array) for t in tensors)
+
+
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
     a = require_tensor("equal", "input", 1, input).array
     b = require_tensor("equal", "other", 2, other).array
+    if _any_batched(input, other):
+        raise RuntimeError(
+            "Batching rule not implemented for aten::equal. We could not generate a fallback: each sample would have "
+            "its own answer. Use (a == b).all(), or call it outside of vmap."
+        )
     return bool(a.shape == b.shape and (a == b).all().item())
 
 

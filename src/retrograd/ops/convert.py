@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, CPU, device, device_of, reachable_device
+from retrograd.backends.base import BACKENDS, CPU, device_of, reachable_device
+from retrograd.backends.base import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
@@ -58,7 +59,7 @@ class ToDevice(Linear):
     node_name = "ToCopyBackward0"
     params = ("target",)
 
-    def __init__(self, target: device) -> None:
+    def __init__(self, target: Device) -> None:
         self.target = target
         self.source = CPU
 
@@ -73,7 +74,7 @@ class ToDevice(Linear):
 def convert(x: Tensor, dtype: Any) -> Tensor:
     """`x` in `dtype`: itself if it has it already."""
     target = as_dtype(dtype)
-    if x.array.dtype == target:
+    if x.array.dtype is target or x.array.dtype == target:
         return x
     if x.array.dtype.kind == "c" and target.kind not in "cb":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
@@ -96,36 +97,32 @@ def contiguous(input: Any, memory_format: Any = None) -> Any:
     return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
 
 
-def to(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+def to(
+    input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False,
+    memory_format: Any = None, other: Any = None,
+) -> Any:  # fmt: skip
     """`input` in another dtype or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
 
     >>> import retrograd as rg
     >>> rg.tensor([1, 2]).to(rg.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
-    names = ["device", "dtype", "non_blocking", "copy", "memory_format"]
-    given: dict[str, Any] = {}
-    position = list(args)
-    if position and isinstance(position[0], Tensor):
-        other = position.pop(0)
-        given.update(dtype=other.array.dtype, device=other.device)
-        names = names[2:]
-    elif position and not isinstance(position[0], (str, device)) and position[0] is not None:
-        names = names[1:]
-    given.update(zip(names, position, strict=False))
-    given.update(kwargs)
-    if "other" in given:
-        other = given.pop("other")
-        given.update(dtype=other.array.dtype, device=other.device)
-    unknown = set(given) - {"device", "dtype", "non_blocking", "copy", "memory_format"}
-    if unknown:
-        raise TypeError(f"to() got an unexpected keyword argument '{unknown.pop()}'")
-    where = input.device if given.get("device") is None else reachable_device(given["device"])
-    dtype = given.get("dtype")
+    rest = args[1:]
+    if other is not None or (args and isinstance(args[0], Tensor)):
+        example: Tensor = args[0] if other is None else other
+        device, dtype = example.device, example.array.dtype
+    elif args and args[0] is not None and not isinstance(args[0], (str, Device)):
+        dtype = args[0]
+    elif args:
+        device, dtype, rest = args[0], dtype if len(args) == 1 else args[1], args[2:]
+    if len(rest) > 1:
+        copy = rest[1]
     result = input if dtype is None else convert(input, dtype)
-    if where != result.device:
-        return apply1(ToDevice(where), result)
-    return clone(result) if given.get("copy") and result is input else result
+    if device is not None:
+        where = reachable_device(device)
+        if where != result.device:
+            return apply1(ToDevice(where), result)
+    return clone(result) if copy and result is input else result
 
 
 def type_as(input: Tensor, other: Tensor) -> Any:

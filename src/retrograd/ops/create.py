@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.batch.array import batches, levels_of, on_levels
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
+from retrograd.backends.native import XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
@@ -75,6 +76,8 @@ def _length(function: str, n: Any, i: int, single: bool) -> int:
 
 def number_from(function: str, argument: str, position: int, value: Any) -> Any:
     """A Python number, a NumPy scalar or a 0-dim tensor as a Python number."""
+    if type(value) is int or type(value) is float:
+        return value
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufc":
@@ -112,7 +115,9 @@ def filled(shape: Shape, value: Any, dtype: DType) -> Array:
     """An array full of one number, if the dtype can hold it."""
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: it is complex")
-    return np.full(shape, narrowed(np.asarray(value), dtype), dtype)
+    found: Array = XP.empty(shape, dtype)
+    found.fill(narrowed(np.asarray(value), dtype))
+    return found
 
 
 def zeros(
@@ -127,7 +132,7 @@ def zeros(
     """
     check_options(device, layout, pin_memory)
     shape = shape_from("zeros", args, size)
-    return finish(np.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    return finish(XP.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
 def ones(
@@ -137,7 +142,7 @@ def ones(
     """Ones, in the given size."""
     check_options(device, layout, pin_memory)
     shape = shape_from("ones", args, size)
-    return finish(np.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    return finish(XP.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
 def empty(
@@ -147,7 +152,7 @@ def empty(
     """Memory as it is found, in the given size: fill it before use."""
     check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
-    return finish(np.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    return finish(XP.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
 def full(
@@ -176,7 +181,9 @@ def eye(
     for name, value in (("n", rows), ("m", columns)):
         if value < 0:
             raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
-    return finish(np.eye(rows, columns, dtype=dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    made = XP.zeros((rows, columns), dtype_for(dtype, out, get_default_dtype()))
+    made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
+    return finish(made, out, requires_grad)
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -202,17 +209,18 @@ def arange(
         end = args[0]
     else:
         start, end, step = (*args, *(start, end, step)[len(args) :])
-    names = ("start", "end", "step") if len(args) > 1 else ("end", "start", "step")
-    given = {"start": start, "end": end, "step": step}
-    limits = {name: number_from("arange", name, i + 1, given[name]) for i, name in enumerate(names)}
-    whole = all(isinstance(v, int) for v in limits.values())
+    both = len(args) > 1
+    start = number_from("arange", "start", 1 if both else 2, start)
+    end = number_from("arange", "end", 2 if both else 1, end)
+    step = number_from("arange", "step", 3, step)
+    whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
     wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
-    return finish(range_array(limits["start"], limits["end"], limits["step"], wanted), out, requires_grad)
+    return finish(range_array(start, end, step, wanted), out, requires_grad)
 
 
 def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
     """start, start + step, … below end; each computed from its number, so that errors do not add up."""
-    if any(isinstance(v, complex) for v in (start, end, step)):
+    if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
         raise RuntimeError("arange: value cannot be converted to type double without overflow: it is complex")
     if dtype.kind in "bc":
         raise unsupported_dtype("arange_cpu", dtype)
@@ -226,8 +234,9 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise RuntimeError(
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
         )
-    count = -((start - end) // step) if dtype.kind in "iu" else math.ceil((end - start) / step)
-    return (start + np.arange(count) * step).astype(dtype)
+    if dtype.kind in "iu":
+        return np.arange(start, end, step).astype(dtype, copy=False)
+    return (start + np.arange(math.ceil((end - start) / step)) * step).astype(dtype)
 
 
 def linspace(
@@ -296,6 +305,8 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
     """Memory for a tensor of the same shape and order in memory as `input`."""
     check_options(device, layout, pin_memory)
     x = require_tensor(function, "input", 1, input).array
+    if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
+        return XP.empty_like(x)
     order: Any = (
         "K" if x.flags.writeable or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep

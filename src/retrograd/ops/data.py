@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.base import check_device
+from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.backends.dtypes import (
+    LIMITS,
     SCALAR_NAMES,
     as_dtype,
     get_default_dtype,
@@ -19,12 +22,13 @@ from retrograd.backends.dtypes import (
     promote_types,
     scalar_dtype,
 )
+from retrograd.backends.native import PACK
 from retrograd.core.lost import DETACHED, born, cut
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
-from retrograd.errors import GradientError, type_name
+from retrograd.errors import DtypeError, GradientError, type_name
 from retrograd.ops.convert import clone, convert
 from retrograd.values import Array, DType
 
@@ -63,6 +67,9 @@ def check_options(device: Any, layout: Any, pin_memory: Any) -> None:
 def from_data(data: Any, dtype: Any) -> Array:
     """A new array of the numbers in `data`: a number, an array, or nested sequences of them."""
     target = None if dtype is None else as_dtype(dtype)
+    quick: Array | None = None if PACK is None else PACK.numbers(data, target, get_default_dtype())
+    if quick is not None:
+        return quick
     if isinstance(data, np.ndarray):
         return _supported(data).astype(data.dtype if target is None else target, order="K")
     if isinstance(data, (str, bytes)):
@@ -179,32 +186,57 @@ def _check_regular(data: Any, shape: list[int], dim: int) -> None:
 
 def narrowed(wide: Array, target: DType) -> Array:
     """The numbers in the target dtype, if they fit. Small negative ones wrap around in unsigned dtypes."""
-    if target.kind in "iu" and wide.size:
-        limit = np.iinfo(target)
-        outside = (wide > limit.max) | (wide < (limit.min if target.kind == "i" else -int(limit.max)))
-        if wide.dtype.kind == "f":
-            outside |= ~np.isfinite(wide)
-        if wide.dtype != target and np.any(outside):
+    if target.kind in "iu" and wide.dtype != target and wide.size:
+        low, high = LIMITS[target]
+        # NaN is neither larger nor smaller.
+        if not (wide.min() >= (low or -high) and wide.max() <= high):
             raise RuntimeError(
                 f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
             )
-    with np.errstate(all="ignore"):
+    token = hush(QUIET)
+    try:
         return wide.astype(target)
+    finally:
+        unhush(token)
+
+
+def number_for(value: Any, dtype: Any) -> Array:
+    """A number as an array of a dtype that can hold it."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
+    if isinstance(number, complex) and dtype.kind != "c":
+        if number.imag:
+            raise _overflow(number, dtype)
+        number = number.real
+    if dtype.kind in "iu":
+        low, high = LIMITS[dtype]
+        if not (low or -high) <= number <= high:
+            raise _overflow(number, dtype)
+        return np.asarray(int(number)).astype(dtype)
+    if dtype.kind == "f" and isfinite(number) and abs(number) > LIMITS[dtype][1]:
+        raise _overflow(number, dtype)
+    return np.array(number, dtype)
+
+
+def _overflow(number: Any, dtype: Any) -> DtypeError:
+    name = {"float32": "float", "float64": "double"}.get(dtype.name, f"{dtype.name}_t")
+    return DtypeError(f"value cannot be converted to type {name} without overflow: {number}")
 
 
 def _supported(array: Array) -> Array:
+    if array.dtype in SCALAR_NAMES:
+        return array
     if array.dtype.newbyteorder("=") not in SCALAR_NAMES:
         kind = "numpy." + array.dtype.type.__name__
         raise TypeError(
             f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
             "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
-    if not array.dtype.isnative:
-        raise ValueError(
-            "given numpy array has byte order different from the native byte order. Convert it first: "
-            "a.astype(a.dtype.newbyteorder('='))."
-        )
-    return array
+    raise ValueError(
+        "given numpy array has byte order different from the native byte order. Convert it first: "
+        "a.astype(a.dtype.newbyteorder('='))."
+    )
 
 
 def tensor(

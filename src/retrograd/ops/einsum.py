@@ -6,7 +6,7 @@ Labels are ints: a letter's code, or -1, -2, … for the dimensions under an ell
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.backends.products import product
@@ -76,11 +76,13 @@ def contract(xp: Any, terms: Sequence[Term], arrays: Sequence[Array], output: Te
         i, j = _cheapest(left_terms, left)
         b, tb = left.pop(j), left_terms.pop(j)
         a, ta = left.pop(i), left_terms.pop(i)
-        keep = set(output).union(*left_terms)
-        term, array = _pair(xp, ta, a, tb, b, keep)
+        keep = tuple(sorted(set(output).union(*left_terms))) if left else output
+        term, array = _pair(xp, pairing(ta, tb, keep), a, b)
         left.insert(i, array)
         left_terms.insert(i, term)
-    term, array = _summed(left_terms[0], left[0], set(output))
+    if left_terms[0] == output:
+        return left[0]
+    term, array = _summed(left_terms[0], left[0], output)
     return array.transpose([term.index(label) for label in output])
 
 
@@ -109,7 +111,7 @@ def _count(sizes: Sequence[int]) -> int:
     return n
 
 
-def _summed(term: Term, a: Array, keep: set[int]) -> tuple[Term, Array]:
+def _summed(term: Term, a: Array, keep: Term) -> tuple[Term, Array]:
     """Sums over labels that nobody needs any more."""
     gone = tuple([d for d, label in enumerate(term) if label not in keep])
     if not gone:
@@ -117,25 +119,70 @@ def _summed(term: Term, a: Array, keep: set[int]) -> tuple[Term, Array]:
     return tuple([label for label in term if label in keep]), a.sum(axis=gone, dtype=a.dtype)
 
 
-def _pair(xp: Any, ta: Term, a: Array, tb: Term, b: Array, keep: set[int]) -> tuple[Term, Array]:
-    """One product: batch labels are in both and needed later, contracted ones in both and not needed."""
-    ta, a = _summed(ta, a, keep | set(tb))
-    tb, b = _summed(tb, b, keep | set(ta))
-    batch = [label for label in ta if label in tb and label in keep]
-    gone = [label for label in ta if label in tb and label not in keep]
-    rows = [label for label in ta if label not in tb]
-    columns = [label for label in tb if label not in ta]
-    sizes = {**dict(zip(ta, a.shape, strict=True)), **dict(zip(tb, b.shape, strict=True))}
-    n, r, k, c = (_count([sizes[label] for label in group]) for group in (batch, rows, gone, columns))
-    x = a.transpose([ta.index(label) for label in (*batch, *rows, *gone)]).reshape((n, r, k))
-    y = b.transpose([tb.index(label) for label in (*batch, *gone, *columns)]).reshape((n, k, c))
-    if gone and a.dtype.kind == "b":
+class Pairing:
+    """How two terms become one: batch labels are in both and needed later, contracted ones in both and not needed."""
+
+    def __init__(self, ta: Term, tb: Term, keep: Term) -> None:
+        self.summed_a = tuple([d for d, label in enumerate(ta) if label not in keep and label not in tb])
+        self.summed_b = tuple([d for d, label in enumerate(tb) if label not in keep and label not in ta])
+        ta = tuple([label for label in ta if label in keep or label in tb])
+        tb = tuple([label for label in tb if label in keep or label in ta])
+        batch = [label for label in ta if label in tb and label in keep]
+        gone = [label for label in ta if label in tb and label not in keep]
+        rows = [label for label in ta if label not in tb]
+        columns = [label for label in tb if label not in ta]
+        self.batch, self.rows, self.gone = len(batch), len(rows), len(gone)
+        self.order_a = _order(ta, (*batch, *rows, *gone))
+        self.order_b = _order(tb, (*batch, *gone, *columns))
+        self.term: Term = (*batch, *rows, *columns)
+
+
+def _order(term: Term, wanted: Term) -> list[int] | None:
+    """How to transpose a term to the order that is wanted; None if it has it."""
+    return None if term == wanted else [term.index(label) for label in wanted]
+
+
+MANY: Final = (
+    1000  # what has been found out about so many terms or equations is forgotten when there are more
+)
+_pairings: Final[dict[tuple[Term, Term, Term], Pairing]] = {}
+
+
+def pairing(ta: Term, tb: Term, keep: Term) -> Pairing:
+    """The pairing of two terms, where the labels in `keep` are needed later."""
+    key = (ta, tb, keep)
+    found = _pairings.get(key)
+    if found is None:
+        if len(_pairings) >= MANY:
+            _pairings.clear()
+        found = _pairings[key] = Pairing(ta, tb, keep)
+    return found
+
+
+def _pair(xp: Any, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
+    """One product, of matrices or of batches of them."""
+    if how.summed_a:
+        a = a.sum(axis=how.summed_a, dtype=a.dtype)
+    if how.summed_b:
+        b = b.sum(axis=how.summed_b, dtype=b.dtype)
+    x: Array = a if how.order_a is None else a.transpose(how.order_a)
+    y: Array = b if how.order_b is None else b.transpose(how.order_b)
+    first: Shape = x.shape
+    last: Shape = y.shape[how.batch + how.gone :]
+    outer = how.batch + how.rows
+    lead = (_count(first[: how.batch]),) if how.batch else ()
+    r, k, c = _count(first[how.batch : outer]), _count(first[outer:]), _count(last)
+    x, y = _shaped(x, (*lead, r, k)), _shaped(y, (*lead, k, c))
+    if how.gone and a.dtype.kind == "b":
         raise unsupported_dtype(
             "bmm", a.dtype, "einsum computes in numbers; convert the operands first, t.float()"
         )
-    out = product(xp, x, y) if gone else xp.multiply(x, y)
-    term = (*batch, *rows, *columns)
-    return term, out.reshape([sizes[label] for label in term])
+    out = product(xp, x, y) if how.gone else xp.multiply(x, y)
+    return how.term, _shaped(out, (*first[:outer], *last))
+
+
+def _shaped(a: Array, shape: Shape) -> Array:
+    return a if a.shape == shape else a.reshape(shape)
 
 
 # -- equations -----------------------------------------------------------------------------------------------------
@@ -151,21 +198,52 @@ def einsum(*args: Any) -> Any:
     >>> rg.einsum("ii->i", rg.eye(3) * 2)
     tensor([2., 2., 2.])
     """
-    groups, right, operands = _given(args)
     xs: list[Any] = []
-    for i, x in enumerate(operands):
+    for i, x in enumerate(_operands(args)):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type_name(x)}")
         xs.append(x)
-    terms = [_spread(group, x.array.ndim, i) for i, (group, x) in enumerate(zip(groups, xs, strict=True))]
-    output = _output(right, groups, terms)
+    equation = _equation(args, [x.array.ndim for x in xs])
+    terms, output = list(equation.terms), equation.output
     sizes = _sizes(terms, [x.array.shape for x in xs])
     for i, x in enumerate(xs):
-        terms[i], xs[i] = _cleaned(terms[i], x, sizes)
+        terms[i], xs[i] = _cleaned(terms[i], x, sizes, equation.repeats)
     if len(xs) == 1:
         return _single(terms[0], xs[0], output)
-    xs = _one_dtype(xs, all(label in output for term in terms for label in term))
-    return apply_n(Einsum(tuple(terms), output), xs)
+    return apply_n(Einsum(tuple(terms), output), _one_dtype(xs, terms, output))
+
+
+class Equation:
+    """An equation as operands of certain numbers of dimensions read it: their labels, and those of the result."""
+
+    def __init__(self, terms: tuple[Term, ...], output: Term) -> None:
+        self.terms = terms
+        self.output = output
+        self.repeats = any(
+            len(set(term)) < len(term) for term in terms
+        )  # whether a label comes twice in a term
+
+
+_equations: Final[dict[tuple[Any, ...], Equation]] = {}
+
+
+def _equation(args: Sequence[Any], ndims: list[int]) -> Equation:
+    """The equation that is written in front of the operands, or between them."""
+    if not isinstance(args[0], str):
+        return _read(*_from_lists(args), ndims)
+    key = (args[0], *ndims)
+    found = _equations.get(key)
+    if found is None:
+        if len(_equations) >= MANY:
+            _equations.clear()
+        found = _equations[key] = _read(*_from_string(args[0], len(ndims)), ndims)
+    return found
+
+
+def _read(groups: list[Group], right: Group | None, ndims: list[int]) -> Equation:
+    """An equation in labels, of terms and a result as written (None: not written)."""
+    terms = [_spread(group, ndims[i], i) for i, group in enumerate(groups)]
+    return Equation(tuple(terms), _output(right, groups, terms))
 
 
 def _single(term: Term, x: Any, output: Term) -> Any:
@@ -175,8 +253,12 @@ def _single(term: Term, x: Any, output: Term) -> Any:
     return x.sum(tuple(range(len(output), len(term)))) if rest else x
 
 
-def _one_dtype(xs: list[Any], elementwise: bool) -> list[Any]:
+def _one_dtype(xs: list[Any], terms: list[Term], output: Term) -> list[Any]:
+    """The operands in one dtype; they may have several where nothing is summed."""
     dtype = xs[0].array.dtype
+    if all(x.array.dtype is dtype for x in xs):
+        return xs
+    elementwise = all(label in output for term in terms for label in term)
     for x in xs[1:]:
         if x.array.dtype != dtype and not elementwise:
             raise DtypeError(
@@ -187,33 +269,42 @@ def _one_dtype(xs: list[Any], elementwise: bool) -> list[Any]:
     return [convert(x, dtype) for x in xs]
 
 
-def _given(args: Sequence[Any]) -> tuple[list[Group], Group | None, Sequence[Any]]:
-    """The terms and the result as written (None: not written), and the operands."""
+def _operands(args: Sequence[Any]) -> Sequence[Any]:
+    """What stands behind the equation, or between its lists."""
     if len(args) < 2:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
     if not isinstance(args[0], str):
-        groups = [_from_list(subscripts) for subscripts in args[1::2]]
-        right = _from_list(args[-1]) if len(args) % 2 else None
-        return groups, right, args[: 2 * len(groups) : 2]
-    operands = args[1:]
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    left, arrow, tail = args[0].partition("->")
+        return args[: len(args) // 2 * 2 : 2]
+    if len(args) == 2 and isinstance(args[1], (list, tuple)):
+        return tuple(args[1])
+    return args[1:]
+
+
+def _from_lists(args: Sequence[Any]) -> tuple[list[Group], Group | None]:
+    """The terms and the result of `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    groups = [_from_list(subscripts) for subscripts in args[1::2]]
+    return groups, _from_list(args[-1]) if len(args) % 2 else None
+
+
+def _from_string(equation: str, operands: int) -> tuple[list[Group], Group | None]:
+    """The terms and the result of an equation for so many operands."""
+    left, arrow, tail = equation.partition("->")
     written = left.split(",")
-    if len(written) != len(operands):
-        which = "fewer" if len(operands) < len(written) else "more"
+    if len(written) != operands:
+        which = "fewer" if operands < len(written) else "more"
         raise RuntimeError(
-            f"einsum(): {which} operands were provided than specified in the equation: {len(operands)} for "
+            f"einsum(): {which} operands were provided than specified in the equation: {operands} for "
             f"{len(written)} terms"
         )
-    start, groups = 0, []
+    start = 0
+    groups: list[Group] = []
     for i, text in enumerate(written):
         groups.append(_from_text(text, start, f"operand {i}"))
         start += len(text) + 1
-    return groups, _from_text(tail, len(left) + 2, "the output") if arrow else None, operands
+    return groups, _from_text(tail, len(left) + 2, "the output") if arrow else None
 
 
 def _from_text(text: str, start: int, what: str) -> Group:
@@ -301,16 +392,17 @@ def _name(label: int) -> str:
 def _sizes(terms: Sequence[Term], shapes: Sequence[Shape]) -> dict[int, int]:
     """The size of each label; sizes of 1 stretch to others."""
     sizes: dict[int, int] = {}
-    for i, (term, shape) in enumerate(zip(terms, shapes, strict=True)):
-        own: dict[int, int] = {}
-        for label, n in zip(term, shape, strict=True):
-            if own.setdefault(label, n) != n:
+    for i, term in enumerate(terms):
+        shape = shapes[i]
+        for d, label in enumerate(term):
+            n, first = shape[d], term.index(label)
+            if shape[first] != n:
                 raise ShapeError(
                     f"einsum(): subscript {_name(label)} is repeated for operand {i} but the sizes don't match, "
-                    f"{n} != {own[label]}"
+                    f"{n} != {shape[first]}"
                 )
             seen = sizes.get(label, 1)
-            if n not in (1, seen) and seen != 1:
+            if n not in (seen, 1) and seen != 1:
                 what = f"dimension {-label} (from the right) covered by ellipsis" if label < 0 else ""
                 what = what or f"subscript {_name(label)}"
                 raise ShapeError(
@@ -321,8 +413,10 @@ def _sizes(terms: Sequence[Term], shapes: Sequence[Shape]) -> dict[int, int]:
     return sizes
 
 
-def _cleaned(term: Term, x: Any, sizes: dict[int, int]) -> tuple[Term, Any]:
+def _cleaned(term: Term, x: Any, sizes: dict[int, int], repeats: bool) -> tuple[Term, Any]:
     """An operand without repeated labels (their diagonal is taken) and without dimensions that are only stretched."""
+    if not repeats and 1 not in x.array.shape:
+        return term, x
     labels = list(term)
     d = 0
     while d < len(labels):

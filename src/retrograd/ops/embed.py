@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import tables
+from retrograd.backends import picks, tables
 from retrograd.backends.batch.array import all_samples, is_batched
-from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
@@ -46,7 +46,7 @@ class Embedding(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.count = x.shape[0]
-        return tables.rows(xp, x, self.indices)
+        return xp.take(x, self.indices, axis=0)
 
     def transpose(self, g: Any) -> Any:
         return EmbeddingDense(self.indices, self.count, self.padding_idx, self.scale_grad_by_freq).on(g)
@@ -97,7 +97,7 @@ class EmbeddingDense(Linear):
 def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> Array:
     """Indices of rows, which are integers of 32 or 64 bits."""
     i = require_tensor(function, argument, position, indices).array
-    if i.dtype not in (np.int64, np.int32):
+    if not picks.is_index(i):
         raise DtypeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{SCALAR_NAMES[i.dtype]}Tensor instead (while checking arguments for {function})"
@@ -118,7 +118,7 @@ def table_embedding(
     table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
     if table.array.ndim != 2:
         raise ShapeError(f"'weight' must be 2-D, but it has the shape {sizes(table.array.shape)}")
-    if i.size and ((i < 0) | (i >= len(table.array))).any():
+    if picks.outside(i, 0, len(table.array)) is not None:
         i = all_samples(i)
         raise IndexError(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
@@ -211,10 +211,10 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
         )
     if num_classes == -1 and not classes.size:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if (classes < 0).any():
+    if picks.outside(classes, 0, LIMITS[classes.dtype][1]) is not None:
         raise RuntimeError("Class values must be non-negative.")
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
-    if (classes >= count).any():
+    if picks.outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
 

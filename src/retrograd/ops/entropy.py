@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends import losses as kernels
+from retrograd.backends import picks
 from retrograd.backends.base import is_array
 from retrograd.backends.batch.array import all_samples, getitem_of
 from retrograd.backends.cpu import as_array
@@ -25,7 +26,7 @@ from retrograd.ops.convert import convert
 from retrograd.ops.loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.math import Exp, Log, Log1p, Sigmoid
 from retrograd.ops.pairs import Xlogy
-from retrograd.ops.pick import Picked, Placed, index_at
+from retrograd.ops.pick import Picked, Placed
 from retrograd.ops.reduce import Sum
 from retrograd.ops.shape import reshape
 from retrograd.ops.softmax import LogSoftmax
@@ -58,7 +59,7 @@ class NllLoss(WithConstants):
             return quick
         self.check_range(xs[1])
         places, factors, total = self.factors(xs[1], xs[2])
-        losses = x[index_at(places, self.axis)] * factors
+        losses = picks.taken(xp, x, places, self.axis) * factors
         if is_array(factors):
             losses[factors == 0] = 0  # an ignored loss may be infinite
         if self.reduction == NONE:
@@ -82,7 +83,7 @@ class NllLoss(WithConstants):
         used = as_array(target != self.ignore_index)
         shape = (*target.shape[: self.axis], 1, *target.shape[self.axis :])
         if weight is None and used.all():
-            return target.reshape(shape), -1.0, float(target.size)
+            return target.reshape(shape).astype(np.int64, copy=False), -1.0, float(target.size)
         safe = np.where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import picks
 from retrograd.backends.cpu import as_array
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
@@ -16,7 +17,7 @@ from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
 from retrograd.ops.choose import Where, maximum, minimum
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
-from retrograd.ops.pick import Picked, Placed, index_at
+from retrograd.ops.pick import Picked, Placed
 from retrograd.ops.reduce import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
 from retrograd.ops.scan import one_dim
@@ -50,7 +51,7 @@ class ExtremumAlong(Variadic):
             self.places = xp.zeros((), np.int64)
             return x.copy(), self.places
         places = self.find(xp, x)
-        values = x[index_at(places, self.axis)]
+        values = picks.taken(xp, x, places, self.axis)
         self.places = places if self.keepdims else places.squeeze(self.axis)
         return values if self.keepdims else values.squeeze(self.axis), self.places
 

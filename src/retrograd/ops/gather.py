@@ -1,10 +1,4 @@
-"""Gathering and scattering: elements picked by index tensors, and put back.
-
-Note [Positions]
-~~~~~~~~~~~~~~~~
-`gather` and `scatter` along a dimension point at elements; `positions` says where those elements lie in the flattened
-array. Reading, writing and adding at positions of one dimension is what NumPy does fastest.
-"""
+"""Gathering and scattering: elements picked by index tensors, and put back."""
 
 from __future__ import annotations
 
@@ -13,33 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import picks
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
-from retrograd.ops.index import Index, IndexPut, added_at, filled, number_for, read_index, trimmed
+from retrograd.ops.data import number_for
+from retrograd.ops.index import Index, IndexPut, added_at, filled, read_index, trimmed
 from retrograd.ops.shape import broadcast_shapes, expand, reshape
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
-
-
-def positions(xp: Any, index: Array, dim: int, shape: Shape) -> Array:
-    """Where the elements that `index` names along `dim` lie in a flattened array of `shape`."""
-    if not shape or not index.ndim:
-        return index
-    found: Any = 0
-    stride = 1
-    for d in range(len(shape) - 1, -1, -1):
-        if d == dim:
-            found = found + index * stride
-        elif d < index.ndim:
-            line = [1] * index.ndim
-            line[d] = index.shape[d]
-            found = found + (xp.arange(index.shape[d]) * stride).reshape(line)
-        stride *= shape[d]
-    return found
 
 
 class LinearAt(Linear):
@@ -126,7 +105,7 @@ class Gather(LinearAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        return xp.take(x, positions(xp, self.index, self.dim, x.shape))
+        return picks.taken(xp, x, self.index, self.dim)
 
     def transpose(self, g: Any) -> Any:
         return GatherAdjoint(self.dim, self.index, self.in_shape).on(g)
@@ -146,8 +125,7 @@ class GatherAdjoint(AdjointAt):
 
 def scatter_added(xp: Any, out: Array, dim: int, index: Array, src: Array) -> Array:
     """Adds a source, cut to the index's shape, to a contiguous array."""
-    where = positions(xp, index, dim, out.shape).reshape(-1)
-    xp.add.at(out.reshape(-1), where, cut(src, index.shape).reshape(-1))
+    picks.add(xp, out, index, dim, cut(src, index.shape))
     return out
 
 
@@ -181,8 +159,7 @@ class Scatter(ScatterAdd):
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
         out = x.copy("C")
-        where = positions(xp, self.index, self.dim, out.shape).reshape(-1)
-        out.reshape(-1)[where] = cut(src, self.index.shape).reshape(-1)
+        picks.put(xp, out, self.index, self.dim, cut(src, self.index.shape))
         return out
 
     def kept(self, g: Any) -> Any:
@@ -196,7 +173,7 @@ class ScatterValue(ValueAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = x.copy("C")
-        out.reshape(-1)[positions(xp, self.index, self.dim, out.shape).reshape(-1)] = self.value
+        picks.put(xp, out, self.index, self.dim, xp.asarray(self.value, x.dtype))
         return out
 
 
@@ -261,7 +238,7 @@ def _along(
     i = require_tensor(function, "index", 2, index).array
     shape = x.array.shape
     d = wrap_dim(dim, len(shape))
-    if i.dtype not in (np.int64, np.int32):
+    if not picks.is_index(i):
         raise DtypeError(
             f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
         )
@@ -292,11 +269,9 @@ def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | No
 
 def check_bounds(index: Array, dim: int, size: int, negative: bool) -> None:
     """Every index must point into the dimension; negative ones count from its end where they are allowed."""
-    wrong = (index < (-size if negative else 0)) | (index >= size)
-    if wrong.any():
-        raise ShapeError(
-            f"index {index[wrong].flat[0]} is out of bounds for dimension {dim} with size {size}"
-        )
+    wrong = picks.outside(index, -size if negative else 0, size)
+    if wrong is not None:
+        raise ShapeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
 
 def check_range(function: str, index: Array, dim: int, shape: Shape, negative: bool) -> None:
@@ -395,16 +370,14 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
     i = require_tensor("take", "index", 2, index).array
-    if i.dtype != np.int64:
+    if not picks.is_index(i) or i.dtype.itemsize < 8:
         raise DtypeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
     n = x.array.size
     if n == 0 and i.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    wrong = (i < -n) | (i >= n)
-    if wrong.any():
-        raise IndexError(
-            f"out of range: tried to access index {i[wrong].flat[0]} on a tensor of {n} elements."
-        )
+    wrong = picks.outside(i, -n, n)
+    if wrong is not None:
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
     return deliver(apply1(Take(i), x), out)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from retrograd.backends.batch.array import IN_PLACE, BatchedArray
 from retrograd.backends.batch.shape import Unbatchable
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
+from retrograd.backends.picks import is_index
 from retrograd.backends.tables import add_rows
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
@@ -28,6 +29,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
+from retrograd.ops.data import number_for
 from retrograd.ops.inplace import copy_, fill_
 from retrograd.ops.shape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
 from retrograd.ops.split import END, WHOLE, Select, Slice
@@ -45,11 +47,11 @@ class Index(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        last = len(self.key) - 1
+        axis = lonely_axis(self.key)
         try:
             # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
-            if self.key[last].dtype.kind != "b" and all(i is WHOLE for i in self.key[:last]):
-                return xp.take(x, self.key[last], last)
+            if axis >= 0:
+                return xp.take(x, self.key[axis], axis)
             return xp.ascontiguousarray(x[self.key])
         except IndexError as error:
             raise index_error(error, self.key) from None
@@ -134,13 +136,22 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     ]
 
 
+def lonely_axis(key: tuple[Any, ...]) -> int:
+    """Where the one index array of a key is; -1 if there are several, or it is a mask."""
+    last = len(key) - 1
+    for i in range(last):
+        if key[i] is not WHOLE:
+            return -1
+    return -1 if key[last].dtype.kind == "b" else last
+
+
 def added_at(xp: Any, out: Array, key: tuple[Any, ...], x: Array) -> Array:
     """Adds `x` to the elements of a contiguous `out` that `key` points at; one that comes twice gets both."""
-    arrays = [i for i in key if i is not WHOLE]
-    if len(arrays) == 1 and arrays[0].dtype.kind == "b":
-        out[key] += x  # a mask names no element twice
+    axis = lonely_axis(key)
+    if axis >= 0 and add_rows(xp, out, axis, key[axis], x):
         return out
-    if len(key) == 1 and add_rows(xp, out, key[0], x):
+    if axis < 0 and sum([i is not WHOLE for i in key]) == 1:
+        out[key] += x  # a mask names no element twice
         return out
     if x.size <= 256:
         xp.add.at(out, key, x)
@@ -244,6 +255,8 @@ def as_index(item: Any) -> Any:
 
 def _index_array(a: Array) -> Any:
     """An index array, checked; one of no dimensions is an int or a bool."""
+    if is_index(a) and a.ndim:
+        return a
     if a.dtype == np.uint8 and a.ndim:
         warn(
             "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
@@ -253,7 +266,7 @@ def _index_array(a: Array) -> Any:
         return a.astype(bool, copy=False) if a.ndim else bool(a)
     if a.dtype.kind in "iu" and a.ndim == 0 and not isinstance(a, BatchedArray):
         return int(a)
-    if a.dtype not in (np.int64, np.int32):
+    if not is_index(a):
         raise IndexError(
             f"tensors used as indices must be long, int, byte or bool tensors, not {a.dtype}. Convert it with .long()."
         )
@@ -469,30 +482,6 @@ def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
         return source if rest == shape else apply1(Reshape(rest), source)
     found = apply1(Reshape(rest), source)
     return found if rest == part.shape else apply1(Expand(expanded_shape(found.array, part.shape)), found)
-
-
-def number_for(value: Any, dtype: Any) -> Array:
-    """A number as an array of a dtype that can hold it."""
-    number = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(number, (bool, int, float, complex)):
-        raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
-    if isinstance(number, complex) and dtype.kind != "c":
-        if number.imag:
-            raise _overflow(number, dtype)
-        number = number.real
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        if not (limits.min or -limits.max) <= number <= limits.max:
-            raise _overflow(number, dtype)
-        return np.asarray(int(number)).astype(dtype)
-    if dtype.kind == "f" and np.isfinite(number) and abs(number) > np.finfo(dtype).max:
-        raise _overflow(number, dtype)
-    return np.asarray(number).astype(dtype)
-
-
-def _overflow(number: Any, dtype: Any) -> DtypeError:
-    name = {"float32": "float", "float64": "double"}.get(dtype.name, f"{dtype.name}_t")
-    return DtypeError(f"value cannot be converted to type {name} without overflow: {number}")
 
 
 FUNCTIONS: tuple[Any, ...] = ()

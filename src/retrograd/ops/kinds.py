@@ -21,7 +21,7 @@ def is_nonzero(input: Any) -> bool:
         raise RuntimeError(
             f"Boolean value of Tensor with {count} value{'s' if x.array.size == 0 else ''} is ambiguous"
         )
-    return bool(x.array.item())
+    return bool(x)
 
 
 def is_inference(input: Any) -> bool:

@@ -90,7 +90,7 @@ def bounds(function: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     if rtol is not None:
         return a, plain(rtol)
     eps = float(np.finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
-    return a, np.where(np.asarray(a) > 0, 0.0, eps)
+    return a, np.where(a > 0, 0.0, eps)
 
 
 # -- least squares -------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.batch.array import is_batched
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
@@ -15,9 +16,17 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, require_tensor
-from retrograd.ops.index import number_for
+from retrograd.ops.data import number_for
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
+
+
+def _common_shape(x: Array, mask: Array) -> Shape:
+    return x.shape if x.shape == mask.shape else np.broadcast_shapes(x.shape, mask.shape)
+
+
+def _stretched(xp: Any, v: Array, shape: Shape) -> Array:
+    return v if v.shape == shape else xp.broadcast_to(v, shape)
 
 
 class MaskedFill(Unary):
@@ -81,9 +90,8 @@ class MaskedSelect(Linear):
         self.mask = mask
 
     def forward(self, xp: Any, x: Array) -> Array:
-        whole = xp.broadcast_shapes(x.shape, self.mask.shape)
-        self.whole = whole
-        return xp.broadcast_to(x, whole)[xp.broadcast_to(self.mask, whole)]
+        self.whole = _common_shape(x, self.mask)
+        return _stretched(xp, x, self.whole)[_stretched(xp, self.mask, self.whole)]
 
     def transpose(self, g: Any) -> Any:
         return MaskedPlace(self.mask, self.whole).on(g)
@@ -105,7 +113,7 @@ class MaskedPlace(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        out[xp.broadcast_to(self.mask, self.size)] = x
+        out[_stretched(xp, self.mask, self.size)] = x
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -123,11 +131,11 @@ class MaskedScatter(Variadic):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, source = xs
-        whole = xp.broadcast_shapes(x.shape, self.mask.shape)
+        whole = _common_shape(x, self.mask)
         self.source_shape, self.x_shape = source.shape, x.shape
-        where = xp.broadcast_to(self.mask, whole)
+        where = _stretched(xp, self.mask, whole)
         self.count = int(where.sum())
-        out = xp.array(xp.broadcast_to(x, whole), order="C")
+        out = xp.array(_stretched(xp, x, whole), order="C")
         out[where] = source.reshape(-1)[: self.count]
         return out
 
@@ -164,10 +172,12 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
     m = require_tensor(function, "mask", 2, mask).array
     if m.dtype.kind != "b":
         raise DtypeError(
-            f"{complaint} (its dtype is {SCALAR_NAMES[m.dtype]}; compare, or convert it with .bool())"
+            f"{complaint.format(dtype=m.dtype)} (its dtype is {SCALAR_NAMES[m.dtype]}; compare, or convert it with "
+            ".bool())"
         )
     try:
-        np.broadcast_shapes(m.shape, x.array.shape)
+        if m.shape != x.array.shape:
+            np.broadcast_shapes(m.shape, x.array.shape)
     except ValueError:
         raise broadcast_error(m.shape, x.array.shape) from None
     return m
@@ -182,9 +192,8 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     tensor([1., 0.])
     """
     x = require_tensor("masked_fill", "input", 1, input)
-    kind = getattr(mask, "dtype", None)
     m = _mask(
-        x, mask, "masked_fill", f"masked_fill_ only supports boolean masks, but got mask with dtype {kind}"
+        x, mask, "masked_fill", "masked_fill_ only supports boolean masks, but got mask with dtype {dtype}"
     )
     if not isinstance(value, Tensor):
         return apply1(MaskedFill(m, number_for(value, x.array.dtype)), x)
@@ -200,6 +209,11 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
+    if is_batched(m):
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask). We cannot support this because "
+            "for each batch this would return a differently shaped Tensor. Use where(mask, x, 0)."
+        )
     return deliver(apply1(MaskedSelect(m), x), out)
 
 
@@ -213,7 +227,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
         )
-    needed = int(np.broadcast_to(m, np.broadcast_shapes(m.shape, x.array.shape)).sum())
+    needed = int(_stretched(np, m, _common_shape(x.array, m)).sum())
     if src.array.size < needed:
         raise ShapeError(
             f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"

@@ -65,7 +65,7 @@ class Normalised(WithConstants):
         scale = Rsqrt().on(MeanDim(self.axes, True).on(d * d) + self.eps)
         return d * scale, scale
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
         """The result by a kernel of the native pack, with its moments; None where it has none that serves."""
         return None
 
@@ -144,7 +144,7 @@ class NativeLayerNorm(Normalised):
         self.axes, self.others = tuple(range(first, ndim)), tuple(range(first))
         return super().forward(xp, xs)
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
         return kernels.layer_norm(xp, xs[0], xs[1], xs[2], self.eps, self.axes[0])
 
     def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
@@ -178,7 +178,7 @@ class NativeGroupNorm(OfChannels):
         n, count = self.in_shape[0], int(np.prod(self.in_shape[1:]))
         return v.reshape((n, self.group, count // self.group))
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
+    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
         return kernels.group_norm(xp, xs[0], xs[1], xs[2], self.eps, self.group)
 
     def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
@@ -222,7 +222,9 @@ def check_mixed(x: Tensor, parameters: Sequence[Any]) -> None:
     """Parameters have the dtype of x; those of a float16 input may also be float32."""
     allowed = (x.array.dtype, float32) if x.array.dtype == float16 else (x.array.dtype,)
     for v in parameters:
-        if v is not None and v.array.dtype not in allowed and x.array.dtype.kind == "f":
+        if v is None or v.array.dtype is x.array.dtype:
+            continue
+        if v.array.dtype not in allowed and x.array.dtype.kind == "f":
             raise DtypeError(
                 f"mixed dtype (CPU): expect parameter to have scalar type of {SCALAR_NAMES[allowed[-1]]}, not "
                 f"{SCALAR_NAMES[v.array.dtype]}. Convert it with .to(dtype)."

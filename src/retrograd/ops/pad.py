@@ -12,7 +12,7 @@ from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
-from retrograd.ops.index import number_for
+from retrograd.ops.data import number_for
 from retrograd.ops.rows import IndexSelectAdjoint
 from retrograd.ops.shape import integer
 from retrograd.values import Array, Shape

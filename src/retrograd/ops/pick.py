@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends import picks
 from retrograd.core.op import Linear
 from retrograd.values import Array, Shape
-
-
-def index_at(places: Array, axis: int) -> tuple[Array, ...]:
-    """The index that picks the elements at these places along the axis, from an array of as many dimensions."""
-    index: list[Array] = []
-    for i, n in enumerate(places.shape):
-        index.append(places if i == axis else np.arange(n).reshape((-1,) + (1,) * (places.ndim - i - 1)))
-    return tuple(index)
 
 
 class Picked(Linear):
@@ -29,7 +20,7 @@ class Picked(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        return x[index_at(self.places, self.axis)]
+        return picks.taken(xp, x, self.places, self.axis)
 
     def transpose(self, g: Any) -> Any:
         return Placed(self.places, self.axis, self.in_shape).on(g)
@@ -47,7 +38,7 @@ class Placed(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        out[index_at(self.places, self.axis)] = x
+        picks.put(xp, out, self.places, self.axis, x)
         return out
 
     def transpose(self, g: Any) -> Any:

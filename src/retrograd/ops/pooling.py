@@ -51,7 +51,7 @@ class Maxima(Variadic):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         lead, index = self.index()
-        if type(gs[0]) is np.ndarray:
+        if not isinstance(gs[0], Tensor):
             found = put_back(gs[0], self.positions, self.in_shape, self.rank)
             if found is not None:
                 return [found]

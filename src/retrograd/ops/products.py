@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.products import added_product, in_columns, product, times_turned, turned_times
 from retrograd.core.batching import batching_rule
 from retrograd.core.op import Bilinear, Linear, Variadic, X, added, conjugate, scaled
+from retrograd.core.tensor import Tensor
 from retrograd.values import Array, Shape
 
 ndarray = np.ndarray
@@ -94,7 +95,7 @@ class Mm(Product):
         self.columns0, self.columns1 = in_columns(x), in_columns(y)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        found = self.plain_gradient(i, g, x, y) if type(g) is ndarray else None
+        found = None if isinstance(g, Tensor) else self.plain_gradient(i, g, x, y)
         if found is not None:
             return found
         if i == 0:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import tables
+from retrograd.backends import picks
 from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
@@ -16,6 +16,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.choose import Where
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.data import number_for
 from retrograd.ops.gather import (
     AdjointAt,
     LinearAt,
@@ -25,7 +26,7 @@ from retrograd.ops.gather import (
     check_dtypes,
     check_range,
 )
-from retrograd.ops.index import added_at, number_for
+from retrograd.ops.index import added_at
 from retrograd.ops.shape import integer, reshape
 from retrograd.ops.split import WHOLE
 from retrograd.values import Array
@@ -38,8 +39,6 @@ class IndexSelect(LinearAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        if x.ndim == 2 and self.dim == 0:
-            return tables.rows(xp, x, self.index)
         return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
 
     def transpose(self, g: Any) -> Any:
@@ -152,7 +151,7 @@ class IndexFillTensor(SourceAt):
 def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> Array:
     """The index of an op on whole rows, checked and with one dimension."""
     i = require_tensor(function, "index", position, index).array
-    if i.dtype != np.int64 and (i.dtype != np.int32 or wanted == "int64"):
+    if not picks.is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
         kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
         raise DtypeError(f"{function}(): {kind}")
     if i.ndim > 1:
@@ -171,7 +170,7 @@ def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
         raise ShapeError(
             f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty"
         )
-    if ((i < 0) | (i >= n)).any():
+    if picks.outside(i, 0, n) is not None:
         raise IndexError(
             f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
         )
@@ -267,7 +266,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
     counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(integer(repeats))
-    if counts.dtype not in (np.int64, np.int32):
+    if not picks.is_index(counts):
         raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
     if (counts < 0).any():
         raise ShapeError(f"Repeats must be non-negative, got {repeats}")

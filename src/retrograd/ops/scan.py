@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
-from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends import scans
+from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Binary, Linear, Unary, X, added
@@ -19,7 +18,7 @@ from retrograd.values import Array, DType
 def summed_dtype(x: Tensor, dtype: Any) -> DType:
     """The dtype a sum or product is computed in: the one asked for, int64 for integers, else the tensor's own."""
     if dtype is None:
-        return np.dtype("int64") if x.array.dtype.kind in "biu" else x.array.dtype
+        return int64 if x.array.dtype.kind in "biu" else x.array.dtype
     wanted = as_dtype(dtype)
     if wanted.kind not in "fc" and x._requires and current().grad_enabled:
         raise GradientError(
@@ -30,17 +29,18 @@ def summed_dtype(x: Tensor, dtype: Any) -> DType:
 
 def cast(x: Array, target: DType) -> Array:
     """`x` in another dtype; a complex array that must become real loses its imaginary part."""
-    if x.dtype == target:
+    if x.dtype is target or x.dtype == target:
         return x
     return (x.real if x.dtype.kind == "c" and target.kind != "c" else x).astype(target)
 
 
 def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
     """The one dimension a function works along, given as `dim` or as NumPy's `axis`."""
-    dim = numpy.pop("axis", dim)
     if numpy:
-        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(numpy))}'")
-    if not hasattr(dim, "__index__"):
+        dim = numpy.pop("axis", dim)
+        if numpy:
+            raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(numpy))}'")
+    if type(dim) is not int and not hasattr(dim, "__index__"):
         raise TypeError(f"{function}(): argument 'dim' (position 2) must be int, not {type_name(dim)}")
     return wrap_dim(dim, ndim)
 
@@ -61,21 +61,10 @@ class Cumsum(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
-        return scanned(xp, xp.cumsum, a, self.axis, self.reverse)
+        return scans.cumsum(xp, a, self.axis, self.reverse)
 
     def transpose(self, g: Any) -> Any:
         return Cumsum(self.axis, not self.reverse).on(g)
-
-
-def scanned(xp: Any, scan: Any, a: Array, axis: int, reverse: bool) -> Array:
-    """A running sum or product, written into an array laid out as usual also when it runs from the back."""
-    if a.ndim == 0:
-        return a.copy()
-    if not reverse:
-        return scan(a, axis=axis, dtype=a.dtype)
-    out = xp.empty(a.shape, a.dtype)
-    scan(xp.flip(a, axis), axis=axis, dtype=a.dtype, out=xp.flip(out, axis))
-    return out
 
 
 class Cumprod(Unary):
@@ -96,7 +85,7 @@ class Cumprod(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
-        return scanned(xp, xp.cumprod, a, self.axis, self.reverse)
+        return scans.cumprod(xp, a, self.axis, self.reverse)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).ndim == 0:

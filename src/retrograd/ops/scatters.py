@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import picks
 from retrograd.backends.batch.array import getitem_of
 from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
@@ -17,6 +18,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.data import number_for
 from retrograd.ops.gather import (
     Gather,
     GatherAdjoint,
@@ -26,9 +28,8 @@ from retrograd.ops.gather import (
     _along,
     check_dtypes,
     cut,
-    positions,
 )
-from retrograd.ops.index import Cleared, added_at, filled, number_for
+from retrograd.ops.index import Cleared, added_at, filled
 from retrograd.ops.rows import IndexFill, IndexSelect, IndexSelectAdjoint
 from retrograd.ops.split import Place
 from retrograd.values import Array, DType, Shape
@@ -180,7 +181,7 @@ class ScatterReduce(ReduceAt):
     shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "src": "x:1"}
 
     def targets(self, xp: Any, shape: Shape) -> Array:
-        return positions(xp, self.index, self.dim, shape)
+        return picks.positions(xp, self.index, self.dim, shape)
 
     def used(self, source: Any) -> Any:
         return cut(source, self.index.shape)

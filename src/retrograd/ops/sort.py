@@ -33,25 +33,27 @@ from retrograd.ops.returns import (
     TopkResult,
 )
 from retrograd.ops.scan import one_dim
+from retrograd.ops.split import WHOLE
 from retrograd.values import Array
 
 # -- order ---------------------------------------------------------------------------------------------------------
 
+BACKWARDS = slice(None, None, -1)
 LONG = 1024  # lines longer than this are partitioned before the few that are wanted are sorted
 
 
 def order(xp: Any, x: Array, axis: int, descending: bool = False) -> Array:
     """The places of the elements along the axis in sorted order. See Note [Order]."""
     if not descending:
-        return xp.argsort(x, axis=axis, kind="stable")
+        return x.argsort(axis=axis, kind="stable")
     # Turned round twice, so that equal elements keep their order.
-    found = xp.argsort(xp.flip(x, axis), axis=axis, kind="stable")
-    return x.shape[axis] - 1 - xp.flip(found, axis)
+    turned = (WHOLE,) * axis + (BACKWARDS,)
+    return xp.subtract(x.shape[axis] - 1, x[turned].argsort(axis=axis, kind="stable")[turned])
 
 
 def part(x: Array, axis: int, start: int, stop: int | None) -> Array:
     """The elements from `start` to `stop` along the axis."""
-    return x[(slice(None),) * axis + (slice(start, stop),)]
+    return x[(WHOLE,) * axis + (slice(start, stop),)]
 
 
 def nans(xp: Any, x: Array) -> Array:
@@ -96,7 +98,7 @@ class Topk(ExtremumAlong):
     def find(self, xp: Any, x: Array) -> Array:
         n, k = x.shape[self.axis], self.k
         if n <= LONG or 4 * k > n or k == 0:
-            return part(order(xp, x, self.axis, self.largest), self.axis, 0, k)
+            return xp.ascontiguousarray(part(order(xp, x, self.axis, self.largest), self.axis, 0, k))
         start = n - k if self.largest else 0
         cut = xp.argpartition(x, n - k if self.largest else k - 1, axis=self.axis)
         places = xp.sort(part(cut, self.axis, start, start + k), axis=self.axis)
@@ -114,7 +116,7 @@ class Kthvalue(ExtremumAlong):
         self.k = k
 
     def find(self, xp: Any, x: Array) -> Array:
-        return part(order(xp, x, self.axis), self.axis, self.k - 1, self.k)
+        return xp.ascontiguousarray(part(order(xp, x, self.axis), self.axis, self.k - 1, self.k))
 
 
 class MedianAlong(ExtremumAlong):

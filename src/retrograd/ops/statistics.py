@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends import moments as kernels
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, real_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
@@ -62,6 +63,7 @@ class Variance(Unary):
     params = ("axis", "correction", "keepdims")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "correction": "correction", "keepdim": "keepdims"}
     keeps: ClassVar[int] = X
+    root: ClassVar[bool] = False  # whether the root of the variance is wanted
 
     def __init__(self, axis: Axis, correction: float, keepdims: bool) -> None:
         self.axis = axis
@@ -70,23 +72,28 @@ class Variance(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
+        quick = kernels.variance(xp, x, self.axis, self.correction, self.keepdims, self.root)
+        if quick is not None:
+            return quick
         found = variance(xp, x, self.axis, self.correction, self.keepdims)[0]
-        return self.from_square(xp, found).astype(real_of(x.dtype), copy=False)
+        # The variance itself may be too large or small for the dtype.
+        return (xp.sqrt(found) if self.root else found).astype(real_of(x.dtype), copy=False)
 
-    def from_square(self, xp: Any, found: Array) -> Array:
-        """The result, of a variance that may be too large or small for its dtype."""
-        return found
-
-    def back(self, v: Any) -> Any:
-        """A value of the result's shape, ready to broadcast against the input."""
-        return restored_axes(v, self.axis, self.keepdims, len(self.in_shape))
+    def back(self, g: Any, x: Any) -> Any:
+        """The gradient of x, from a gradient of the variance."""
+        freedom = reduced_count(self.in_shape, self.axis) - self.correction
+        quick = kernels.variance_backward(g, x, self.axis, 2 / freedom) if freedom > 0 else None
+        if quick is not None:
+            return quick
+        g = restored_axes(g, self.axis, self.keepdims, len(self.in_shape))
+        return g * variance_slope(x, self.axis, self.correction)
 
 
 class Var(Variance):
     """the variance"""
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return self.back(g) * variance_slope(x, self.axis, self.correction)
+        return self.back(g, x)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         slope = variance_slope(x, self.axis, self.correction)
@@ -106,12 +113,10 @@ class Std(Variance):
     """the standard deviation; where it is 0 its gradient is 0"""
 
     keeps: ClassVar[int] = X | OUT
-
-    def from_square(self, xp: Any, found: Array) -> Array:
-        return xp.sqrt(found)
+    root: ClassVar[bool] = True
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return self.back(halved(g, out)) * variance_slope(x, self.axis, self.correction)
+        return self.back(halved(g, out), x)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         slope = variance_slope(x, self.axis, self.correction)
@@ -198,7 +203,7 @@ class VectorNorm(Reduction):
     def forward(self, xp: Any, x: Array) -> Array:
         a = self.taken(x)
         dtype = real_of(a.dtype)
-        return self.measure(xp, a.astype(float32) if dtype == float16 else a).astype(dtype)
+        return self.measure(xp, a.astype(float32) if dtype == float16 else a).astype(dtype, copy=False)
 
     def measure(self, xp: Any, a: Array) -> Array:
         """The norm of an array, by its order."""

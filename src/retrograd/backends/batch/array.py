@@ -23,6 +23,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from retrograd.backends.batch.methods import ArrayMethods
+from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, DataDependent, Unbatchable, shape_on
 
 _NUMBERS = itertools.count()
@@ -209,13 +210,13 @@ class BatchedArray(ArrayMethods):
         for x in inputs:
             if not isinstance(x, (BatchedArray, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__"):
                 return NotImplemented
-        return RULES.methods[method](ufunc, newest_level((inputs, kwargs)), inputs, kwargs)
+        return RULES.methods[method](ufunc, _level_of_call(inputs, kwargs), inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         rule = RULES.functions.get(function)
         if rule is None:
             raise Unbatchable(f"vmap: there is no rule for {getattr(function, '__name__', function)}")
-        return rule(function, newest_level((args, kwargs)), args, kwargs)
+        return rule(function, _level_of_call(args, kwargs), args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
         return RULES.getitem(self, key)
@@ -225,6 +226,44 @@ class BatchedArray(ArrayMethods):
 
     def __iter__(self) -> Any:
         return iter([self[i] for i in range(len(self))])
+
+    # -- what formulas do most, on the shortest way ------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        found = _quick(np.add, (self, other))
+        return np.add(self, other) if found is None else found
+
+    def __sub__(self, other: Any) -> Any:
+        found = _quick(np.subtract, (self, other))
+        return np.subtract(self, other) if found is None else found
+
+    def __mul__(self, other: Any) -> Any:
+        found = _quick(np.multiply, (self, other))
+        return np.multiply(self, other) if found is None else found
+
+    def __truediv__(self, other: Any) -> Any:
+        found = _quick(np.true_divide, (self, other))
+        return np.true_divide(self, other) if found is None else found
+
+    def __matmul__(self, other: Any) -> Any:
+        if not isinstance(other, (BatchedArray, np.ndarray)):
+            return NotImplemented
+        level = self.level
+        if isinstance(other, BatchedArray) and other.level.number > level.number:
+            level = other.level
+        return RULES.functions[np.matmul](np.matmul, level, (self, other), {})
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
+        value = self.value
+        if type(value) is not np.ndarray or order != "C" or value.size == 0:
+            return super().reshape(*shape, order=order, copy=copy)
+        first = shape[0] if len(shape) == 1 else shape
+        sizes = tuple(first) if isinstance(first, (tuple, list)) else (first,)
+        return BatchedArray(value.reshape((value.shape[0], *sizes), copy=copy), self.level)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        n = self.ndim
+        return BatchedArray(np.swapaxes(self.value, in_front(axis1, n), in_front(axis2, n)), self.level)
 
     # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------
 
@@ -247,8 +286,9 @@ class BatchedArray(ArrayMethods):
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         if out is not None:
             return np.sum(self, axis, dtype, out, keepdims)
-        found = self.value.sum(axis=all_axes(axis, self.value.ndim - 1), dtype=dtype, keepdims=keepdims)
-        return BatchedArray(found, self.level)
+        return BatchedArray(
+            summed(self.value, all_axes(axis, self.value.ndim - 1), dtype, keepdims), self.level
+        )
 
     def conj(self) -> Any:
         return BatchedArray(self.value.conj(), self.level)
@@ -278,7 +318,7 @@ def _quick(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
             return None
         ndim = max(ndim, n)
     values = [widened(x.value, ndim) if type(x) is BatchedArray else x for x in inputs]
-    result = ufunc(*values)
+    result = SERVED.get(ufunc, ufunc)(*values)
     return wrapped(result, level) if type(result) is tuple else BatchedArray(result, level)
 
 
@@ -344,16 +384,39 @@ def newest_level(values: Any) -> Level:
     return found
 
 
+# Classes of values that hold no array: most arguments and parameters.
+NEVER_BATCHED = frozenset((np.ndarray, int, float, bool, str, slice, type(None), np.dtype))
+
+
 def newest_among(values: Any, found: Level | None = None) -> Level | None:
     """The same; None if there is none."""
-    if isinstance(values, BatchedArray):
+    kind = type(values)
+    if kind is BatchedArray or isinstance(values, BatchedArray):
         return values.level if found is None or values.level.number > found.number else found
+    if kind is np.ndarray:
+        return found
     if isinstance(values, (tuple, list)):
         for v in values:
-            found = newest_among(v, found)
+            if type(v) not in NEVER_BATCHED:
+                found = newest_among(v, found)
     elif isinstance(values, dict):
         for v in values.values():
             found = newest_among(v, found)
+    return found
+
+
+def _level_of_call(args: Any, kwargs: Any) -> Level:
+    """The newest level among the arguments of a function."""
+    found: Level | None = None
+    for v in args:
+        if type(v) is BatchedArray:
+            if found is None or v.level.number > found.number:
+                found = v.level
+        elif type(v) not in NEVER_BATCHED:
+            found = newest_among(v, found)
+    if kwargs:
+        found = newest_among(kwargs, found)
+    assert found is not None
     return found
 
 

@@ -18,6 +18,7 @@ from retrograd.backends.batch.array import (
     wrapped,
 )
 from retrograd.backends.batch.elementwise import into
+from retrograd.backends.batch.served import SERVED
 from retrograd.backends.batch.shape import Unbatchable
 
 
@@ -43,6 +44,8 @@ class Along:
             axis = kwargs[self.name]
         value = lead(x, level)
         out = kwargs.pop("out", None)
+        if type(value) is np.ndarray:
+            function = SERVED.get(function, function)
         if axis is None and self.flat:
             keep = kwargs.get("keepdims", False)
             value = value.reshape(

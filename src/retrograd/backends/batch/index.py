@@ -58,7 +58,7 @@ def getitem(x: BatchedArray, key: Any) -> Any:
         raise DynamicShape(DYNAMIC.format("an index by a mask that differs between samples"))
     plan = _plan(items, x.ndim, level)
     value = lead(x, level)
-    found = value[(_samples(value, plan), *plan.parts)]
+    found = getitem_of(value, (_samples(value, plan), *plan.parts))
     return BatchedArray(_moved(found, plan, back=False), level)
 
 
@@ -130,8 +130,16 @@ def _plan(items: tuple[Any, ...], ndim: int, level: Level) -> Key:
     width = max([a.ndim for a in arrays], default=0)
     parts = tuple([_part(i, width, level) for i in flat])
     used = len([i for i in flat if _is_array(i) or _is_int(i)])
-    result = ndim - used + len([i for i in flat if i is None]) + width
+    result = ndim - used + _new_axes(flat) + width
     return Key(parts, width, _place(flat, ndim), any(is_on(a, level) for a in arrays), result)
+
+
+def _new_axes(items: list[Any]) -> int:
+    """How often None is among the items of an index."""
+    count = 0
+    for item in items:
+        count += item is None
+    return count
 
 
 def _part(item: Any, width: int, level: Level) -> Any:

@@ -15,6 +15,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
+from retrograd.backends.native import XP
 
 
 def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -29,13 +30,16 @@ def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
         return wrapped(_shared_times(a[0], b, y.ndim), level)
     if x.ndim == 1 and y.ndim == 1:
         return wrapped(
-            (a * b).sum(axis=1) if a.dtype == b.dtype else np.matmul(a[:, None, :], b[:, :, None])[:, 0, 0],
+            (a * b).sum(axis=1) if a.dtype == b.dtype else XP.matmul(a[:, None, :], b[:, :, None])[:, 0, 0],
             level,
         )
     ndim = max(x.ndim, y.ndim, 2)
     left = widened(a if x.ndim > 1 else a[:, None, :], ndim)
     right = widened(b if y.ndim > 1 else b[:, :, None], ndim)
-    found = np.matmul(left, right)
+    if left.shape[-1] == 1:  # an outer product: matmul is slow at those
+        found = XP.multiply(left, right)
+    else:
+        found = XP.matmul(left, right)
     if x.ndim == 1:
         found = found[..., 0, :]
     if y.ndim == 1:
@@ -46,16 +50,16 @@ def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 def _times_shared(a: Any, b: Any) -> Any:
     """Samples times one matrix or vector: all their rows at once."""
     if a.ndim <= 2:
-        return np.matmul(a, b)
+        return XP.matmul(a, b)
     count = int(np.prod(a.shape[:-1]))
-    return np.matmul(a.reshape(count, a.shape[-1]), b).reshape((*a.shape[:-1], *b.shape[1:]))
+    return XP.matmul(a.reshape(count, a.shape[-1]), b).reshape((*a.shape[:-1], *b.shape[1:]))
 
 
 def _shared_times(a: Any, b: Any, ndim: int) -> Any:
     """One matrix or vector times samples, which are vectors or matrices."""
     if ndim == 1:
-        return np.matmul(b, a.swapaxes(0, 1) if a.ndim == 2 else a)
-    return np.matmul(a, b)
+        return XP.matmul(b, a.swapaxes(0, 1) if a.ndim == 2 else a)
+    return XP.matmul(a, b)
 
 
 def dot(function: Any, level: Level, args: Any, kwargs: Any) -> Any:

@@ -1,0 +1,48 @@
+"""What the hot paths ask about op classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from retrograd.core.op import Op
+
+
+class Traits:
+    """What the hot paths ask about an op class, gathered on first use: class attributes are slow to look up."""
+
+    def __init__(self, cls: Any) -> None:
+        self.keeps: int = getattr(cls, "keeps", 0)
+        self.keeps0: int = getattr(cls, "keeps0", 0)
+        self.keeps1: int = getattr(cls, "keeps1", 0)
+        self.tracked: int = getattr(cls, "tracked", 0)
+        self.floats: bool = cls.floats
+        self.differentiable: bool = cls.differentiable
+        self.is_view: bool = cls.is_view
+        # Whether the result may have fewer elements than an operand.
+        self.may_reduce: bool = not (cls.is_view or cls.elementwise)
+        self.called: str = ""  # the function as messages call it; empty: ask the op
+        # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
+        self.forward: Any = vars(cls).get("forward_kernel")
+        self.vjp: Any = vars(cls).get("vjp_kernel")
+
+
+TRAITS: Final[dict[type[Op], Traits]] = {}
+
+
+def traits_of(op: Op) -> Traits:
+    """The traits of an op's class."""
+    traits = TRAITS.get(type(op))
+    if traits is None:
+        traits = TRAITS[type(op)] = Traits(type(op))
+    return traits
+
+
+def called(op: Op, traits: Traits) -> str:
+    """The public function as messages call it: `exp()`. It may depend on an op's parameters, if it has any."""
+    if traits.called:
+        return traits.called
+    name = f"{op.function_name()}()"
+    if not op.params:
+        traits.called = name
+    return name
