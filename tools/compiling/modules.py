@@ -8,7 +8,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "retrograd"
 
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
-COMPILED_PACKAGES = ("core", "engine", "ops", "autograd")
+COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends/batch")
 COMPILED_ALONE = (
     *("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py"),
     # the faces of the native pack
@@ -23,6 +23,11 @@ _INTERPRETED_SUBCLASSES = (
 
 # Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
 INTERPRETED = {
+    "backends/batch/array.py": "derives from NumPy's mixin of operators",
+    "backends/batch/methods.py": "derives from NumPy's mixin of operators",
+    "backends/batch/namespace.py": "stands for the module numpy, whose attributes it looks up",
+    "backends/batch/random.py": "stands for the module numpy.random",
+    "backends/batch/shape.py": "functions made within functions",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/methods.py": "changes classes after they are made",
     "ops/numpy_functions.py": "functions made within functions, whose signatures are read",
