@@ -134,7 +134,8 @@ def cut_note(x: Tensor) -> Lost | None:
 def note_of_constant(operands: Sequence[Any]) -> Lost | None:
     """The note that a recorded node of several operands keeps: those of all that were cut off."""
     found: Lost | None = None
-    for x in operands:
+    for operand in operands:
+        x: Tensor | None = operand
         lost = None if x is None or x._requires else cut_note(x)
         if lost is not None:
             found = lost if found is None else _joined(found, lost)

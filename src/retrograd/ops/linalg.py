@@ -14,6 +14,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.arithmetic import mul
+from retrograd.ops.arrange import t
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.products import (
     Addbmm,
@@ -260,7 +261,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
             [3.5000]])
     """
     x, w = _pair("linear", input, weight, "weight")
-    turned = w.t()
+    turned = t(w)
     if bias is None:
         return _matmul(x, turned)
     if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
@@ -275,10 +276,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 # -- sums with a product -------------------------------------------------------------------------------------------
 
 
-def _add_product(op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Any:
+def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Any:
     """`beta * base + alpha * product`, once the product itself has been checked."""
-    a = require_tensor(op.function_name(), "input", 1, base).array
-    if a.dtype != x.array.dtype:
+    a = require_tensor(function, "input", 1, base).array
+    if a.dtype is not x.array.dtype and a.dtype != x.array.dtype:
         raise DtypeError(
             f"self and mat2 must have the same dtype, but got {SCALAR_NAMES[a.dtype]} and {SCALAR_NAMES[y.array.dtype]}"
         )
@@ -297,7 +298,7 @@ def _check_expands(shape: Shape, target: Shape) -> None:
         )
     first = len(target) - len(shape)
     for dim, n in enumerate(shape, first):
-        if n not in (1, target[dim]):
+        if n != 1 and n != target[dim]:
             raise ShapeError(
                 f"The expanded size of the tensor ({target[dim]}) must match the existing size ({n}) at non-singleton "
                 f"dimension {dim}.  Target sizes: {sizes(target)}.  Tensor sizes: {sizes(shape)}"
@@ -310,7 +311,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, ou
     if x.array.ndim != 2:
         raise ShapeError(f"mat1 must be a matrix, got {x.array.ndim}-D tensor")
     _check_mm(x, y)
-    return _add_product(Addmm(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[1]), out)
+    return _add_product("addmm", Addmm(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[1]), out)
 
 
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
@@ -318,7 +319,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out:
     x, y = _pair("addmv", mat, vec, "vec")
     a = require_tensor("addmv", "input", 1, input).array
     _check_mv(x, y, a.shape[0] if a.ndim else 1)
-    return _add_product(Addmv(beta, alpha), input, x, y, (x.array.shape[0],), out)
+    return _add_product("addmv", Addmv(beta, alpha), input, x, y, (x.array.shape[0],), out)
 
 
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
@@ -328,7 +329,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out
         raise ShapeError(
             f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D"
         )
-    return _add_product(Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
+    return _add_product("addr", Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
 
 
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
@@ -336,14 +337,14 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     x, y = _pair("baddbmm", batch1, batch2, "batch2")
     _check_bmm(x, y)
     shape = (*x.array.shape[:2], y.array.shape[2])
-    return _add_product(Baddbmm(beta, alpha), input, x, y, shape, out)
+    return _add_product("baddbmm", Baddbmm(beta, alpha), input, x, y, shape, out)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
     x, y = _pair("addbmm", batch1, batch2, "batch2")
     _check_bmm(x, y)
-    return _add_product(Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
+    return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
 
 
 # -- other products ------------------------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ class Product(Bilinear):
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         return product(xp, x, y)
 
+    def note(self, x: Array, y: Array) -> None:
+        """Remembers what the gradients need to know of the operands."""
+
 
 class Dot(Product):
     """the sum of x * y, of two vectors"""
@@ -90,7 +93,6 @@ class Mm(Product):
         return product(xp, x, y)
 
     def note(self, x: Array, y: Array) -> None:
-        """Remembers what the gradients need to know of the operands."""
         self.sizes0, self.sizes1 = x.shape, y.shape
         self.columns0, self.columns1 = in_columns(x), in_columns(y)
 
@@ -172,9 +174,9 @@ class AddProduct(Variadic):
     def __init__(self, beta: Any, alpha: Any) -> None:
         self.beta = beta
         self.alpha = alpha
-        self.inner = self.make_inner()
+        self.inner: Product = self.make_inner()
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         """The product's own op; its transposes are this op's, too."""
         raise NotImplementedError
 
@@ -224,7 +226,7 @@ class Addmm(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat1": "x:1", "mat2": "x:2"}
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         return Mm()
 
     def forward(self, xp: Any, xs: Any) -> Any:
@@ -241,7 +243,7 @@ class Addmv(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat": "x:1", "vec": "x:2"}
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         return Mv()
 
 
@@ -250,7 +252,7 @@ class Addr(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "vec1": "x:1", "vec2": "x:2"}
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         return Ger()
 
 
@@ -259,12 +261,12 @@ class Baddbmm(AddProduct):
 
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "batch1": "x:1", "batch2": "x:2"}
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         return Bmm()
 
 
 class Addbmm(Baddbmm):
     """beta * x + alpha * sum(matrices @ matrices)"""
 
-    def make_inner(self) -> Any:
+    def make_inner(self) -> Product:
         return BmmSum()
