@@ -6,12 +6,14 @@ floating-point warnings off around our own calls, `unhush(token)` restores the u
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray
 from retrograd.values import Array
+
+ndarray: Final[Any] = np.ndarray
 
 try:
     # What np.errstate does inside, at a fifth of its price. Probed, because it is not public.
@@ -47,4 +49,6 @@ def memory_of(array: Array) -> Any:
 
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
+    if type(value) is ndarray:
+        return value
     return value if isinstance(value, (np.ndarray, BatchedArray)) else np.asarray(value)

@@ -133,7 +133,7 @@ class SplitWithSizes(Pieces):
         before = (WHOLE,) * self.dim
         pieces, start = [], 0
         for length in self.lengths(x.shape[self.dim]):
-            pieces.append(x[(*before, slice(start, start + length))])
+            pieces.append(x[before + (slice(start, start + length),)])
             start += length
         return tuple(pieces)
 
