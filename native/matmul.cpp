@@ -173,8 +173,8 @@ PyObject* addmm(PyObject*, Args args, Py_ssize_t count) {
 PyObject* are_matrices(PyObject*, Args args, Py_ssize_t count) {
   if (count != 2 || !is_plain(args[0]) || !is_plain(args[1])) return Py_NewRef(Py_False);
   Array *a = as_array(args[0]), *b = as_array(args[1]);
-  return PyBool_FromLong(PyArray_NDIM(a) == 2 && PyArray_NDIM(b) == 2 && kind(args[0]) == kind(args[1]) &&
-                         PyArray_DIM(a, 1) == PyArray_DIM(b, 0));
+  return PyBool_FromLong(is_float(kind(args[0])) && kind(args[0]) == kind(args[1]) && PyArray_NDIM(a) == 2 &&
+                         PyArray_NDIM(b) == 2 && PyArray_DIM(a, 1) == PyArray_DIM(b, 0));
 }
 
 PyObject* in_columns(PyObject*, PyObject* array) {

@@ -53,9 +53,26 @@ PyObject* ones_of(PyObject*, PyObject* object) {
   return kind(object) == NPY_FLOAT ? filled(made, 1.0f) : filled(made, 1.0);
 }
 
+// extent_of(array): the address of its first element, of its first byte, and of the byte behind its last one
+PyObject* extent_of(PyObject*, PyObject* object) {
+  if (!Py_IS_TYPE(object, &PyArray_Type)) Py_RETURN_NOTIMPLEMENTED;
+  Array* array = as_array(object);
+  const npy_intp start = reinterpret_cast<npy_intp>(PyArray_DATA(array));
+  npy_intp low = start, high = start;
+  if (PyArray_SIZE(array) > 0) {
+    high += PyArray_ITEMSIZE(array);
+    for (int i = 0; i < PyArray_NDIM(array); i++) {
+      const npy_intp reach = PyArray_STRIDE(array, i) * (PyArray_DIM(array, i) - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+  }
+  return Py_BuildValue("(nnn)", start, low, high);
+}
+
 }  // namespace
 
 PyMethodDef view_methods[] = {
+    {"extent_of", extent_of, METH_O, "Where an array begins, and the bytes that it reaches over; or NotImplemented."},
     {"stretched", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(stretched)), METH_FASTCALL,
      "An array broadcast to a shape, or NotImplemented."},
     {"ones_of", ones_of, METH_O, "Ones in the shape and dtype of an array of floats, or NotImplemented."},

@@ -14,17 +14,22 @@ from retrograd.backends import (
     attention,
     convolution,
     losses,
+    moments,
     noise,
     norms,
+    picks,
     pooling,
     products,
+    scans,
     softmax,
     tables,
 )
 from retrograd.backends.native import PACK
 from retrograd.optim import updates
 
-FACES = (attention, convolution, losses, noise, norms, pooling, products, softmax, tables, updates)
+FACES = (
+    attention, convolution, losses, moments, noise, norms, picks, pooling, products, scans, softmax, tables, updates,
+)  # fmt: skip
 FLOATS = ("float32", "float64")
 
 needs_pack = pytest.mark.skipif(PACK is None, reason="the native pack is not built")

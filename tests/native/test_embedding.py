@@ -1,4 +1,4 @@
-"""Rows of a table, read and added up by index: kernels against NumPy's functions, bit by bit."""
+"""Rows of a table, added up by index: kernels against NumPy's functions, bit by bit."""
 
 from __future__ import annotations
 
@@ -29,15 +29,6 @@ def added(out: Any, indices: Any, x: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("n", "count", "width"), SIZES)
-def test_rows_are_read(n: int, count: int, width: int, dtype: str) -> None:
-    table, indices = normal((count, width), dtype), operands(n, count, width, dtype)[1]
-    np.testing.assert_array_equal(PACK.rows(table, indices), table[indices])
-    square = indices[: n // 2 * 2].reshape(2, -1)
-    np.testing.assert_array_equal(PACK.rows(table, square), table[square])
-
-
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize(("n", "count", "width"), SIZES)
 def test_rows_are_added_up(n: int, count: int, width: int, dtype: str) -> None:
     x, indices = operands(n, count, width, dtype)
     zeros = np.zeros((count, width), dtype)
@@ -61,7 +52,17 @@ def test_rows_are_added_in_place(n: int, count: int, width: int, dtype: str) -> 
     indices[::2] -= count
     out = normal((count, width), dtype, 4)
     wanted = added(out.copy(), indices, x)
-    assert PACK.add_rows(out, indices, x)
+    assert PACK.add_rows(out, 0, indices, x)
+    np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_slices_are_added_along_any_axis(axis: int) -> None:
+    out = normal((4, 5, 6), "float32", 4)
+    indices = np.array([[3, -1], [0, 3]])
+    x = normal((*out.shape[:axis], 2, 2, *out.shape[axis + 1 :]), "float32")
+    wanted = added(out.copy(), (slice(None),) * axis + (indices,), x)
+    assert PACK.add_rows(out, axis, indices, x)
     np.testing.assert_array_equal(out, wanted)
 
 
@@ -103,13 +104,8 @@ def test_no_bit_depends_on_the_number_of_threads() -> None:
 
 def test_what_is_not_served_is_said() -> None:
     table, indices = np.ones((5, 2), np.float32), np.array([1, 4])
-    assert PACK.rows(table, indices) is not None
-    for wrong in (np.array([5]), np.array([-1]), np.array([1], np.int32), np.arange(4)[::2]):
-        assert PACK.rows(table, wrong) is None
-    assert PACK.rows(table.astype(np.float16), indices) is None
-    assert PACK.rows(table.T, indices) is None
     assert PACK.sum_rows(table, indices, 5, -1, False) is None
     assert PACK.sum_rows(table[:2], np.array([1, 7]), 5, -1, False) is None
     assert PACK.sum_rows(table[:2], np.array([1, 7]), 5, 7, False) is not None
     table.flags.writeable = False
-    assert PACK.add_rows(table, indices, table[:2]) is None
+    assert PACK.add_rows(table, 0, indices, table[:2]) is None

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.native import PACK
 from retrograd.values import Array
 
 ndarray: Final[Any] = np.ndarray
@@ -45,6 +46,19 @@ def memory_of(array: Array) -> Any:
     while array.base is not None and hasattr(array.base, "__array_interface__"):
         array = array.base
     return array
+
+
+def extent_of(array: Array) -> tuple[int, int, int]:
+    """The addresses of an array's first element, of its first byte, and of the byte behind its last."""
+    found = NotImplemented if PACK is None else PACK.extent_of(array)
+    if found is not NotImplemented:
+        extent: tuple[int, int, int] = found
+        return extent
+    start = int(array.__array_interface__["data"][0])
+    if not array.size:
+        return start, start, start
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return start, int(low), int(high)
 
 
 def as_array(value: Any) -> Array:

@@ -30,6 +30,7 @@ from retrograd.backends.batch.array import (
     on_levels,
     one_sample,
 )
+from retrograd.backends.cpu import extent_of
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
@@ -56,15 +57,25 @@ BASE_WRITTEN = "its base or another view of its base has been modified inplace"
 
 def is_stretched(array: Array) -> bool:
     """Whether a dimension repeats the same memory, as `expand` makes it."""
-    return any(s == 0 and n > 1 for s, n in zip(array.strides, array.shape, strict=True))
+    strides: Shape = array.strides
+    if 0 not in strides:
+        return False
+    shape: Shape = array.shape
+    return any(strides[i] == 0 and shape[i] > 1 for i in range(len(shape)))
 
 
 def may_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether two elements may share memory: certain only where the answer is no."""
     if 0 in shape:
         return False
+    steps = [(abs(strides[i]), shape[i]) for i in range(len(shape) - 1, -1, -1) if shape[i] > 1]
+    return _meet(steps, itemsize) and _meet(sorted(steps), itemsize)
+
+
+def _meet(steps: list[tuple[int, int]], itemsize: int) -> bool:
+    """Whether one of these strides is shorter than all that those before it reach over."""
     reach = itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(strides, shape, strict=True) if n > 1):
+    for stride, n in steps:
         if stride < reach:
             return True
         reach += stride * (n - 1)
@@ -83,12 +94,12 @@ def overlap_error() -> InplaceError:
 class Layout:
     """Where the elements of an array lie: in bytes, from the first byte of some memory."""
 
-    def __init__(self, array: Array, start: int) -> None:
+    def __init__(self, array: Array, offset: int) -> None:
         self.shape: Shape = array.shape
         self.dtype = array.dtype
         self.strides: Shape = array.strides
-        self.offset = array.__array_interface__["data"][0] - start
-        self.overlaps = may_overlap(array.shape, array.strides, array.itemsize)
+        self.offset = offset
+        self.overlaps = not array.flags.c_contiguous and may_overlap(self.shape, self.strides, array.itemsize)
 
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
@@ -109,21 +120,35 @@ class Region:
 
     def __init__(self, view: Array, base: Array) -> None:
         view, base = one_sample(view), one_sample(base)
-        low, high = _bounds(base)
+        base_start, low, high = extent_of(base)
+        view_start, view_low, view_high = extent_of(view)
         if view.size:
-            start, end = _bounds(view)
-            low, high = min(low, start), max(high, end)
+            low, high = min(low, view_low), max(high, view_high)
         self.nbytes = high - low
-        self.base = Layout(base, low)
-        self.view = Layout(view, low)
+        self.base = Layout(base, base_start - low)
+        self.view = Layout(view, view_start - low)
         self.stretched = is_stretched(view)
         self.empty = base.size == 0 or view.size == 0
+        # Whether a copy of the base that lies as usual is all the memory there is.
+        self.dense = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
+
+    def is_simple(self, array: Array) -> bool:
+        """Whether the region can be found in `array` itself, once its elements lie as usual."""
+        return (
+            self.dense
+            and type(array) is np.ndarray
+            and array.shape == self.base.shape
+            and array.dtype is self.base.dtype
+        )
 
     def laid_out(self, array: Array | None, levels: tuple[Any, ...] = ()) -> tuple[Array, Array]:
         """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it.
 
         There is room for the samples of its levels, or of `levels`.
         """
+        if array is not None and not levels and self.is_simple(array):
+            base = array.copy("C")
+            return base, self.view.on(base.reshape(-1))
         levels = levels or levels_of(array)
         lead = batches(levels)
         if self.empty:
@@ -154,15 +179,6 @@ class Region:
         return on_levels(np.array(target.on(flat)), levels)
 
 
-def _bounds(array: Array) -> tuple[int, int]:
-    """The first byte of an array, and the one behind its last."""
-    if array.size:
-        low, high = np.lib.array_utils.byte_bounds(array)
-        return int(low), int(high)
-    start = int(array.__array_interface__["data"][0])
-    return start, start
-
-
 class AsStrided(View):
     """the region of the base that a view shows"""
 
@@ -175,6 +191,8 @@ class AsStrided(View):
 
     def forward(self, xp: Any, x: Array) -> Array:
         region = self.region
+        if region.is_simple(x):
+            return region.view.on(np.ascontiguousarray(x).reshape(-1)).copy()
         if region.base.overlaps and not region.empty:
             return region.summed(region.base, region.view, x)
         return region.laid_out(x)[1].copy()
@@ -287,10 +305,10 @@ def rebase_history(view: Tensor, node: Node) -> None:
     """After a recorded write through `view`: the base gets CopySlices, the view is regenerated when asked."""
     base = view._base
     assert base is not None
-    made = CopySlices(base, Region(view.array, base.array), node)
-    base.move_to(made, 0)
+    region = Region(view.array, base.array)
+    base.move_to(CopySlices(base, region, node), 0)
     view._view_version = -1
-    refresh_view(view)
+    refresh_view(view, region)
 
 
 def check_view_write(view: Tensor) -> None:
@@ -317,8 +335,11 @@ def mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
         out._view_kind = INFERENCE_MODE if state.special & INFERENCE else NO_GRAD_MODE
 
 
-def refresh_view(view: Tensor) -> None:
-    """Brings a view's place in the graph up to date with its base. See Note [Views and in-place]."""
+def refresh_view(view: Tensor, region: Region | None = None) -> None:
+    """Brings a view's place in the graph up to date with its base. See Note [Views and in-place].
+
+    `region` is where it lies in its base, if that is known already.
+    """
     base = view._base
     if base is None or (view._node is None and not base._requires):
         return
@@ -329,7 +350,8 @@ def refresh_view(view: Tensor) -> None:
         raise view_error(view, BASE_WRITTEN)
     edge, source = edge_of(base), base.array
     for cls, array in _stations(view, base.array):
-        op = cls(Region(array, source))
+        known = region is not None and array is view.array and source is base.array
+        op = cls(region if region is not None and known else Region(array, source))
         op.set_next_edges([edge])
         op.sequence_nr = current().next_sequence_nr()
         op.add_input(array)

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
+from retrograd.backends.native import XP
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tangent import tangent_of
@@ -101,7 +102,7 @@ def tensor_of(found: Any) -> Tensor:
 
 def zero_like(v: Any) -> Any:
     """Zeros in the shape and kind of `v`: unlike `v * 0` also where `v` is infinite."""
-    return as_value(np.zeros_like(plain(v)), v)
+    return as_value(XP.zeros_like(plain(v)), v)
 
 
 def wrapped(x: Any, y: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.batch.array import batches, levels_of, on_levels
+from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.backends.native import XP
 from retrograd.core.tensor import Tensor
@@ -116,7 +117,11 @@ def filled(shape: Shape, value: Any, dtype: DType) -> Array:
     if isinstance(value, complex) and dtype.kind != "c":
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: it is complex")
     found: Array = XP.empty(shape, dtype)
-    found.fill(narrowed(np.asarray(value), dtype))
+    token = hush(QUIET)
+    try:
+        found.fill(narrowed(np.asarray(value), dtype) if dtype.kind in "iu" else value)
+    finally:
+        unhush(token)
     return found
 
 

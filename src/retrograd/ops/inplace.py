@@ -25,7 +25,7 @@ from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims, zero_like
 from retrograd.ops.create import filled, number_from
 from retrograd.ops.fused import addcdiv, addcmul, lerp
 from retrograd.ops.math import abs as absolute
-from retrograd.ops.shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
+from retrograd.ops.shape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze, stretched
 from retrograd.values import Array, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Taken(Variadic):
         x, y = xs
         if y.dtype.kind == "c" and x.dtype.kind != "c":
             y = y.real
-        return xp.broadcast_to(y, x.shape).astype(x.dtype)
+        return stretched(xp, y, x.shape).astype(x.dtype)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         return [zero_like(gs[0]) if self.needs(0) else None, gs[0] if self.needs(1) else None]

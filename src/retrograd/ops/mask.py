@@ -17,16 +17,13 @@ from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_er
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.data import number_for
+from retrograd.ops.shape import stretched
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
 
 
 def _common_shape(x: Array, mask: Array) -> Shape:
     return x.shape if x.shape == mask.shape else np.broadcast_shapes(x.shape, mask.shape)
-
-
-def _stretched(xp: Any, v: Array, shape: Shape) -> Array:
-    return v if v.shape == shape else xp.broadcast_to(v, shape)
 
 
 class MaskedFill(Unary):
@@ -91,7 +88,7 @@ class MaskedSelect(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.whole = _common_shape(x, self.mask)
-        return _stretched(xp, x, self.whole)[_stretched(xp, self.mask, self.whole)]
+        return stretched(xp, x, self.whole)[stretched(xp, self.mask, self.whole)]
 
     def transpose(self, g: Any) -> Any:
         return MaskedPlace(self.mask, self.whole).on(g)
@@ -113,7 +110,7 @@ class MaskedPlace(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        out[_stretched(xp, self.mask, self.size)] = x
+        out[stretched(xp, self.mask, self.size)] = x
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -133,9 +130,9 @@ class MaskedScatter(Variadic):
         x, source = xs
         whole = _common_shape(x, self.mask)
         self.source_shape, self.x_shape = source.shape, x.shape
-        where = _stretched(xp, self.mask, whole)
+        where = stretched(xp, self.mask, whole)
         self.count = int(where.sum())
-        out = xp.array(_stretched(xp, x, whole), order="C")
+        out = xp.array(stretched(xp, x, whole), order="C")
         out[where] = source.reshape(-1)[: self.count]
         return out
 
@@ -227,7 +224,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
         )
-    needed = int(_stretched(np, m, _common_shape(x.array, m)).sum())
+    needed = int(stretched(np, m, _common_shape(x.array, m)).sum())
     if src.array.size < needed:
         raise ShapeError(
             f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
