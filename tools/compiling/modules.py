@@ -15,6 +15,8 @@ COMPILED_ALONE = (
     *("backends/attention.py", "backends/convolution.py", "backends/losses.py", "backends/norms.py"),
     *("backends/moments.py", "backends/picks.py", "backends/pooling.py", "backends/products.py"),
     *("backends/scans.py", "backends/softmax.py", "backends/tables.py"),
+    # what per-sample gradients are made of besides a backward
+    *("func/own.py", "func/tree.py"),
 )
 
 _INTERPRETED_SUBCLASSES = (
@@ -23,11 +25,10 @@ _INTERPRETED_SUBCLASSES = (
 
 # Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
 INTERPRETED = {
-    "backends/batch/array.py": "derives from NumPy's mixin of operators",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
-    "backends/batch/namespace.py": "stands for the module numpy, whose attributes it looks up",
+    "backends/batch/library.py": "stands for the module numpy, whose attributes it looks up",
     "backends/batch/random.py": "stands for the module numpy.random",
-    "backends/batch/shape.py": "functions made within functions",
+    "backends/batch/shape.py": "derives from a builtin tuple and exception",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/methods.py": "changes classes after they are made",
     "ops/numpy_functions.py": "functions made within functions, whose signatures are read",

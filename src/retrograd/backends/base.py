@@ -118,7 +118,9 @@ def reachable_device(where: object) -> device:
 
 def device_of(array: Array) -> device:
     """The device an array lives on."""
-    found: device = CPU if type(array) is np.ndarray else getattr(array, "where", CPU)
+    if type(array) is np.ndarray or isinstance(array, BatchedArray):
+        return CPU
+    found: device = getattr(array, "where", CPU)
     return found
 
 

@@ -19,7 +19,7 @@ float16, float32 = np.dtype("float16"), np.dtype("float32")
 
 def softmax(xp: Any, x: Array, axis: int | None) -> Array:
     """exp(x) / sum(exp(x)) along the axis."""
-    found = PACK.softmax(x, axis) if xp is PACK else None
+    found = PACK.softmax(x, counted(axis, x)) if xp is PACK else None
     if found is not None:
         return found
     out = xp.exp(_centred(x, axis))
@@ -29,12 +29,17 @@ def softmax(xp: Any, x: Array, axis: int | None) -> Array:
 
 def log_softmax(xp: Any, x: Array, axis: int | None) -> Array:
     """The logarithm of softmax, without overflow."""
-    found = PACK.log_softmax(x, axis) if xp is PACK else None
+    found = PACK.log_softmax(x, counted(axis, x)) if xp is PACK else None
     if found is not None:
         return found
     out = _centred(x, axis)
     out -= xp.log(xp.exp(out).sum(axis=axis, keepdims=True))
     return out.astype(x.dtype, copy=False)
+
+
+def counted(axis: int | None, x: Array) -> int | None:
+    """An axis as the pack wants it, counted from the front."""
+    return axis if axis is None or axis >= 0 else axis + x.ndim
 
 
 def _centred(x: Array, axis: int | None) -> Array:

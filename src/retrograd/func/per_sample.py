@@ -11,21 +11,19 @@ is complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
-from retrograd.backends.batch.array import BatchedArray, Level, constant, unpacked
-from retrograd.core.accumulate import grad_accumulator
-from retrograd.core.batched import left, shape_levels
+from retrograd.backends.batch.array import BatchedArray, Level, unpacked
+from retrograd.core.batched import left
 from retrograd.core.modes import current
-from retrograd.core.node import Node
 from retrograd.core.tensor import Tensor
 from retrograd.func.mapping import Batch
+from retrograd.func.own import OwnOfEach, check_paths
 from retrograd.func.transform import Function, differentiating, name_of
 from retrograd.func.tree import Form, children_of, flatten, unflatten
 from retrograd.ops.join import cat
@@ -77,7 +75,8 @@ def per_sample_grads(
     chunks = []
     for start in range(0, max(batch.size, 1), size):
         stop = min(start + size, batch.size)
-        run = _Run(loss_fn, batch, batch.part(start, stop), Level(stop - start, randomness), as_batch)
+        part = batch.leaves if stop - start == batch.size else batch.part(start, stop)
+        run = _Run(loss_fn, batch, part, Level(stop - start, randomness), as_batch)
         chunks.append(run.gradients(leaves, keys, each))
     if each is not None:
         return None
@@ -121,9 +120,9 @@ class _Run:
 
     def gradients(self, params: list[Any], keys: list[Any], each: Each | None) -> list[Any]:
         """The gradients of all parameters; with `each`, nothing that has memory."""
-        with _of_each_sample(params, self.level):
+        with OwnOfEach(params, self.level):
             losses = self._losses()
-            _check_paths(losses, params, self.level)
+            check_paths(losses, params, self.level)
             handles = (
                 []
                 if each is None
@@ -179,41 +178,6 @@ class _Run:
         return [
             Tensor(np.zeros_like(p.array)) if g is None else g for g, p in zip(found, params, strict=True)
         ]
-
-
-@contextmanager
-def _of_each_sample(params: list[Any], level: Level) -> Iterator[None]:
-    """Makes parameters ones that each sample of a level has for itself. See Note [Parameters of each sample]."""
-    arrays = [p.array for p in params]
-    nodes = [grad_accumulator(p) for p in params]
-    try:
-        for p in params:
-            p.array = constant(p.array, (level,))
-            p._update_accumulator()
-        yield
-    finally:
-        for p, array in zip(params, arrays, strict=True):
-            p.array = array
-            p._update_accumulator()
-        del nodes
-
-
-def _check_paths(loss: Any, params: list[Any], level: Level) -> None:
-    """Refuses a parameter that is used through a tensor computed before: there its gradients would be summed."""
-    wanted = {grad_accumulator(p): i for i, p in enumerate(params)}
-    waiting: list[Node] = [] if loss.grad_fn is None else [loss.grad_fn]
-    seen = set(waiting)
-    while waiting:
-        node = waiting.pop()
-        for succ in node.successors():
-            if succ in wanted and level not in shape_levels(node.out_shape):
-                raise ValueError(
-                    f"per_sample_grads: parameter {wanted[succ]} is used through a tensor that was computed from it "
-                    f"before, by {node.name()}: all samples share that one. Compute it inside of the loss function."
-                )
-            if succ not in seen:
-                seen.add(succ)
-                waiting.append(succ)
 
 
 class _Stream:

@@ -14,33 +14,23 @@ batched, on an older level: rules call NumPy with it, and so come back here for 
 
 from __future__ import annotations
 
-import importlib
-import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from retrograd.backends.batch.methods import ArrayMethods
+from retrograd.backends.batch.level import RULES, Level
+from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
-from retrograd.backends.batch.shape import BatchedShape, DataDependent, Unbatchable, shape_on
+from retrograd.backends.batch.shape import BatchedShape, Unbatchable
+from retrograd.backends.native import PACK
 
-_NUMBERS = itertools.count()
+__all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
+
 WHOLE = slice(None)
+ndarray = np.ndarray
 
-ITEM = (
-    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
-    "because each sample has another number there. Compute with tensors throughout, or call it outside of vmap."
-)
-CONTROL_FLOW = (
-    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
-    "yet: samples may differ, and all take one path. Use where(condition, a, b) instead of if."
-)
-NO_STORAGE = (
-    "Cannot access data pointer of Tensor that doesn't have storage: inside of vmap it stands for all samples at once. "
-    "Use tensor operations, or do this outside of vmap."
-)
 IN_PLACE = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
     "that has more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped "
@@ -48,53 +38,29 @@ IN_PLACE = (
 )
 
 
-class Level:
-    """One `vmap`: how many samples its batch has, and how random numbers are drawn inside."""
-
-    def __init__(self, size: int, randomness: str = "error") -> None:
-        self.number = next(_NUMBERS)  # newer levels are wrapped around older ones
-        self.size = size
-        self.randomness = randomness
-        self.namespaces: dict[Any, Any] | None = None  # see namespace.py
-        if not RULES.methods:
-            importlib.import_module(
-                "retrograd.backends.batch.rules"
-            )  # when it is first needed: that takes a while
-
-
-class Rules:
-    """What each function of the array library does to batched arrays; the other files of this package fill it."""
-
-    def __init__(self) -> None:
-        self.functions: dict[Any, Any] = {}  # rule(function, level, args, kwargs)
-        self.methods: dict[str, Any] = {}  # of ufuncs: rule(ufunc, level, inputs, kwargs)
-        self.getitem: Any = None
-        self.setitem: Any = None
-
-
-RULES = Rules()
-
-
 class BatchedArray(ArrayMethods):
     """See Note [Batched arrays]."""
-
-    __array_priority__: ClassVar[int] = 500
-    __hash__ = object.__hash__
 
     def __init__(self, value: Any, level: Level) -> None:
         self.value = value  # [batch, *shape]
         self.level = level
-        self._shape: BatchedShape | None = None
-        self.axis = 0  # where the samples lay before, in what was given to vmap
+        self._shape: Any = None  # a BatchedShape, when somebody has asked for it
+        self.axis: int = 0  # where the samples lay before, in what was given to vmap
 
     # -- what it says about itself: all of one sample -------------------------------------------------------------
 
     @property
     def shape(self) -> Any:
         """The shape of one sample."""
-        if self._shape is None:
-            self._shape = shape_on(tuple(self.value.shape[1:]), (self.level, *levels_of(self.value)))
-        return self._shape
+        made = self._shape
+        if made is None:
+            value = self.value
+            made = BatchedShape(value.shape[1:])
+            made.levels = (
+                (self.level, *value.shape.levels) if isinstance(value, BatchedArray) else (self.level,)
+            )
+            self._shape = made
+        return made
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -155,10 +121,6 @@ class BatchedArray(ArrayMethods):
     def imag(self, values: Any) -> None:
         self.imag[...] = values
 
-    @property
-    def T(self) -> Any:
-        return np.transpose(self)
-
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of unsized object")
@@ -166,39 +128,6 @@ class BatchedArray(ArrayMethods):
 
     def __repr__(self) -> str:
         return f"BatchedArray(lvl={self.level.number}, bdim=0, value=\n    {self.value!r}\n)"
-
-    # -- what only one sample has: a Python number -----------------------------------------------------------------
-
-    def item(self, *args: Any) -> Any:
-        raise DataDependent(ITEM)
-
-    def tolist(self) -> Any:
-        raise DataDependent(NO_STORAGE)
-
-    def tobytes(self, order: str = "C") -> Any:
-        raise DataDependent(NO_STORAGE)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        raise DataDependent(NO_STORAGE)
-
-    @property
-    def __array_interface__(self) -> Any:
-        raise DataDependent(NO_STORAGE)
-
-    def __bool__(self) -> bool:
-        raise DataDependent(CONTROL_FLOW)
-
-    def __int__(self) -> int:
-        raise DataDependent(ITEM)
-
-    def __float__(self) -> float:
-        raise DataDependent(ITEM)
-
-    def __complex__(self) -> complex:
-        raise DataDependent(ITEM)
-
-    def __index__(self) -> int:
-        raise DataDependent(ITEM)
 
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
@@ -208,7 +137,9 @@ class BatchedArray(ArrayMethods):
             if found is not None:
                 return found
         for x in inputs:
-            if not isinstance(x, (BatchedArray, np.ndarray, np.generic)) and hasattr(x, "__array_ufunc__"):
+            if isinstance(x, BatchedArray) or isinstance(x, (np.ndarray, np.generic)):
+                continue
+            if hasattr(x, "__array_ufunc__"):
                 return NotImplemented
         return RULES.methods[method](ufunc, _level_of_call(inputs, kwargs), inputs, kwargs)
 
@@ -230,40 +161,59 @@ class BatchedArray(ArrayMethods):
     # -- what formulas do most, on the shortest way ------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:
-        found = _quick(np.add, (self, other))
-        return np.add(self, other) if found is None else found
+        return _of_two(np.add, self, other, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _of_two(np.add, other, self, other)
 
     def __sub__(self, other: Any) -> Any:
-        found = _quick(np.subtract, (self, other))
-        return np.subtract(self, other) if found is None else found
+        return _of_two(np.subtract, self, other, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _of_two(np.subtract, other, self, other)
 
     def __mul__(self, other: Any) -> Any:
-        found = _quick(np.multiply, (self, other))
-        return np.multiply(self, other) if found is None else found
+        return _of_two(np.multiply, self, other, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _of_two(np.multiply, other, self, other)
 
     def __truediv__(self, other: Any) -> Any:
-        found = _quick(np.true_divide, (self, other))
-        return np.true_divide(self, other) if found is None else found
+        return _of_two(np.true_divide, self, other, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _of_two(np.true_divide, other, self, other)
 
     def __matmul__(self, other: Any) -> Any:
-        if not isinstance(other, (BatchedArray, np.ndarray)):
-            return NotImplemented
         level = self.level
-        if isinstance(other, BatchedArray) and other.level.number > level.number:
-            level = other.level
+        if isinstance(other, BatchedArray):
+            if other.level.number > level.number:
+                level = other.level
+        elif not isinstance(other, np.ndarray):
+            return NotImplemented
         return RULES.functions[np.matmul](np.matmul, level, (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return np.matmul(other, self) if isinstance(other, np.ndarray) else NotImplemented
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         value = self.value
         if type(value) is not np.ndarray or order != "C" or value.size == 0:
-            return super().reshape(*shape, order=order, copy=copy)
+            return NUMPY.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
         first = shape[0] if len(shape) == 1 else shape
-        sizes = tuple(first) if isinstance(first, (tuple, list)) else (first,)
-        return BatchedArray(value.reshape((value.shape[0], *sizes), copy=copy), self.level)
+        sizes = (value.shape[0], *(first if isinstance(first, (tuple, list)) else (first,)))
+        made = value.reshape(sizes) if copy is None else value.reshape(sizes, copy=copy)
+        return BatchedArray(made, self.level)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
-        n = self.ndim
-        return BatchedArray(np.swapaxes(self.value, in_front(axis1, n), in_front(axis2, n)), self.level)
+        value = self.value
+        n: int = value.ndim - 1
+        return BatchedArray(value.swapaxes(in_front(axis1, n), in_front(axis2, n)), self.level)
+
+    @property
+    def T(self) -> Any:
+        value = self.value
+        return BatchedArray(value.transpose((0, *range(value.ndim - 1, 0, -1))), self.level)
 
     # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------
 
@@ -302,24 +252,34 @@ class BatchedArray(ArrayMethods):
 
 def _quick(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
     """A ufunc of arrays and numbers that are batched on one level or not at all; None if they are anything else."""
-    level: Any = None
+    level: Level | None = None
     ndim = 0
     for x in inputs:
-        kind = type(x)
-        if kind is BatchedArray:
+        n: int = 0
+        if isinstance(x, BatchedArray):
             if level is not None and x.level is not level:
                 return None
-            level, n = x.level, x.value.ndim - 1
-        elif kind is np.ndarray:
+            level = x.level
+            n = x.value.ndim - 1
+        elif type(x) is ndarray:
             n = x.ndim
-        elif isinstance(x, (int, float, complex, np.generic)):
-            n = 0
-        else:
+        elif not isinstance(x, (int, float, complex, np.generic)):
             return None
-        ndim = max(ndim, n)
-    values = [widened(x.value, ndim) if type(x) is BatchedArray else x for x in inputs]
+        if n > ndim:
+            ndim = n
+    if level is None:
+        return None
+    values = [widened(x.value, ndim) if isinstance(x, BatchedArray) else x for x in inputs]
     result = SERVED.get(ufunc, ufunc)(*values)
     return wrapped(result, level) if type(result) is tuple else BatchedArray(result, level)
+
+
+def _of_two(ufunc: Any, x: Any, y: Any, other: Any) -> Any:
+    """An operator's ufunc, of a batched array and `other`, in either order."""
+    found = _quick(ufunc, (x, y))
+    if found is not None:
+        return found
+    return NotImplemented if getattr(other, "__array_ufunc__", ufunc) is None else ufunc(x, y)
 
 
 class Verdict(BatchedArray):
@@ -343,7 +303,9 @@ class Verdict(BatchedArray):
 
 def levels_of(array: Any) -> tuple[Any, ...]:
     """The levels on which an array is batched, the newest first."""
-    found: tuple[Any, ...] = array.shape.levels if isinstance(array, BatchedArray) else ()
+    if not isinstance(array, BatchedArray):
+        return ()
+    found: tuple[Any, ...] = array.shape.levels
     return found
 
 
@@ -390,10 +352,9 @@ NEVER_BATCHED = frozenset((np.ndarray, int, float, bool, str, slice, type(None),
 
 def newest_among(values: Any, found: Level | None = None) -> Level | None:
     """The same; None if there is none."""
-    kind = type(values)
-    if kind is BatchedArray or isinstance(values, BatchedArray):
+    if isinstance(values, BatchedArray):
         return values.level if found is None or values.level.number > found.number else found
-    if kind is np.ndarray:
+    if type(values) is ndarray:
         return found
     if isinstance(values, (tuple, list)):
         for v in values:
@@ -409,7 +370,7 @@ def _level_of_call(args: Any, kwargs: Any) -> Level:
     """The newest level among the arguments of a function."""
     found: Level | None = None
     for v in args:
-        if type(v) is BatchedArray:
+        if isinstance(v, BatchedArray):
             if found is None or v.level.number > found.number:
                 found = v.level
         elif type(v) not in NEVER_BATCHED:
@@ -437,9 +398,9 @@ def getitem_of(x: Any, key: tuple[Any, ...]) -> Any:
 
 def lead(x: Any, level: Level) -> Any:
     """`x` with the batch of `level` as its first dimension, of size 1 if it is the same for all samples."""
-    if isinstance(x, BatchedArray) and x.level is level:
-        return x.value
-    return (x if isinstance(x, BatchedArray) else np.asarray(x))[None]
+    if isinstance(x, BatchedArray):
+        return x.value if x.level is level else x[None]
+    return np.asarray(x)[None]
 
 
 def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
@@ -447,14 +408,14 @@ def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
     given = list(xs)
     ndim = 0
     for x in given:
-        if isinstance(x, (BatchedArray, np.ndarray)) and x.ndim > ndim:
-            ndim = x.ndim
-    return [widened(x.value, ndim) if is_on(x, level) else x for x in given]
+        if isinstance(x, (BatchedArray, ndarray)):
+            ndim = max(ndim, x.ndim)
+    return [widened(x.value, ndim) if isinstance(x, BatchedArray) and x.level is level else x for x in given]
 
 
 def widened(value: Any, ndim: int) -> Any:
     """A value with its batch in front, its samples of `ndim` dimensions."""
-    missing = ndim + 1 - value.ndim
+    missing: int = ndim + 1 - value.ndim
     if missing <= 0:
         return value
     return value[:, None] if missing == 1 else value[(WHOLE, *[None] * missing)]
@@ -464,7 +425,13 @@ def spread(value: Any, size: int) -> Any:
     """A value whose batch is written out, if it was 1 for all samples."""
     if value.shape[0] == size:
         return value
-    return np.broadcast_to(value, (size, *value.shape[1:]))
+    return stretched(value, (size, *value.shape[1:]))
+
+
+def stretched(value: Any, shape: tuple[int, ...]) -> Any:
+    """`broadcast_to`, which takes NumPy many times as long to set up."""
+    view = NotImplemented if PACK is None or type(value) is not ndarray else PACK.stretched(value, shape)
+    return np.broadcast_to(value, shape) if view is NotImplemented else view
 
 
 def spread_all(values: Iterable[Any]) -> list[Any]:
@@ -476,20 +443,22 @@ def spread_all(values: Iterable[Any]) -> list[Any]:
 
 def wrapped(result: Any, level: Level) -> Any:
     """A result, or each of several, as batched."""
+    if type(result) is ndarray:
+        return BatchedArray(result, level)
     if isinstance(result, (tuple, list)):
         parts = [wrapped(r, level) for r in result]
         if type(result) in (tuple, list):
             return type(result)(parts)
         return type(result)(*parts)  # a named tuple, as numpy.linalg has them
-    return BatchedArray(
-        result if isinstance(result, (np.ndarray, BatchedArray)) else np.asarray(result), level
-    )
+    return BatchedArray(result if isinstance(result, BatchedArray) else np.asanyarray(result), level)
 
 
 def in_front(axis: Any, ndim: int) -> Any:
     """Axes of a sample as axes of a value with its batch in front; None stays."""
     if axis is None:
         return None
+    if type(axis) is int and -ndim <= axis < ndim:
+        return axis + 1 if axis >= 0 else axis + ndim + 1
     if isinstance(axis, (tuple, list)):
         return tuple([in_front(a, ndim) for a in axis])
     return normalize_axis_index(axis.__index__(), ndim) + 1
@@ -497,7 +466,7 @@ def in_front(axis: Any, ndim: int) -> Any:
 
 def all_axes(axis: Any, ndim: int) -> Any:
     """The same, where None means all axes of a sample."""
-    return tuple(range(1, ndim + 1)) if axis is None else in_front(axis, ndim)
+    return tuple([i + 1 for i in range(ndim)]) if axis is None else in_front(axis, ndim)
 
 
 # -- in and out of a level -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from retrograd.backends.batch.array import (
     in_front,
     lead,
     spread_all,
+    stretched,
     widened,
     wrapped,
 )
@@ -87,7 +88,7 @@ def broadcast_to(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, shape = args[0], args[1] if len(args) > 1 else kwargs["shape"]
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     value = widened(lead(x, level), len(sizes))
-    return wrapped(np.broadcast_to(value, (value.shape[0], *sizes)), level)
+    return wrapped(stretched(value, (value.shape[0], *sizes)), level)
 
 
 def broadcast_arrays(function: Any, level: Level, args: Any, kwargs: Any) -> Any:

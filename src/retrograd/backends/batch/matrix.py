@@ -22,27 +22,29 @@ def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`matmul(x, y)`: one product of large matrices where only one of both has a batch."""
     x, y = args
     a, b = lead(x, level), lead(y, level)
-    if x.ndim == 0 or y.ndim == 0:
+    m: int = a.ndim - 1
+    n: int = b.ndim - 1
+    if m == 0 or n == 0:
         raise ValueError("matmul: Input operand does not have enough dimensions")
-    if b.shape[0] == 1 and y.ndim <= 2:
+    if b.shape[0] == 1 and n <= 2:
         return wrapped(_times_shared(a, b[0]), level)
-    if a.shape[0] == 1 and x.ndim <= 2 and y.ndim <= 2:
-        return wrapped(_shared_times(a[0], b, y.ndim), level)
-    if x.ndim == 1 and y.ndim == 1:
+    if a.shape[0] == 1 and m <= 2 and n <= 2:
+        return wrapped(_shared_times(a[0], b, n), level)
+    if m == 1 and n == 1:
         return wrapped(
             (a * b).sum(axis=1) if a.dtype == b.dtype else XP.matmul(a[:, None, :], b[:, :, None])[:, 0, 0],
             level,
         )
-    ndim = max(x.ndim, y.ndim, 2)
-    left = widened(a if x.ndim > 1 else a[:, None, :], ndim)
-    right = widened(b if y.ndim > 1 else b[:, :, None], ndim)
+    ndim = max(m, n, 2)
+    left = widened(a if m > 1 else a[:, None, :], ndim)
+    right = widened(b if n > 1 else b[:, :, None], ndim)
     if left.shape[-1] == 1:  # an outer product: matmul is slow at those
         found = XP.multiply(left, right)
     else:
         found = XP.matmul(left, right)
-    if x.ndim == 1:
+    if m == 1:
         found = found[..., 0, :]
-    if y.ndim == 1:
+    if n == 1:
         found = found[..., 0]
     return wrapped(found, level)
 
@@ -51,8 +53,11 @@ def _times_shared(a: Any, b: Any) -> Any:
     """Samples times one matrix or vector: all their rows at once."""
     if a.ndim <= 2:
         return XP.matmul(a, b)
-    count = int(np.prod(a.shape[:-1]))
-    return XP.matmul(a.reshape(count, a.shape[-1]), b).reshape((*a.shape[:-1], *b.shape[1:]))
+    outer = a.shape[:-1]
+    count = 1
+    for n in outer:
+        count *= n
+    return XP.matmul(a.reshape((count, a.shape[-1])), b).reshape((*outer, *b.shape[1:]))
 
 
 def _shared_times(a: Any, b: Any, ndim: int) -> Any:

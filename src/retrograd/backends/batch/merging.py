@@ -25,12 +25,21 @@ def common_level(*values: Any) -> Level | None:
     level: Level | None = None
     for v in values:
         if isinstance(v, BatchedArray):
-            if type(v.value) is not ndarray or (level is not None and v.level is not level):
+            value = v.value
+            if type(value) is not ndarray or value.size == 0 or (level is not None and v.level is not level):
                 return None
             level = v.level
-        if v is not None and v.size == 0:
+        elif v is not None and v.size == 0:
             return None
     return level
+
+
+def product(sizes: Any) -> int:
+    """How many elements a shape has; NumPy's function is made for long arrays."""
+    count = 1
+    for n in sizes:
+        count *= n
+    return count
 
 
 def is_shared(v: Any) -> bool:
@@ -185,7 +194,7 @@ def normalised_back(g: Any, x: Any, weight: Any, moments: Any, axis: int, wanted
         return None
     v = x.value
     gs = np.ascontiguousarray(spread(lead(g, level), len(v)))
-    if gs.shape != v.shape or moments.size != 2 * int(np.prod(v.shape[: axis + 1])):
+    if gs.shape != v.shape or moments.size != 2 * product(v.shape[: axis + 1]):
         return None
     grads: list[Any] = [None, None, None]
     if wanted & 1:
@@ -267,5 +276,5 @@ def along(kernel: Any, g: Any, out: Any, axis: Any) -> Any:
     a, b = lead(g, level), lead(out, level)
     if a.shape != b.shape:
         return None
-    found = kernel(a, b, axis + 1 if axis >= 0 else axis)
+    found = kernel(a, b, axis + 1 if axis >= 0 else axis + a.ndim)
     return None if found is None else BatchedArray(found, level)

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from retrograd.backends.batch.shape import DataDependent
+
 NUMPY: Any = np  # its stubs do not know that classes with its protocols are arrays
+
+ITEM = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "because each sample has another number there. Compute with tensors throughout, or call it outside of vmap."
+)
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet: samples may differ, and all take one path. Use where(condition, a, b) instead of if."
+)
+NO_STORAGE = (
+    "Cannot access data pointer of Tensor that doesn't have storage: inside of vmap it stands for all samples at once. "
+    "Use tensor operations, or do this outside of vmap."
+)
 
 
 class ArrayMethods(NDArrayOperatorsMixin):
-    """What a class needs besides NumPy's protocols to be used as an array: operators and methods."""
+    """What a class needs besides NumPy's protocols to be used as an array: operators and methods.
+
+    It stays an ordinary class where the rest is compiled: NumPy's is one, and no compiled one can have `__index__`.
+    """
+
+    __array_priority__: ClassVar[int] = 500
+    __hash__ = object.__hash__
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         sizes = shape[0] if len(shape) == 1 else shape
@@ -97,3 +118,36 @@ class ArrayMethods(NDArrayOperatorsMixin):
 
     def dot(self, other: Any) -> Any:
         return NUMPY.dot(self, other)
+
+    # -- what only one sample has: a Python number -----------------------------------------------------------------
+
+    def item(self, *args: Any) -> Any:
+        raise DataDependent(ITEM)
+
+    def tolist(self) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def tobytes(self, order: str = "C") -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    @property
+    def __array_interface__(self) -> Any:
+        raise DataDependent(NO_STORAGE)
+
+    def __bool__(self) -> bool:
+        raise DataDependent(CONTROL_FLOW)
+
+    def __int__(self) -> int:
+        raise DataDependent(ITEM)
+
+    def __float__(self) -> float:
+        raise DataDependent(ITEM)
+
+    def __complex__(self) -> complex:
+        raise DataDependent(ITEM)
+
+    def __index__(self) -> int:
+        raise DataDependent(ITEM)

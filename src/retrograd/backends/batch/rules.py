@@ -1,4 +1,4 @@
-"""All rules: importing this fills the table of `array.RULES`."""
+"""All rules: importing this fills the table of `level.RULES`."""
 
 from retrograd.backends.batch import axes, elementwise, index, layout, matrix
 

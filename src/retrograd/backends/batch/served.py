@@ -21,12 +21,18 @@ def summed(value: Any, axes: Any, dtype: Any, keepdims: bool) -> Any:
     """A sum; over the last dimensions, those of size 1 aside, as over one of them, which is quicker."""
     if type(value) is not np.ndarray or dtype is not None:
         return value.sum(axis=axes, dtype=dtype, keepdims=keepdims)
-    if not isinstance(axes, tuple) or keepdims or not value.flags.c_contiguous:
+    if not isinstance(axes, tuple) or keepdims or not value.size or not value.flags.c_contiguous:
         return XP.sum(value, axis=axes, keepdims=keepdims)
-    kept = tuple([n for i, n in enumerate(value.shape) if i not in axes])
-    last = [i for i, n in enumerate(value.shape) if n > 1][
-        -len([i for i in axes if value.shape[i] > 1]) or None :
-    ]
-    if not all(i in axes for i in last) or 0 in value.shape:
+    kept: list[int] = []
+    begun = scattered = False
+    for i, n in enumerate(value.shape):
+        if i not in axes:
+            kept.append(n)
+            scattered = scattered or (begun and n > 1)
+        elif n > 1:
+            begun = True
+    if scattered:
         return XP.sum(value, axis=axes)
-    return XP.sum(value.reshape((*kept, -1)), axis=-1)
+    if not begun and value.dtype.kind == "f":  # there is nothing to add, but the result is a new array
+        return value.reshape(kept).copy()
+    return XP.sum(value.reshape((*kept, -1)), axis=len(kept))

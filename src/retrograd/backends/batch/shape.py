@@ -21,10 +21,3 @@ class DynamicShape(Unbatchable):
 
 class DataDependent(Unbatchable):
     """A Python number was asked for where each sample has another."""
-
-
-def shape_on(sizes: tuple[int, ...], levels: tuple[Any, ...]) -> BatchedShape:
-    """A shape with its levels."""
-    made = BatchedShape(sizes)
-    made.levels = levels
-    return made

@@ -1,0 +1,34 @@
+"""Levels, one for each `vmap` that runs, and the table of rules for batched arrays."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from typing import Any
+
+_NUMBERS = itertools.count()
+
+
+class Level:
+    """One `vmap`: how many samples its batch has, and how random numbers are drawn inside."""
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.number: int = next(_NUMBERS)  # newer levels are wrapped around older ones
+        self.size = size
+        self.randomness = randomness
+        self.namespaces: dict[Any, Any] | None = None  # see namespace.py
+        if not RULES.methods:  # when it is first needed: that takes a while
+            importlib.import_module("retrograd.backends.batch.rules")
+
+
+class Rules:
+    """What each function of the array library does to batched arrays; the other files of this package fill it."""
+
+    def __init__(self) -> None:
+        self.functions: dict[Any, Any] = {}  # rule(function, level, args, kwargs)
+        self.methods: dict[str, Any] = {}  # of ufuncs: rule(ufunc, level, inputs, kwargs)
+        self.getitem: Any = None
+        self.setitem: Any = None
+
+
+RULES = Rules()
