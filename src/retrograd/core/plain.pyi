@@ -676,7 +676,16 @@ class TensorMethods:
         self, indices_or_sections: Any = ..., dim: Any = ..., *, indices: Any = ..., sections: Any = ...
     ) -> Any: ...
     def tile(self, *given: Any, dims: Any = ...) -> Tensor: ...
-    def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def to(
+        self,
+        *args: Any,
+        device: Any = ...,
+        dtype: Any = ...,
+        non_blocking: Any = ...,
+        copy: Any = ...,
+        memory_format: Any = ...,
+        other: Any = ...,
+    ) -> Tensor: ...
     def topk(
         self,
         k: Any,
