@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.attention import attended, attended_back, ordered_like
+from retrograd.backends.batch.array import has_batched
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -159,6 +160,13 @@ def scaled_dot_product_attention(
     _check(q, k, v, attn_mask)
     if enable_gqa:
         _check_heads(q, k, v)
+    if q.array.ndim == k.array.ndim == v.array.ndim == 3 and has_batched((q.array, k.array, v.array)):
+        # Samples of heads are what the kernel takes: a batch of four dimensions.
+        if attn_mask is not None and attn_mask.array.ndim == 3:
+            attn_mask = attn_mask.unsqueeze(0)
+        q, k, v = q.unsqueeze(0), k.unsqueeze(0), v.unsqueeze(0)
+        options: dict[str, Any] = {"scale": scale, "enable_gqa": enable_gqa}
+        return scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, **options).squeeze(0)
     factor = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
     if not dropout_p and _is_fused(q, k, v, mask, enable_gqa):
