@@ -233,12 +233,15 @@ def len_of(things: list[Any], *_: Any) -> None:
     assert len(things)
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("register", ["tensor", "node", "leaf", "post accumulate"])
-def test_a_cycle_through_a_hook_is_collected(register):
-    """The hook refers to a result of what it is registered on, which is recorded after it."""
+def test_a_cycle_through_a_hook_is_collected(register, when):
+    """The hook refers to a result of what it is registered on, which is recorded after it, or was before."""
     x = leaf()
-    y = (x * 2) if register in {"tensor", "node"} else x
+    y = x * 2
     results: list[rg.Tensor] = []
+    if when == "after":
+        results.append((x * y.exp()).sum())
     hook = functools.partial(len_of, results)
     if register == "tensor":
         y.register_hook(hook)

@@ -11,7 +11,7 @@ import numpy as np
 
 from retrograd.backends.base import namespace_of, where_of
 from retrograd.backends.native import add_into
-from retrograd.core.collector import hide, watch
+from retrograd.core.collector import expose, hide
 from retrograd.core.hooks import call_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import before_write, is_grad_enabled
@@ -62,7 +62,7 @@ class AccumulateGrad(Node):
         variable = self.variable
         self.tensor_hooks = variable._leaf_hooks
         if self.tensor_hooks is not None or variable._post_accumulate is not None:
-            watch(self)
+            expose(self)
         meta: InputMetadata = metadata_of(variable.array)
         dtype = variable.expected_grad_dtype()
         self._meta = meta if dtype is meta.dtype else InputMetadata(meta.shape, dtype, meta.device)

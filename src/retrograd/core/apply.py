@@ -106,6 +106,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         node = grad_accumulator(x)
     op.edge_count = 1
     op.next0 = node
+    node._used = True
     op.nr0 = x.output_nr
     op.topological_nr = node.topological_nr + 1
     op.sequence_nr = state.sequence_nr
@@ -246,6 +247,7 @@ def _link2(
     watched = False
     if x is not None and x._requires and x._node is not NOWHERE:
         first = _node_of(x)
+        first._used = True
         watched = first._watched
         op.next0 = first
         op.nr0 = x.output_nr
@@ -255,6 +257,7 @@ def _link2(
         op._lost = cut_note(x)
     if y is not None and y._requires and y._node is not NOWHERE:
         second = _node_of(y)
+        second._used = True
         watched = watched or second._watched
         op.next1 = second
         op.nr1 = y.output_nr

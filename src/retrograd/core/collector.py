@@ -9,18 +9,21 @@ A cycle needs something of the user's, or a gradient with a graph of its own. So
 recorded on top of them: nodes with hooks, metadata or packed values, those of custom Functions, those recorded while a
 mode is on, and all nodes that a backward with `create_graph` comes to.
 
-What remains hidden is a cycle that is closed afterwards: a hook on a node that holds a result which was computed from
-it before the hook was registered. PyTorch's collector does not see that one either; removing the hook frees it.
+A hook may also come when something has been recorded on top of its node already, and refer to that. Edges lead the
+other way; so when the next full collection begins, which walks over all objects anyway, all nodes that there are get
+watched before.
 """
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any, Final
 
 from retrograd.backends.native import PACK
 
 if TYPE_CHECKING:
     from retrograd.core.node import Node
+    from retrograd.core.tensor import Tensor
 
 _untrack: Final[Any] = None if PACK is None else PACK.untrack
 _track: Final[Any] = None if PACK is None else PACK.track
@@ -38,3 +41,55 @@ def watch(node: Node) -> None:
     if not node._watched:
         node._watched = True
         _track(node)
+
+
+def expose(node: Node) -> None:
+    """Makes a cycle visible that what a user is about to hang on `node` may close."""
+    if node._watched:
+        return
+    watch(node)
+    if node._used:
+        if not LATE.listens:
+            gc.callbacks.append(_at_collection)
+            LATE.listens = True
+        LATE.hooks = True
+
+
+class Kinds:
+    """The classes to look for; their modules, which import this one, fill them in."""
+
+    tensor: Any = None
+    node: Any = None
+
+
+class Late:
+    """Whether something hangs on a node since another one was recorded on top of it."""
+
+    hooks: bool = False
+    listens: bool = False  # whether the collector tells us when it begins
+
+
+KINDS: Final = Kinds()
+LATE: Final = Late()
+
+
+def _at_collection(phase: str, info: dict[str, int]) -> None:
+    """Called by the collector before and after each of its runs; number 2 are the full ones."""
+    if LATE.hooks and phase == "start" and info["generation"] == 2:
+        LATE.hooks = False
+        _watch_all()
+
+
+def _watch_all() -> None:
+    """Gives all nodes to the collector: whatever is hidden hangs on a tensor, or on a node that is not."""
+    waiting: list[Node] = PACK.instances(KINDS.node)
+    for thing in PACK.instances(KINDS.tensor):
+        tensor: Tensor = thing
+        if tensor._node is not None and not tensor._node._watched:
+            watch(tensor._node)
+            waiting.append(tensor._node)
+    while waiting:
+        for successor in waiting.pop().successors():
+            if not successor._watched:
+                watch(successor)
+                waiting.append(successor)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import device
-from retrograd.core.collector import watch
+from retrograd.core.collector import KINDS, expose
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.plain import PlainNode
@@ -62,6 +62,7 @@ class Node(PlainNode):
     _witness: Any = None  # under detect_nonfinite: see core/witness.py
     _duals: Any = None  # tangents of saved values, by their slots: see core/tangent.py
     _lost: Any = None  # why a constant operand has no gradient, if it was cut off: see core/lost.py
+    _used: bool = False  # whether another node has an edge to it
     _watched: bool = True  # whether the cyclic collector sees it: see Note [Nodes and the collector]
     _counted_by: int = 0  # the number of the backward that the next three fields belong to
     _missing: int = 0  # gradients still to come
@@ -194,7 +195,7 @@ class Node(PlainNode):
         """A dictionary for whatever a user wants to remember with the node."""
         if self.user_metadata is None:
             self.user_metadata = {}
-            watch(self)
+            expose(self)
         return self.user_metadata
 
     @property
@@ -224,7 +225,7 @@ class Node(PlainNode):
     def _hooks(self) -> NodeHooks:
         if self.node_hooks is None:
             self.node_hooks = NodeHooks()
-            watch(self)
+            expose(self)
         return self.node_hooks
 
     def __call__(self, *grads: Any) -> Any:
@@ -238,6 +239,8 @@ class Node(PlainNode):
 
 def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
     """Lays next edge number `i`, after those before it. A function, since methods of users' nodes are slow to call."""
+    if function is not None:
+        function._used = True
     if i == 0:
         node.next0, node.nr0 = function, input_nr
     elif i == 1:
@@ -246,6 +249,9 @@ def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
         node.more_edges = [Edge(function, input_nr)]
     else:
         node.more_edges.append(Edge(function, input_nr))
+
+
+KINDS.node = Node
 
 
 class GraphRoot(Node):

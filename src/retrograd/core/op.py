@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from retrograd.backends.base import namespace_of
 from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.batch.shape import Unbatchable
-from retrograd.core.collector import watch
+from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
@@ -126,7 +126,7 @@ class Op(Node):
                 self.set_slot(name, held.copy(), VersionCounter(), 0)
             value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
             self.set_slot(name, value, PACKED, 0)
-            watch(self)
+            expose(self)
 
     def saved_slot(self, name: str) -> str:
         """The slot that PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""

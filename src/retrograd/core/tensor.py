@@ -12,7 +12,7 @@ import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
-from retrograd.core.collector import watch
+from retrograd.core.collector import KINDS, expose
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
 from retrograd.core.modes import FORWARD, INFERENCE, current
@@ -233,7 +233,7 @@ class Tensor(TensorOperators):
     def _hooks_of_node(self, node: Node) -> TensorHooks:
         if node.tensor_hooks is None:
             node.tensor_hooks = TensorHooks()
-            watch(node)
+            expose(node)
         return node.tensor_hooks
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
@@ -437,6 +437,9 @@ class Tensor(TensorOperators):
     def _user_state(self) -> dict[str, Any]:
         """The attributes a user has hung on this tensor."""
         return {name: value for name, value in self.__dict__.items() if name not in TENSOR_FIELDS}
+
+
+KINDS.tensor = Tensor
 
 
 def _warn_about_lost_loss(loss: Tensor) -> None:
