@@ -126,8 +126,10 @@ PyObject* product(const Pair& p) {
   return kind(p.a.array) == NPY_FLOAT ? product_of<float>(p, NOTHING<float>) : product_of<double>(p, NOTHING<double>);
 }
 
-// Whether the product is worth the way through here: everything but what BLAS does better without wide registers.
-bool serves(const Pair& p) { return isa() != Isa::base || p.sizes.work() < SHARED_WORK; }
+constexpr double BLAS_WORK = 1.2e6;  // of one product of matrices, from which BLAS is quicker: 107 cubed
+
+// Whether the product is worth the way through here.
+bool serves(const Pair& p) { return p.sizes.work() < BLAS_WORK; }
 
 PyObject* matmul(PyObject* self, Args args, size_t count, PyObject* names) {
   Pair p;

@@ -27,6 +27,7 @@ from typing import Any
 
 from retrograd.backends.base import device
 from retrograd.backends.cpu import QUIET, hush
+from retrograd.backends.native import PACK
 from retrograd.core.modes import current
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
@@ -150,7 +151,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(count: int) -> None:
-    """Lets a backward use `count` threads for large independent branches, the calling one among them.
+    """Lets native kernels, and large independent branches of a backward, use `count` threads, the caller among them.
 
     Gradients are the same to the last bit whatever the number. Matrix products use the threads that NumPy's BLAS is set
     to use, whatever this number, because BLAS rounds differently when it divides a product otherwise.
@@ -162,6 +163,8 @@ def set_num_threads(count: int) -> None:
     >>> rg.set_num_threads(before)
     """
     SETTINGS.num_threads = _checked("set_num_threads", count)
+    if PACK is not None:
+        PACK.set_threads(SETTINGS.num_threads)
 
 
 def get_num_interop_threads() -> int:
