@@ -31,12 +31,13 @@ def output_of(arguments: list[str], path: str = "") -> str:
 
 
 def files_of(name: str) -> list[Path]:
-    """The files of a package, without what Python has cached."""
+    """The files of a package and of libraries beside it that carry its name, without what Python has cached."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.origin is not None
     folder = Path(spec.origin).parent
-    return [path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    found = [*folder.rglob("*"), *folder.parent.glob(f"{name}__*")]
+    return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
 
 
 def installed_size(name: str) -> int:
