@@ -85,6 +85,26 @@ def class_with_static_methods(torch: Any) -> Any:
 
 
 @program()
+def a_view_whose_base_got_a_history(torch: Any) -> Any:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            seen.append(ctx.needs_input_grad)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad_output: Any) -> Any:
+            return grad_output * 2
+
+    seen: list[Any] = []
+    base, w = torch.zeros(3), torch.ones(2, requires_grad=True)
+    view = base[:2]
+    base[:2] = w
+    Double.apply(view).sum().backward()
+    return seen, w.grad
+
+
+@program()
 def setup_context_apart_from_forward(torch: Any) -> Any:
     class Cube(torch.autograd.Function):
         @staticmethod

@@ -44,7 +44,7 @@ def _mark_needs(ctx: BackwardCFunction, args: tuple[Any, ...]) -> bool:
     needs: list[bool] = []
     found = False
     for arg in args:
-        need = isinstance(arg, Tensor) and arg._requires
+        need = isinstance(arg, Tensor) and arg.requires_grad
         needs.append(need)
         found = found or need
     ctx.needs_input_grad = tuple(needs)

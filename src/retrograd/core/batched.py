@@ -39,16 +39,21 @@ from retrograd.core.views import OF_A_BATCH, mark_view
 from retrograd.values import Array
 
 
-class Enter(Linear):
-    """a tensor as a batch of samples, which lie along one of its dimensions"""
+class AlongAxis(Linear):
+    """Between a tensor and a batch of samples, which lie along one of its dimensions."""
 
-    node_name = "AddBatchDimBackward0"
     params: ClassVar[tuple[str, ...]] = ("axis", "level")
     fresh_results: bool = False
 
     def __init__(self, axis: int, level: Level) -> None:
         self.axis = axis
         self.level = level
+
+
+class Enter(AlongAxis):
+    """a tensor as a batch of samples, which lie along one of its dimensions"""
+
+    node_name = "AddBatchDimBackward0"
 
     def forward(self, xp: Any, x: Array) -> Array:
         return packed(x, self.axis, self.level)
@@ -57,16 +62,10 @@ class Enter(Linear):
         return Leave(self.axis, self.level).on(g)
 
 
-class Leave(Linear):
+class Leave(AlongAxis):
     """a batch of samples as one tensor, in which they lie along a dimension"""
 
     node_name = "RemoveBatchDimBackward0"
-    params: ClassVar[tuple[str, ...]] = ("axis", "level")
-    fresh_results: bool = False
-
-    def __init__(self, axis: int, level: Level) -> None:
-        self.axis = axis
-        self.level = level
 
     def forward(self, xp: Any, x: Array) -> Array:
         found = unpacked(x, self.level)

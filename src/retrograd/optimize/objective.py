@@ -71,21 +71,8 @@ class Cached:
         return self.found
 
 
-class Objective:
-    """A function of tensors that returns a single number, as `scipy.optimize.minimize` takes it.
-
-    Args:
-        function: called as `function(params)` with float64 tensors in the form of `params`.
-        params: where to start: tensors, arrays or numbers, alone or in nested lists, tuples and dicts.
-
-    >>> import retrograd as rg, scipy.optimize
-    >>> problem = rg.optimize.Objective(lambda p: (p["a"] - 1) ** 2 + (p["b"] ** 2).sum(), {"a": 0.0, "b": rg.ones(2)})
-    >>> found = scipy.optimize.minimize(
-    ...     problem.value_and_grad, problem.start, jac=True, hessp=problem.hessp, method="trust-ncg"
-    ... )
-    >>> problem.params(found.x)["a"]
-    tensor(1., dtype=torch.float64)
-    """
+class Problem:
+    """A function of tensors as a function of one vector, and what is known of it at the last point."""
 
     def __init__(self, function: Function, params: Any) -> None:
         self.function = function
@@ -100,6 +87,23 @@ class Objective:
     def params(self, x: Array) -> Any:
         """The parameters at `x`, as the function gets them."""
         return self.vector.tensors(np.asarray(x, np.float64))
+
+
+class Objective(Problem):
+    """A function of tensors that returns a single number, as `scipy.optimize.minimize` takes it.
+
+    Args:
+        function: called as `function(params)` with float64 tensors in the form of `params`.
+        params: where to start: tensors, arrays or numbers, alone or in nested lists, tuples and dicts.
+
+    >>> import retrograd as rg, scipy.optimize
+    >>> problem = rg.optimize.Objective(lambda p: (p["a"] - 1) ** 2 + (p["b"] ** 2).sum(), {"a": 0.0, "b": rg.ones(2)})
+    >>> found = scipy.optimize.minimize(
+    ...     problem.value_and_grad, problem.start, jac=True, hessp=problem.hessp, method="trust-ncg"
+    ... )
+    >>> problem.params(found.x)["a"]
+    tensor(1., dtype=torch.float64)
+    """
 
     def _of_vector(self, x: Any) -> Any:
         value = self.function(self.vector.tensors(x))
@@ -153,7 +157,7 @@ class Objective:
         return found
 
 
-class Residuals:
+class Residuals(Problem):
     """A function of tensors that returns a tensor of residuals, as `scipy.optimize.least_squares` and `root` take it.
 
     Args:
@@ -171,19 +175,8 @@ class Residuals:
     def __init__(self, function: Function, params: Any, mode: str | None = None) -> None:
         if mode not in (None, "reverse", "forward"):
             raise ValueError(f'optimize: mode must be "reverse", "forward" or None, not {mode!r}')
-        self.function = function
-        self.vector = Vector(params)
+        super().__init__(function, params)
         self.mode = mode
-        self._cache = Cached()
-
-    @property
-    def start(self) -> Array:
-        """Where to start: the vector of all parameters."""
-        return self.vector.start
-
-    def params(self, x: Array) -> Any:
-        """The parameters at `x`, as the function gets them."""
-        return self.vector.tensors(np.asarray(x, np.float64))
 
     def _of_vector(self, x: Any) -> Any:
         found = self.function(self.vector.tensors(x))
