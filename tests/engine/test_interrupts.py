@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextvars
 import signal
 import sys
@@ -35,6 +36,10 @@ def interrupts_arrive() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+# One that comes just before a thread falls asleep is noted, but does not wake it; `interrupt_main` is such a one.
+arrivals = pytest.mark.parametrize("arrive", [interrupt, _thread.interrupt_main])
+
+
 def test_an_interrupt_ends_a_shared_backward_within_a_node():
     ran: list[str] = []
 
@@ -54,13 +59,14 @@ def test_an_interrupt_ends_a_shared_backward_within_a_node():
     assert_clean()
 
 
-def test_an_interrupt_reaches_a_caller_who_waits_for_a_device():
+@arrivals
+def test_an_interrupt_reaches_a_caller_who_waits_for_a_device(arrive):
     ran: list[str] = []
 
     def long() -> None:
         ran.append(here())
         if len(ran) == 1:
-            interrupt()
+            arrive()
         time.sleep(0.05)
 
     y = leaf().to("fake:0")
@@ -155,13 +161,14 @@ def inner() -> None:
 
 
 @ways
-def test_an_interrupt_of_the_caller_ends_the_backward_below(how):
+@arrivals
+def test_an_interrupt_of_the_caller_ends_the_backward_below(how, arrive):
     reached: list[int] = []
 
     def note(depth: int) -> None:
         reached.append(depth)
         if depth == 20:
-            interrupt()
+            arrive()
             # A fresh stack is another thread: the caller is woken meanwhile, on a busy machine a little later.
             until = time.monotonic() + 10
             while not isinstance(engine.current_task().queue, StoppedQueue) and time.monotonic() < until:

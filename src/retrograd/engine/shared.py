@@ -235,7 +235,7 @@ class Shared:
         """Waits for the workers and lets go of all gradients: a job that comes later finds nothing to do."""
         with self.changed:
             while self.helpers or self.turns:
-                self.changed.wait()
+                self.changed.wait(threads.BLINK)
             for heap in (self.large, self.small, self.user):
                 heap.clear()
         self.inboxes.clear()
@@ -248,7 +248,7 @@ class Shared:
                 item = self._next_for_caller()
                 if item is not None:
                     return item
-                self.changed.wait()
+                self.changed.wait(threads.BLINK)
         return None
 
     # -- one node ------------------------------------------------------------------------------------------------

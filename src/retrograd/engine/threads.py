@@ -11,6 +11,9 @@ expected to. A forked child has none of its parent's threads: it forgets them an
 
 Python may run a finaliser, and so a user's backward, inside any of the blocks below that hold a lock: so locks are
 re-entrant, and a worker to which that happens serves such a backward alone, because it cannot wait for itself.
+
+An interrupt that arrives just before a thread falls asleep does not wake it: Python has noted it, and looks at its notes
+when the wait is over. So a caller who waits for other threads looks up every `BLINK` seconds.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from retrograd.backends.native import PACK
 from retrograd.core.modes import current
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
+BLINK = 0.1  # seconds; see Note [Threads]
 FRAMES_TO_SPARE = 300  # of Python's stack, for a nested backward and the user's code in it
 
 # A job's priority: deeper re-entry first, then the order of its backward.
@@ -216,7 +220,8 @@ class Call:
                 if interrupt is not None:
                     self.error = interrupt
                     stop(interrupt)
-                self.done.wait()
+                while not self.done.wait(BLINK):
+                    pass
                 break
             except BaseException as another:  # noqa: BLE001 - whatever it is, it is raised in the end
                 interrupt = another
