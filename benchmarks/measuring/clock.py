@@ -1,8 +1,9 @@
 """Times of several programs, taken in turns in one process.
 
 Each program runs in blocks: a few timings one after the other, then it is the next program's turn. So all of them meet
-the same weather; and what the program before left behind (threads that still spin, caches full of other data) spoils
-the first timing of a block at most, for the best one counts. Python's collector stays on, as users have it.
+the same weather. Before its turn everything rests for a moment: the threads of the program before look for more work
+for milliseconds (OpenMP's, which are PyTorch's, for five), and would take the processors from the next one. Caches full
+of other data spoil the first timing of a block, so the best one counts. Python's collector stays on, as users have it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 Program = Callable[[], Any]
 
 LONG_ENOUGH = 1e-3  # seconds: shorter programs are called many times per timing
-BLOCK = 3  # timings before the next program has its turn
+BLOCK = 5  # timings before the next program has its turn
+REST = 0.01  # seconds before a turn, until no thread spins any more
 SLOW = 0.1  # seconds: the blocks of longer programs have one timing
 
 now = (
@@ -31,6 +33,7 @@ def best_times(programs: Sequence[Program], seconds: float, blocks: int) -> list
     done = 0
     while done < blocks or time.perf_counter() < end:
         for i, program in enumerate(programs):
+            time.sleep(REST)
             for _ in range(1 if SLOW < best[i] < float("inf") else BLOCK):
                 best[i] = min(best[i], timed(program, calls[i]) / calls[i])
         done += 1

@@ -110,9 +110,19 @@ def computed(op: str, *operands: Term) -> Any:
     """An arithmetic operation; it is one of arrays if an operand is an array."""
     terms = [as_float(t) for t in operands]
     kind = FLOAT if any(t.kind == FLOAT for t in terms) else NUMBER
+    if op == "exp" and (root := _root_of_minus_square(terms[0])) is not None:
+        op, terms = "gauss", [root]
     if kind == NUMBER and op in {"div", "reciprocal"} and not compared("ne", terms[-1], constant(0.0)):
         raise NotFusedError("a division of numbers by zero, which Python refuses")
     return wrapped(term(kind, op, *terms))
+
+
+def _root_of_minus_square(t: Term) -> Term | None:
+    """x, if a term is -(x * x): the exponential of that is also what the error function is made of."""
+    if t.op != "neg" or t.kind != FLOAT or t.args[0].op != "mul":
+        return None
+    first, second = t.args[0].args
+    return first if first is second else None
 
 
 def compared(op: str, x: Term, y: Term) -> Any:

@@ -322,7 +322,8 @@ class Gelu(Activation):
 
     def slope(self, x: Any, out: Any) -> Any:
         if self.approximate == "none":
-            return Erfc().on(x * -ROOT_HALF) * 0.5 + x * Exp().on(x * x * -0.5) * ONE_OVER_ROOT_TWO_PI
+            z = x * -ROOT_HALF
+            return Erfc().on(z) * 0.5 + x * Exp().on(-(z * z)) * ONE_OVER_ROOT_TWO_PI
         square = x * x
         t = Tanh().on((x + square * x * GELU_CUBIC) * ROOT_TWO_OVER_PI)
         bend = x * (1 - t * t) * (square * (3 * GELU_CUBIC) + 1)
