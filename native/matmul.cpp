@@ -171,17 +171,21 @@ PyObject* addmm(PyObject*, Args args, Py_ssize_t count) {
   return kind(args[0]) == NPY_FLOAT ? added_product<float>(args[0], p) : added_product<double>(args[0], p);
 }
 
-// Two plain matrices of one dtype whose product there is.
-PyObject* are_matrices(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 2 || !is_plain(args[0]) || !is_plain(args[1])) return Py_NewRef(Py_False);
-  Array *a = as_array(args[0]), *b = as_array(args[1]);
-  return PyBool_FromLong(is_float(kind(args[0])) && kind(args[0]) == kind(args[1]) && PyArray_NDIM(a) == 2 &&
-                         PyArray_NDIM(b) == 2 && PyArray_DIM(a, 1) == PyArray_DIM(b, 0));
+PyObject* mm(PyObject*, Args args, Py_ssize_t count) {
+  Pair p;
+  if (count != 2 || !read_pair(args[0], args[1], NEITHER, &p) || p.nd != 2 || p.count != 1 || !serves(p))
+    Py_RETURN_NOTIMPLEMENTED;
+  return product(p);
 }
 
-PyObject* in_columns(PyObject*, PyObject* array) {
-  if (!PyArray_Check(array)) return Py_NewRef(Py_False);
-  return PyBool_FromLong(PyArray_IS_F_CONTIGUOUS(as_array(array)) && !PyArray_IS_C_CONTIGUOUS(as_array(array)));
+bool in_columns(Array* a) { return PyArray_IS_F_CONTIGUOUS(a) && !PyArray_IS_C_CONTIGUOUS(a); }
+
+// See backends/products.py; 0 for what are not two float matrices of one dtype whose sizes fit.
+PyObject* layout(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 2 || !is_real(args[0]) || !is_of(args[1], kind(args[0]))) return PyLong_FromLong(0);
+  Array *a = as_array(args[0]), *b = as_array(args[1]);
+  if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return PyLong_FromLong(0);
+  return PyLong_FromSsize_t(PyArray_DIM(a, 1) * 8 + (in_columns(b) ? 4 : 0) + (in_columns(a) ? 2 : 0) + 1);
 }
 
 }  // namespace
@@ -190,8 +194,8 @@ bool add_matmul(PyObject* module) { return add_entry(module, "matmul", matmul, n
 
 PyMethodDef matmul_methods[] = {
     method<addmm>("addmm", "x + a @ b"),
-    method<are_matrices>("are_matrices", "Whether two arrays are float matrices of one dtype that can be multiplied."),
-    {"in_columns", in_columns, METH_O, "Whether an array lies in memory column by column."},
+    method<layout>("layout", "How two float matrices lie whose product there is, 0 for everything else."),
+    method<mm>("mm", "a @ b of two matrices, NotImplemented where that is BLAS's work"),
     method<matmul_turned<RIGHT>>("matmul_nt", "a @ b.mT"),
     method<matmul_turned<LEFT>>("matmul_tn", "a.mT @ b"),
     {nullptr, nullptr, 0, nullptr}};

@@ -37,7 +37,7 @@ def native_flags(compiler_type: str) -> list[str]:
     """For the kernel pack."""
     if compiler_type == "msvc":
         return ["/std:c++17", "/O2", "/EHsc", "/permissive-", "/utf-8"]
-    # Results must not depend on the instruction set, so a * b + c is fused only where a kernel says so.
+    # What is rounded must not be the compiler's choice: a * b + c is fused only where a kernel says so.
     flags = [
         "-std=c++17",
         "-O3",

@@ -52,13 +52,31 @@ def added_product(xp: Any, x: Array, y: Array, z: Array) -> Array | None:
     return PACK.addmm(x, y, z) if xp is PACK else None
 
 
-def are_matrices(x: Array, y: Array) -> bool:
-    """Whether `x @ y` is a product of two matrices of one dtype whose sizes fit; if not, somebody must look closer."""
-    return PACK is not None and bool(PACK.are_matrices(x, y))
+def matrix_product(x: Any, y: Any) -> Any:
+    """`x @ y` of two small matrices, NotImplemented where the pack does not serve it."""
+    return NotImplemented if PACK is None else PACK.mm(x, y)
 
 
-def in_columns(x: Array) -> bool:
-    """Whether a matrix lies in memory column by column."""
-    if PACK is not None and type(x) is ndarray:
-        return bool(PACK.in_columns(x))
+# How two matrices lie in memory whose product is taken, as one number: these, and above them the length they share.
+FITS: Final = 1
+COLUMNS_0: Final = 2  # the first lies column by column
+COLUMNS_1: Final = 4
+LENGTH_SHIFT: Final = 3
+
+
+def layout_of(x: Array, y: Array) -> int:
+    """How two matrices lie whose product there is."""
+    found = quick_layout(x, y)
+    if found:
+        return found
+    columns = (COLUMNS_0 if _in_columns(x) else 0) | (COLUMNS_1 if _in_columns(y) else 0)
+    return int(x.shape[1]) << LENGTH_SHIFT | columns | FITS
+
+
+def quick_layout(x: Any, y: Any) -> int:
+    """The same for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer."""
+    return 0 if PACK is None else PACK.layout(x, y)
+
+
+def _in_columns(x: Array) -> bool:
     return bool(x.flags.f_contiguous and not x.flags.c_contiguous)

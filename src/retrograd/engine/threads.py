@@ -12,8 +12,8 @@ expected to. A forked child has none of its parent's threads: it forgets them an
 Python may run a finaliser, and so a user's backward, inside any of the blocks below that hold a lock: so locks are
 re-entrant, and a worker to which that happens serves such a backward alone, because it cannot wait for itself.
 
-An interrupt that arrives just before a thread falls asleep does not wake it: Python has noted it, and looks at its notes
-when the wait is over. So a caller who waits for other threads looks up every `BLINK` seconds.
+An interrupt that arrives just before a thread falls asleep does not wake it: Python has noted it, and looks at its
+notes when the wait is over. So a caller who waits for other threads looks up every `BLINK` seconds.
 """
 
 from __future__ import annotations

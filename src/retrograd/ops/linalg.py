@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.backends.products import are_matrices
+from retrograd.backends.products import quick_layout
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -65,7 +65,7 @@ def _by(shape: Shape) -> str:
 
 def _check_mm(x: Tensor, y: Tensor) -> None:
     a, b = x.array, y.array
-    if are_matrices(a, b):
+    if quick_layout(a, b):
         return
     if a.ndim != 2:
         raise ShapeError(f"self must be a matrix, but it has {a.ndim} dimensions; matmul() takes any number")
@@ -182,8 +182,11 @@ def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    if are_matrices(x.array, y.array):
-        return apply2(Mm(), x, y)
+    layout = quick_layout(x.array, y.array)
+    if layout:
+        op = Mm()
+        op.layout = layout
+        return apply2(op, x, y)
     m, n = x.array.ndim, y.array.ndim
     if m == 2 and n == 2:
         _check_mm(x, y)

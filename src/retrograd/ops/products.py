@@ -7,7 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.products import added_product, in_columns, product, times_turned, turned_times
+from retrograd.backends.products import (
+    COLUMNS_0,
+    COLUMNS_1,
+    LENGTH_SHIFT,
+    added_product,
+    layout_of,
+    matrix_product,
+    product,
+    times_turned,
+    turned_times,
+)
 from retrograd.core.batching import batching_rule
 from retrograd.core.op import Bilinear, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
@@ -83,38 +93,50 @@ class Mm(Product):
     """
 
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1"}
-    columns0: bool = False  # whether x lies in memory column by column
-    columns1: bool = False
-    sizes0: Shape = ()
-    sizes1: Shape = ()
+    layout: int = 0  # how x and y lie, once known; see backends/products.py
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         self.note(x, y)
         return product(xp, x, y)
 
+    def forward_kernel(self, x: Any, y: Any) -> Any:
+        """The product of small matrices, NotImplemented for others. See `Traits.forward`."""
+        self.note(x, y)
+        return matrix_product(x, y)
+
     def note(self, x: Array, y: Array) -> None:
-        self.sizes0, self.sizes1 = x.shape, y.shape
-        self.columns0, self.columns1 = in_columns(x), in_columns(y)
+        if not self.layout:
+            self.layout = layout_of(x, y)
+
+    @property
+    def sizes0(self) -> Shape:
+        """The shape of x."""
+        return (self.out_shape[0], self.layout >> LENGTH_SHIFT)
+
+    @property
+    def sizes1(self) -> Shape:
+        """The shape of y."""
+        return (self.layout >> LENGTH_SHIFT, self.out_shape[1])
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         found = None if isinstance(g, Tensor) else self.plain_gradient(i, g, x, y)
         if found is not None:
             return found
         if i == 0:
-            if self.columns0:
+            if self.layout & COLUMNS_0:
                 return Mm().on(_conjugated(y), g.swapaxes(0, 1)).swapaxes(0, 1)
             return Mm().on(g, adjoint(y))
-        if self.columns1:
+        if self.layout & COLUMNS_1:
             return Mm().on(g.swapaxes(0, 1), _conjugated(x)).swapaxes(0, 1)
         return Mm().on(adjoint(x), g)
 
     def plain_gradient(self, i: int, g: Array, x: Any, y: Any) -> Array | None:
         """The gradient on bare arrays, None where only the general formula serves."""
+        turned = self.layout & (COLUMNS_1 if i else COLUMNS_0)
         if i == 0:
-            found = times_turned(y, g) if self.columns0 else times_turned(g, y)
+            found = times_turned(y, g) if turned else times_turned(g, y)
         else:
-            found = turned_times(g, x) if self.columns1 else turned_times(x, g)
-        turned = self.columns1 if i else self.columns0
+            found = turned_times(g, x) if turned else turned_times(x, g)
         return found.swapaxes(0, 1) if turned and found is not None else found
 
 
