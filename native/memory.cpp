@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "array.h"
+#include "memory_arenas.h"
 #include "memory_blocks.h"
 #include "memory_slabs.h"
 #include "memory_system.h"
@@ -64,6 +65,8 @@ bool init_memory() {
   if (off != nullptr && *off != '\0' && std::strcmp(off, "0") != 0) {
     small_limit = 0;
     blocks::set_limit(0);
+  } else {
+    arenas::install();
   }
   handler = PyCapsule_New(&table, "mem_handler", nullptr);
   return handler != nullptr;
@@ -74,13 +77,14 @@ namespace {
 PyObject* memory_stats(PyObject*, PyObject*) {
   const Py_ssize_t reserved = static_cast<Py_ssize_t>(slabs::reserved() + blocks::reserved());
   const size_t limit = blocks::limit();
-  return Py_BuildValue("{snsnsnsnsnsnsnsn}",
+  return Py_BuildValue("{snsnsnsnsnsnsnsnsn}",
                        "allocated_bytes.current", usage.bytes,
                        "allocated_bytes.peak", usage.most_bytes,
                        "allocation.current", usage.blocks,
                        "allocation.peak", usage.most_blocks,
                        "allocation.allocated", usage.takes,
                        "reserved_bytes.current", reserved,
+                       "kept_arena_bytes.current", static_cast<Py_ssize_t>(arenas::kept()),
                        "num_system_allocations", usage.system_takes,
                        "limit_bytes", limit > PY_SSIZE_T_MAX ? PY_SSIZE_T_MAX : static_cast<Py_ssize_t>(limit));
 }
@@ -94,13 +98,16 @@ PyObject* reset_peak(PyObject*, PyObject*) {
 PyObject* empty_cache(PyObject*, PyObject*) {
   slabs::trim();
   blocks::trim();
+  arenas::trim();
   Py_RETURN_NONE;
 }
 
 PyObject* set_limit(PyObject*, PyObject* bytes) {
   const Py_ssize_t limit = PyLong_AsSsize_t(bytes);
   if (limit == -1 && PyErr_Occurred()) return nullptr;
-  blocks::set_limit(limit < 0 ? blocks::UNLIMITED : static_cast<size_t>(limit));
+  const size_t most = limit < 0 ? blocks::UNLIMITED : static_cast<size_t>(limit);
+  blocks::set_limit(most);
+  arenas::set_limit(most);
   Py_RETURN_NONE;
 }
 

@@ -291,10 +291,51 @@ for n in (0, 1, 10, 200, 5000, 100_000):
     arrays[0].resize(7, refcheck=False)
     del arrays
 assert memory.memory_allocated() == memory.memory_reserved() == 0, memory.memory_stats()
+many = [object() for _ in range(1_000_000)]
+del many
+assert memory.memory_stats()["kept_arena_bytes.current"] == 0
 """
 
 
 @needs_pack
 def test_the_cache_can_be_switched_off() -> None:
     done = run(UNCACHED, RETROGRAD_NO_CACHE="1")
+    assert done.returncode == 0, done.stderr
+
+
+# -- what Python gives back --------------------------------------------------------------------------------------------
+
+
+# Python's arenas are a megabyte each from 3.10 on; a million objects of 16 bytes fill some.
+ARENAS = """
+from retrograd.backends import memory
+def kept():
+    return memory.memory_stats()["kept_arena_bytes.current"]
+def use():
+    many = [object() for _ in range(1_000_000)]
+use()
+held = kept()
+assert held >= 10 << 20, held
+many = [object() for _ in range(1_000_000)]
+assert kept() < held, "the next objects live in what was kept"
+del many
+memory.empty_cache()
+assert kept() == 0
+memory.set_memory_limit(4 << 20)
+use()
+assert 0 < kept() <= 4 << 20
+memory.set_memory_limit(0)
+assert kept() == 0
+use()
+assert kept() == 0
+memory.set_memory_limit(None)
+more = [object() for _ in range(12_000_000)]
+del more
+assert 64 << 20 < kept() <= 128 << 20
+"""
+
+
+@needs_pack
+def test_memory_of_small_objects_is_kept_for_the_next_ones() -> None:
+    done = run(ARENAS, RETROGRAD_NO_CACHE="0")
     assert done.returncode == 0, done.stderr
