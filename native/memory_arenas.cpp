@@ -16,6 +16,7 @@ namespace {
 // anew: that took a third of the time of a chain of 100,000 nodes. So some arenas wait here for the next step.
 
 constexpr size_t MOST = size_t{128} << 20;  // bytes that are kept
+constexpr size_t WHOLE = size_t{1} << 18;   // Python's stacks come from here as well, in smaller pieces
 
 struct Arena {
   Arena* next;
@@ -44,7 +45,7 @@ void* take(void*, size_t size) {
 void give(void*, void* memory, size_t size) {
   {
     std::lock_guard<std::mutex> hold(mutex);
-    if (bytes + size <= limit && (first == nullptr || size == size_of_each)) {
+    if (size >= WHOLE && bytes + size <= limit && (first == nullptr || size == size_of_each)) {
       first = new (memory) Arena{first};
       size_of_each = size;
       bytes += size;

@@ -313,6 +313,9 @@ def kept():
     return memory.memory_stats()["kept_arena_bytes.current"]
 def use():
     many = [object() for _ in range(1_000_000)]
+def deep(n):
+    return n and deep(n - 1)
+deep(900)  # Python's stack grows and shrinks in pieces of another size
 use()
 held = kept()
 assert held >= 10 << 20, held
