@@ -18,6 +18,12 @@ float16: Final = np.dtype("float16")
 float32: Final = np.dtype("float32")
 ndarray: Final[Any] = np.ndarray
 
+# The pack's functions by names of their own: to look them up would take as long as a small product.
+_layout: Final[Any] = None if PACK is None else PACK.layout
+_mm: Final[Any] = None if PACK is None else PACK.mm
+_matmul_nt: Final[Any] = None if PACK is None else PACK.matmul_nt
+_matmul_tn: Final[Any] = None if PACK is None else PACK.matmul_tn
+
 
 def product(xp: Any, x: Array, y: Array) -> Array:
     """`x @ y`; half precision is summed in single, as PyTorch does."""
@@ -30,14 +36,14 @@ def times_turned(x: Any, y: Any) -> Any:
     """`x @ y.mT` without a view, None where the pack does not serve it."""
     if not (type(x) is ndarray and type(y) is ndarray) and _is_batched(x, y):
         return merging.times_turned(x, y)
-    return None if PACK is None else PACK.matmul_nt(x, y)
+    return None if _matmul_nt is None else _matmul_nt(x, y)
 
 
 def turned_times(x: Any, y: Any) -> Any:
     """`x.mT @ y` without a view, None where the pack does not serve it."""
     if not (type(x) is ndarray and type(y) is ndarray) and _is_batched(x, y):
         return merging.turned_times(x, y)
-    return None if PACK is None else PACK.matmul_tn(x, y)
+    return None if _matmul_tn is None else _matmul_tn(x, y)
 
 
 def _is_batched(x: Any, y: Any) -> bool:
@@ -54,7 +60,7 @@ def added_product(xp: Any, x: Array, y: Array, z: Array) -> Array | None:
 
 def matrix_product(x: Any, y: Any) -> Any:
     """`x @ y` of two small matrices, NotImplemented where the pack does not serve it."""
-    return NotImplemented if PACK is None else PACK.mm(x, y)
+    return NotImplemented if _mm is None else _mm(x, y)
 
 
 # How two matrices lie in memory whose product is taken, as one number: these, and above them the length they share.
@@ -75,7 +81,8 @@ def layout_of(x: Array, y: Array) -> int:
 
 def quick_layout(x: Any, y: Any) -> int:
     """The same for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer."""
-    return 0 if PACK is None else PACK.layout(x, y)
+    found: int = 0 if _layout is None else _layout(x, y)
+    return found
 
 
 def _in_columns(x: Array) -> bool:
