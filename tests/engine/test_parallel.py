@@ -323,6 +323,19 @@ def test_a_small_node_is_left_to_the_caller_even_in_a_shared_backward():
     assert ran["large"] - {here()}
 
 
+def test_nodes_that_lead_to_large_ones_have_their_backward_shared():
+    ran: set[str] = set()
+
+    def note() -> None:
+        ran.add(here())
+        time.sleep(0.005)
+
+    with sharing(2, large=100):
+        branches = [step(leaf(np.ones(200)), note) * 2 for _ in range(8)]
+        sum(branch.sum() for branch in branches).backward()
+    assert len(ran) == 2
+
+
 def in_a_process(code: str) -> str:
     """What a program prints; it begins with retrograd imported."""
     prelude = "import threading, numpy as np, retrograd as rg\n"
@@ -342,12 +355,14 @@ def in_a_process(code: str) -> str:
     "code",
     [
         "x = rg.ones(8, requires_grad=True)\nfor _ in range(50): sum((x * i).sin() for i in range(8)).sum().backward()",
-        "x = rg.ones(300, 300, requires_grad=True)\nx.sin().cos().exp().sum().backward()",
-        """x = rg.ones(300, 300, requires_grad=True)
-with rg.autograd.set_multithreading_enabled(False): (x.sin() + x.cos()).sum().backward()""",
-        "rg.set_num_threads(1)\nx = rg.ones(300, 300, requires_grad=True)\n(x.sin() + x.cos()).sum().backward()",
+        "x = rg.ones(400, 400, requires_grad=True)\nx.cumsum(0).cumsum(1).cumsum(0).sum().backward()",
+        """x = rg.ones(400, 400, requires_grad=True)
+with rg.autograd.set_multithreading_enabled(False): (x.cumsum(0) + x.cumsum(1)).sum().backward()""",
+        "rg.set_num_threads(1)\nx = rg.ones(400, 400, requires_grad=True)\n(x.cumsum(0) + x.lgamma()).sum().backward()",
+        "x = rg.ones(400, 400, requires_grad=True)\n(x @ x + x @ x.T).sum().backward()",
+        "x = rg.ones(400, 400, requires_grad=True)\n(x.sin() + x.cos()).sum().backward()",
     ],
-    ids=["small", "one large branch", "forbidden", "one thread"],
+    ids=["small", "one large branch", "forbidden", "one thread", "spread by BLAS", "spread by kernels"],
 )
 def test_no_thread_is_started_where_none_is_needed(code):
     assert in_a_process("rg.set_num_threads(4)\n" + code) == "[]"
@@ -355,9 +370,8 @@ def test_no_thread_is_started_where_none_is_needed(code):
 
 def test_large_branches_start_their_workers_once():
     code = (
-        "from retrograd.engine import shared\nshared.LARGE = 65_536\n"
-        "rg.set_num_threads(3)\nx = rg.ones(300, 300, requires_grad=True)\n"
-        "for _ in range(5): (x.sin() + x.cos()).sum().backward()"
+        "rg.set_num_threads(3)\nx = rg.ones(400, 400, requires_grad=True)\n"
+        "for _ in range(5): (x.cumsum(0) + x.lgamma()).sum().backward()"
     )
     assert in_a_process(code) == "['retrograd-cpu-0', 'retrograd-cpu-1']"
 
@@ -441,7 +455,7 @@ def test_matrix_products_take_turns(monkeypatch):
     run = shared.run_node
 
     def watched(task: Any, node: Any, buffer: Any) -> Any:
-        if node._effort == 1:
+        if not node.multiplies:
             return run(task, node, buffer)
         now.append(1)
         most.append(len(now))

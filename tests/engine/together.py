@@ -113,6 +113,8 @@ def many_switches() -> Iterator[None]:
 class Step(Unary):
     """The identity; running backwards it calls something, on whichever thread runs it. It counts as built in."""
 
+    laborious = True
+
     def __init__(self, action: Callable[[], Any]) -> None:
         self.action = action
 

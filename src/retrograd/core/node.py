@@ -40,7 +40,7 @@ class Node(PlainNode):
     # Whether apply() returns arrays of its own, `g` itself or views, and no others.
     fresh_results: bool = False
     built_in: ClassVar[bool] = False  # whether apply() is ours, so that it may run on any thread
-    _effort: ClassVar[int] = 1  # how much work an element of the gradient is
+    multiplies: ClassVar[bool] = False  # whether it is made of matrix products, which use all threads already
     _has_pair: bool = False  # whether `pair` serves instead of `apply`
     sequence_nr: int = 0
     topological_nr: int = 0

@@ -77,6 +77,7 @@ class Op(Node):
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
+    laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""

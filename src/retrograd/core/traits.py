@@ -25,6 +25,7 @@ class Traits:
         # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
         self.forward: Any = vars(cls).get("forward_kernel")
         self.vjp: Any = vars(cls).get("vjp_kernel")
+        self.laborious: bool = cls.laborious
 
 
 TRAITS: Final[dict[type[Op], Traits]] = {}

@@ -3,10 +3,10 @@
 Note [Shared backward]
 ~~~~~~~~~~~~~~~~~~~~~~
 A backward begins on its calling thread alone. It becomes shared when a node of another device is ready, or when two
-large nodes are and the time does not go into matrix products, which BLAS spreads already. Then the order in which one
-thread would run the rest is worked out (`Plan`), and every gradient gets the number of its arrival at its receiver.
-Gradients may be computed in any order, but an `Inbox` adds them in that of their numbers, so sums come out the same to
-the last bit.
+large nodes are. A node is large if one thread would be busy with it for long: matrix products and the native pack's
+kernels use all threads already, and would only stand in each other's way. Then the order in which one thread would run
+the rest is worked out (`Plan`), and every gradient gets the number of its arrival at its receiver. Gradients may be
+computed in any order, but an `Inbox` adds them in that of their numbers, so sums come out the same to the last bit.
 
 Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
 else. Nodes with user code run on the calling thread in the planned order among themselves. Matrix products take turns:
@@ -27,6 +27,7 @@ from typing import Any
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.node import Node
 from retrograd.core.op import Op
+from retrograd.core.traits import traits_of
 from retrograd.core.version import PACKED
 from retrograd.engine import threads
 from retrograd.engine.buffer import InputBuffer
@@ -34,14 +35,16 @@ from retrograd.engine.evaluate import claim, outgoing, run_node
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
 
-# Elements of the gradient from which a node is worth another thread. Below it, fresh memory for results costs several
-# threads more (page faults, which the system serves one at a time) than they gain: see benchmarks/threads.py.
-LARGE = 1 << 24
+# Elements that one thread would be busy with, from which a node is worth another: see benchmarks/threads.py. At 0 every
+# built-in node is.
+LARGE = 1 << 17
 
 
 def is_large(node: Node) -> bool:
-    """Whether a node's formula takes long enough to be worth handing over."""
-    return _elements(node) * node._effort >= LARGE and node.built_in
+    """Whether a node's formula keeps one thread busy for long enough to be worth handing over."""
+    if _elements(node) < LARGE or not node.built_in:
+        return False
+    return not LARGE or (isinstance(node, Op) and traits_of(node).laborious)
 
 
 def _elements(node: Node) -> int:
@@ -176,10 +179,15 @@ class Shared:
             self.changed.notify()
 
     def _next_for_caller(self) -> NodeTask | None:
-        """The first of what the calling thread may run now; the lock is held."""
-        heaps = [heap for heap in (self.small, self.large) if heap]
+        """The first of what the calling thread may run now; the lock is held.
+
+        Large nodes are the helpers' as long as there is one for each of them: what the caller runs leads to more.
+        """
+        heaps = [self.small] if self.small else []
         if self.user and self.user[0][1].node is self.user_nodes[self.users_done]:
             heaps.append(self.user)
+        if self.large and (not heaps or len(self.large) > self.most_helpers):
+            heaps.append(self.large)
         if not heaps:
             return None
         heap = min(heaps, key=_first_rank)
@@ -256,7 +264,7 @@ class Shared:
     def run(self, item: NodeTask) -> None:
         """Runs a node and delivers its gradients, on whichever thread."""
         task, node, buffer = item.task, item.node, item.buffer
-        if node._effort > 1 and node not in self.users:
+        if node.multiplies and node not in self.users:
             with self.product_turn:
                 results = run_node(task, node, buffer)
         else:
@@ -358,7 +366,8 @@ def worth_sharing(task: GraphTask) -> bool:
 
 
 def _gains(node: Node) -> bool:
-    """Whether another thread helps: a matrix product, here or next, has all threads already."""
-    if _elements(node) < LARGE or node._effort != 1 or not node.built_in:
-        return False
-    return node.next0 is None or node.next0._effort == 1
+    """Whether another thread helps, here or with what comes next: not with a matrix product, which has all already."""
+    following = node.next0
+    if following is None:
+        return not node.multiplies and is_large(node)
+    return not (node.multiplies or following.multiplies) and (is_large(node) or is_large(following))

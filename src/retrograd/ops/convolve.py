@@ -193,7 +193,7 @@ class Convolution(Variadic):
 
     params = ("geometry", "transposed", "output_padding")
     keeps: ClassVar[int] = X
-    _effort: ClassVar[int] = 32
+    multiplies: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = {
         "input": "x:0", "weight": "x:1", "bias_sym_sizes_opt": "bias_sizes", "stride": "stride", "padding": "padding",
         "dilation": "dilation", "transposed": "transposed", "output_padding": "output_padding", "groups": "groups",

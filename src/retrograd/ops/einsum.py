@@ -27,7 +27,7 @@ class Einsum(Variadic):
 
     params = ("terms", "output")
     keeps: ClassVar[int] = X
-    _effort: ClassVar[int] = 32
+    multiplies: ClassVar[bool] = True
 
     def __init__(self, terms: tuple[Term, ...], output: Term) -> None:
         self.terms = terms

@@ -41,6 +41,7 @@ def mirrored(v: Any, dim: int, length: int, weight: float) -> Any:
 class FftC2C(Linear):
     """the Fourier transform over some dimensions, or its inverse"""
 
+    laborious: ClassVar[bool] = True
     node_name = "FftC2CBackward0"
     params = ("dims", "norm", "ahead")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm", "forward": "ahead"}
@@ -63,6 +64,7 @@ class FftC2C(Linear):
 class FftR2C(Linear):
     """the Fourier transform of real x, all of it or the half of it that says everything"""
 
+    laborious: ClassVar[bool] = True
     node_name = "FftR2CBackward0"
     params = ("dims", "norm", "onesided")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm", "onesided": "onesided"}
@@ -86,6 +88,7 @@ class FftR2C(Linear):
 class FftC2R(Linear):
     """the real signal of some length whose Fourier transform has x as its first half"""
 
+    laborious: ClassVar[bool] = True
     node_name = "FftC2RBackward0"
     params = ("dims", "norm", "length")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm"}

@@ -40,7 +40,7 @@ class Product(Bilinear):
     """A product whose second operand PyTorch shows under a name of its own."""
 
     second: ClassVar[str] = "mat2"
-    _effort: ClassVar[int] = 32
+    multiplies: ClassVar[bool] = True
 
     def saved_value(self, name: str) -> Any:
         return super().saved_value("other" if name == self.second else name)
@@ -191,7 +191,7 @@ class AddProduct(Variadic):
 
     params = ("beta", "alpha")
     keeps: ClassVar[int] = X
-    _effort: ClassVar[int] = 32
+    multiplies: ClassVar[bool] = True
 
     def __init__(self, beta: Any, alpha: Any) -> None:
         self.beta = beta

@@ -40,6 +40,7 @@ class RealUnary(ElementwiseUnary):
 
     kernel: str = ""  # how PyTorch's messages call it
     floats: ClassVar[bool] = True
+    laborious: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
     def curve(self, x: Array) -> Array:

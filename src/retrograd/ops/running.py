@@ -83,6 +83,7 @@ class Logcumsumexp(Unary):
     With y the result, the gradient is exp(x - y) * h where h[i] = g[i] + exp(y[i] - y[i+1]) * h[i+1].
     """
 
+    laborious: ClassVar[bool] = True
     params = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
     keeps: ClassVar[int] = X | OUT

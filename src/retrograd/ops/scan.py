@@ -51,6 +51,7 @@ def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
 class Cumsum(Linear):
     """the running sum, from the front or, reversed, from the back"""
 
+    laborious: ClassVar[bool] = True
     params = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 
@@ -74,6 +75,7 @@ class Cumprod(Unary):
     any number of zeros, and differentiable again. Without zeros the reversed sum of g * y, divided by x, is cheaper.
     """
 
+    laborious: ClassVar[bool] = True
     params = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
     keeps: ClassVar[int] = X | OUT
@@ -134,6 +136,7 @@ class Shift(Unary):
 class Recurrence(Binary):
     """h[i] = b[i] + a[i] * h[i-1] along an axis, or with h[i+1] if reversed; outside, h is 0. a comes first."""
 
+    laborious: ClassVar[bool] = True
     params = ("axis", "reverse")
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = X
