@@ -333,7 +333,7 @@ def test_nodes_that_lead_to_large_ones_have_their_backward_shared():
     with sharing(2, large=100):
         branches = [step(leaf(np.ones(200)), note) * 2 for _ in range(8)]
         sum(branch.sum() for branch in branches).backward()
-    assert len(ran) == 2
+    assert ran - {here()}
 
 
 def in_a_process(code: str) -> str:
