@@ -111,10 +111,14 @@ const int registered = pthread_atfork(nullptr, nullptr, after_fork);
 
 }  // namespace
 
+int cores() {
+  static const int found = std::max(1u, std::thread::hardware_concurrency());  // the system takes microseconds to say
+  return found;
+}
+
 int threads() {
-  static const int cores = std::max(1u, std::thread::hardware_concurrency());  // the system takes microseconds to say
   int count = wanted.load(std::memory_order_relaxed);
-  return count > 0 ? count : cores;
+  return count > 0 ? count : cores();
 }
 
 void set_threads(int count) { wanted.store(count, std::memory_order_relaxed); }

@@ -7,7 +7,8 @@
 
 namespace rg {
 
-int threads();
+int cores();    // of this machine
+int threads();  // that a loop may use
 void set_threads(int count);
 
 // Calls body(begin, end) for pieces of [0, n), each a multiple of `grain` long but for the last, on several threads if
