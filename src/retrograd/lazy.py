@@ -12,7 +12,9 @@ who installs its method forms and names its nodes, but the package: Python ends 
 an attribute of the package, and `retrograd.ops` takes the module in at that moment (`ops/__init__.py`).
 
 Python locks a module while a thread imports it. A process forked at that time would have the lock and not the thread,
-and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything.
+and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything. Python also
+locks a module before it imports the package around it: a thread that imports the package at the same time, and with it
+the module, would wait for the first one while that waits for it. So packages are imported first.
 """
 
 from __future__ import annotations
@@ -66,6 +68,9 @@ if hasattr(os, "register_at_fork"):
 def load(module: str) -> ModuleType:
     """Imports a module on demand."""
     with _LOADS:
+        parts = module.split(".")
+        for count in range(1, len(parts)):
+            import_module(".".join(parts[:count]))
         return import_module(module)
 
 

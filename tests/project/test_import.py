@@ -265,6 +265,28 @@ print(json.dumps([failed, len(found), all(mine == found[0] for mine in found)]))
     assert fresh(program) == [[], 8, True]
 
 
+@pytest.mark.parametrize("attempt", range(4))
+def test_threads_may_load_a_package_and_what_is_in_it(attempt):
+    """Python takes the locks of the two in opposite orders, and one thread gets an error if they meet half-way."""
+    program = """
+import threading
+import retrograd as rg
+sys.setswitchinterval(1e-6)
+start, failed = threading.Barrier(6), []
+def load(name):
+    start.wait()
+    try:
+        getattr(rg, name)
+    except BaseException as error:
+        failed.append(repr(error))
+threads = [threading.Thread(target=load, args=(name,)) for name in ["func", "vmap"] * 3]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(json.dumps(failed))
+"""
+    assert fresh(program) == []
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_fork_waits_until_nothing_is_being_loaded():
     program = """
