@@ -10,7 +10,6 @@ namespace rg::arenas {
 
 namespace {
 
-// Note [Arenas]
 // Python takes memory for small objects, the nodes of a graph among them, in arenas of a megabyte, and gives an arena
 // back to the system once nothing in it lives. A large graph does so on every step, and the system clears each page
 // anew: that took a third of the time of a chain of 100,000 nodes. So some arenas wait here for the next step.

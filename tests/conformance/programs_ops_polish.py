@@ -243,6 +243,27 @@ def factors_of_integers(torch: Any) -> Any:
 
 
 @program()
+def numbers_that_a_dtype_cannot_hold(torch: Any) -> Any:
+    x, large = torch.ones(2), 1e40
+    return [
+        attempt("type float without overflow", torch.full, (2,), large),
+        attempt("type c10::Half without overflow", torch.full, (2,), 7e4, dtype=torch.float16),
+        attempt("type uint8_t without overflow", torch.full, (2,), 300, dtype=torch.uint8),
+        attempt("type int without overflow", torch.full, (2,), 2**40, dtype=torch.int32),
+        attempt("type int64_t without overflow", torch.full, (2,), float("nan"), dtype=torch.int64),
+        attempt("type float without overflow", torch.full_like, x, large),
+        attempt("type float without overflow", x.new_full, (2,), large),
+        attempt("type float without overflow", x.fill_, large),
+        attempt("type float without overflow", torch.scalar_tensor, large),
+        attempt("type float without overflow", torch.where, x > 0, large, x),
+        attempt("type float without overflow", torch.clamp, x, max=large),
+        attempt("type float without overflow", torch.linspace, 0, large, 3),
+        attempt("type float without overflow", torch.add, x, x, alpha=large),
+        torch.full((2,), float("inf")), torch.full((2,), large, dtype=torch.float64), torch.tensor(large), x * large, x,
+    ]  # fmt: skip
+
+
+@program()
 def factors_of_floats(torch: Any) -> Any:
     x = torch.tensor([1.0, 2.0])
     return [

@@ -22,7 +22,7 @@ from retrograd.ops.common import (
     zero_like,
 )
 from retrograd.ops.convert import convert
-from retrograd.ops.data import narrowed
+from retrograd.ops.data import narrowed, number_for
 from retrograd.ops.math import Log
 from retrograd.ops.rounding import DivRounded, rounded_division
 from retrograd.values import Array
@@ -358,7 +358,10 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
         raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and dtype.kind != "c":
         raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
-    return narrowed(np.asarray(alpha), dtype).item() if dtype.kind in "biu" else alpha
+    if dtype.kind in "biu":
+        return narrowed(np.asarray(alpha), dtype).item()
+    number_for(alpha, dtype)
+    return alpha
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:

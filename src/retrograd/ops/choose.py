@@ -14,7 +14,7 @@ from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
-from retrograd.ops.data import narrowed
+from retrograd.ops.data import narrowed, number_for
 from retrograd.values import Array, DType
 
 
@@ -93,8 +93,12 @@ class Minimum(Extremum):
 
 
 def _limit(number: Any, dtype: DType) -> Any:
-    """A limit for `clamp`; one for integers has to fit their dtype."""
-    return narrowed(np.asarray(number), dtype) if type(number) is int and dtype.kind in "iu" else number
+    """A limit for `clamp`, if the dtype can hold it."""
+    if type(number) is int and dtype.kind in "iu":
+        return narrowed(np.asarray(number), dtype)
+    if type(number) is float and dtype.kind == "f":
+        number_for(number, dtype)
+    return number
 
 
 class Clamp(Unary):
@@ -264,7 +268,7 @@ def _beside(x: Tensor, number: Any) -> Tensor:
     """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
     if type(number) is int and x.array.dtype.kind in "iu":
         return Tensor(narrowed(np.asarray(number), x.array.dtype))
-    return Tensor(np.asarray(number, scalar_dtype(number)))
+    return Tensor(number_for(number, scalar_dtype(number)))
 
 
 def _two_tensors(function: str, x: Any, y: Any) -> None:

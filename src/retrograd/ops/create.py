@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.batch.array import batches, levels_of, on_levels
-from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.backends.native import XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
-from retrograd.ops.data import as_tensor, asarray, check_options, from_numpy, narrowed, new_leaf, tensor
+from retrograd.ops.data import as_tensor, asarray, check_options, from_numpy, new_leaf, number_for, tensor
 from retrograd.values import Array, DType, Shape
 
 
@@ -114,14 +113,9 @@ def scalar_tensor(
 
 def filled(shape: Shape, value: Any, dtype: DType) -> Array:
     """An array full of one number, if the dtype can hold it."""
-    if isinstance(value, complex) and dtype.kind != "c":
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow: it is complex")
+    number = number_for(value, dtype)
     found: Array = XP.empty(shape, dtype)
-    token = hush(QUIET)
-    try:
-        found.fill(narrowed(np.asarray(value), dtype) if dtype.kind in "iu" else value)
-    finally:
-        unhush(token)
+    found.fill(number)
     return found
 
 
@@ -294,7 +288,7 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
 def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
     work = np.dtype("float64") if dtype.kind in "iu" else dtype
-    start, end = (work.type(int(v) if dtype.kind in "iu" else v) for v in ends)
+    start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)

@@ -220,8 +220,13 @@ def number_for(value: Any, dtype: Any) -> Array:
 
 
 def _overflow(number: Any, dtype: Any) -> DtypeError:
-    name = {"float32": "float", "float64": "double"}.get(dtype.name, f"{dtype.name}_t")
-    return DtypeError(f"value cannot be converted to type {name} without overflow: {number}")
+    name = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
+    return DtypeError(
+        f"value cannot be converted to type {name} without overflow: {number}. Use a wider dtype."
+    )
+
+
+_C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
 
 
 def _supported(array: Array) -> Array:
