@@ -56,21 +56,16 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
 def _lay_edges(node: Node, args: tuple[Any, ...]) -> tuple[bool, ...]:
     """Gives the node an edge per tensor among the arguments; which of them are tensors."""
     are_tensors: list[bool] = []
-    count, deepest = 0, -1
+    count = 0
     for arg in args:
         are_tensors.append(isinstance(arg, Tensor))
         if not isinstance(arg, Tensor):
             continue
         if arg.requires_grad:
-            function = gradient_node(arg)
-            put_edge(node, count, function, arg.output_nr)
-            if function.topological_nr > deepest:
-                deepest = function.topological_nr
+            put_edge(node, count, gradient_node(arg), arg.output_nr)
         else:
             put_edge(node, count, None, 0)
         count += 1
-    node.edge_count = count
-    node.topological_nr = deepest + 1
     return tuple(are_tensors)
 
 

@@ -406,7 +406,6 @@ def _link_n(
 
 def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:
     """Gives `op` an edge to each of its first `count` operands, which are up to date; whether one is watched."""
-    deepest = -1
     watched = False
     for i in range(count):
         x: Tensor | None = xs[i]
@@ -416,10 +415,6 @@ def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:
         node = _node_of(x)
         put_edge(op, i, node, x.output_nr)
         watched = watched or node._watched
-        if node.topological_nr > deepest:
-            deepest = node.topological_nr
-    op.edge_count = count
-    op.topological_nr = deepest + 1
     return watched
 
 

@@ -155,14 +155,9 @@ class Node(PlainNode):
 
     def set_next_edges(self, edges: Sequence[Edge]) -> None:
         """Lays the edges and numbers the node after its deepest successor."""
-        deepest = -1
+        self.edge_count = self.topological_nr = 0
         for i, edge in enumerate(edges):
             put_edge(self, i, edge.function, edge.input_nr)
-            node = edge.function
-            if node is not None and node.topological_nr > deepest:
-                deepest = node.topological_nr
-        self.edge_count = len(edges)
-        self.topological_nr = deepest + 1
 
     def successors(self) -> Iterator[Node]:
         """The nodes that gradients go to, in edge order; a node may come twice."""
@@ -238,9 +233,15 @@ class Node(PlainNode):
 
 
 def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
-    """Lays next edge number `i`, after those before it. A function, since methods of users' nodes are slow to call."""
+    """Lays next edge number `i`, after those before it, and numbers the node after its deepest successor.
+
+    A function, since methods of users' nodes are slow to call.
+    """
+    node.edge_count = i + 1
     if function is not None:
         function._used = True
+        if function.topological_nr >= node.topological_nr:
+            node.topological_nr = function.topological_nr + 1
     if i == 0:
         node.next0, node.nr0 = function, input_nr
     elif i == 1:
