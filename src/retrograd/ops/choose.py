@@ -92,13 +92,12 @@ class Minimum(Extremum):
         return a < b
 
 
+SAFE = 60_000  # up to here every floating dtype can hold a number
+
+
 def _limit(number: Any, dtype: DType) -> Any:
-    """A limit for `clamp`, if the dtype can hold it."""
-    if type(number) is int and dtype.kind in "iu":
-        return narrowed(np.asarray(number), dtype)
-    if type(number) is float and dtype.kind == "f":
-        number_for(number, dtype)
-    return number
+    """A limit for `clamp`; one for integers has to fit their dtype."""
+    return narrowed(np.asarray(number), dtype) if type(number) is int and dtype.kind in "iu" else number
 
 
 class Clamp(Unary):
@@ -323,6 +322,9 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
         dtype = result_with_scalar(dtype, v)
     if dtype.kind == "b" and numbers:
         raise unsupported_dtype("clamp_scalar_cpu", dtype)
+    for v in numbers:
+        if abs(v) > SAFE and dtype.kind == "f":
+            number_for(v, dtype)
     return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype))
 
 
