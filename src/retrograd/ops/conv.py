@@ -40,6 +40,8 @@ def _tensor(function: str, name: str, value: Any) -> Tensor:
 
 
 def _numbers(function: str, name: str, value: Any, n: int) -> Shape:
+    if type(value) is int:
+        return (value,) * n
     try:
         given = ints(function, name, 4, value)
     except TypeError:
@@ -187,7 +189,8 @@ def _convolve(
     x = x.unsqueeze(0) if single else x
     kernel = w.array.shape[2:]
     steps, gaps = _numbers(function, "stride", stride, n), _numbers(function, "dilation", dilation, n)
-    _numbers(function, "stride", steps, len(kernel))  # a weight of another rank is reported as PyTorch does
+    if len(kernel) != n:  # a weight of another rank is reported as PyTorch does
+        _numbers(function, "stride", steps, len(kernel))
     if isinstance(padding, str):
         x, border = _named_padding(x, padding, kernel, steps, gaps)
     else:

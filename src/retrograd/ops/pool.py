@@ -31,6 +31,8 @@ WORDS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 def numbers(function: str, name: str, position: int, value: Any, rank: int) -> Shape:
     """As many ints as there are dimensions."""
+    if type(value) is int:
+        return (value,) * rank
     given = ints(function, name, position, value)
     omitted = "be omitted, " if name == "stride" else ""
     message = f"{function}: {name} must either {omitted or 'be '}a single int, or a tuple of {WORDS[rank]}"
