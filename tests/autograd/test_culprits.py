@@ -222,6 +222,7 @@ def test_operations_called_straight_from_c(monkeypatch: pytest.MonkeyPatch) -> N
     before = _thread._count()
     _thread.start_new_thread(rg.exp, (weights(),))
     _thread.start_new_thread(rg.mul, (weights(), 2.0))
+    time.sleep(0.1)  # until they are counted
     while _thread._count() > before:
         time.sleep(0.001)
     assert not failures

@@ -31,6 +31,7 @@ USERS: set[str] = set()
 _ours: set[str] = set()
 
 getframe = sys._getframe
+_NOWHERE = (compile("", "<no Python file>", "exec").replace(co_name="<thread>"), 0)
 
 
 class Place:
@@ -75,6 +76,8 @@ def _spot(depth: int) -> tuple[CodeType, int]:
     try:
         frame = getframe(depth + _OWN)
     except ValueError:  # called straight from C, with no Python below
+        if _COMPILED:
+            return _NOWHERE
         frame = getframe()
     if frame.f_code.co_filename not in USERS:
         frame = user_frame(frame)
