@@ -2,10 +2,10 @@
 
     python benchmarks/threads.py [--repeat N]
 
-The wide graphs have eight branches of 384×384 matrix products and tanh, which BLAS spreads over threads; of elementwise
-functions, which the native pack spreads; or of running sums, whose nodes are handed to workers whole. Their backward is
-timed beside PyTorch's and beside our own with one thread, in turns in one process. The chain of small operations runs
-with the threading code and with it taken out of the source.
+The wide graphs have eight branches of 384×384 matrix products and tanh, or of elementwise functions, which the native
+pack spreads over threads (BLAS does it with products where there is no pack); or of running sums, whose nodes are
+handed to workers whole. Their backward is timed beside PyTorch's and beside our own with one thread, in turns in one
+process. The chain of small operations runs with the threading code and with it taken out of the source.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Branch = Callable[[Any, Any, Any], Any]
 
 
 def products(lib: Any, x: Any, w: Any) -> Any:
-    """A branch of matrix products, which BLAS spreads over all threads by itself."""
+    """A branch of matrix products, which are spread over all threads by themselves."""
     return lib.tanh(lib.tanh(x @ w) @ w)
 
 

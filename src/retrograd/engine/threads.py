@@ -157,8 +157,9 @@ def get_num_threads() -> int:
 def set_num_threads(count: int) -> None:
     """Lets native kernels, and large independent branches of a backward, use `count` threads, the caller among them.
 
-    Gradients are the same to the last bit whatever the number. Matrix products use the threads that NumPy's BLAS is set
-    to use, whatever this number, because BLAS rounds differently when it divides a product otherwise.
+    Gradients are the same to the last bit whatever the number. Matrix products that NumPy's BLAS computes, large ones
+    and all where there is no native pack, use the threads that BLAS is set to use, whatever this number, because BLAS
+    rounds differently when it divides a product otherwise.
 
     >>> import retrograd as rg
     >>> before = rg.get_num_threads()
