@@ -10,7 +10,13 @@
 
 #include "network.h"
 
+using rg::Attention;
+using rg::Gradients;
+using rg::Heads;
 using rg::Index;
+using rg::Mask;
+using rg::Matrix;
+using rg::Sizes;
 
 #define RG_KERNELS "attention.inc"
 #include "versions.h"
@@ -22,11 +28,19 @@ namespace {
 constexpr Index SCORES = 1 << 16;  // that are worked on at a time
 constexpr Index MOST = 128, LEAST = 16;  // rows of them
 constexpr Index UNITS = 16;              // that several threads can share evenly
+constexpr Index GROUP = 16;              // small heads whose lanes are worked on together: a multiple of any register's
+constexpr Index SMALL = 4096;            // registers that fit into the second cache
 
 template <class T>
 const auto weigh_rows = Versions<decltype(&base::weigh_rows<T>)>{RG_VERSIONS(weigh_rows<T>)}.pick();
 template <class T>
 const auto weigh_rows_back = Versions<decltype(&base::weigh_rows_back<T>)>{RG_VERSIONS(weigh_rows_back<T>)}.pick();
+
+template <class T>
+const auto attend_lanes = Versions<decltype(&base::attend_lanes<T>)>{RG_VERSIONS(attend_lanes<T>)}.pick();
+template <class T>
+const auto attend_lanes_back =
+    Versions<decltype(&base::attend_lanes_back<T>)>{RG_VERSIONS(attend_lanes_back<T>)}.pick();
 
 // Some queries of one head, and the keys they can see.
 struct Block {
@@ -67,12 +81,6 @@ void weigh(const Attention<T>& a, const Block& b, T* weights, Product<T> product
 }
 
 // -- backward ------------------------------------------------------------------------------------------------------
-
-template <class T>
-struct Gradients {
-  Heads<const T> g;
-  Heads<T> dq, dk, dv;
-};
 
 // Adds to (or begins) what one block gives to the rows of its keys or values: weightsᵀ · rows.
 template <class T>
@@ -120,12 +128,36 @@ void head_back(const Attention<T>& a, const Gradients<T>& d, Index batch, Index 
       block_back(a, d, block_at(a, batch * a.heads + h, first, rows), more, memory, product);
 }
 
+// -- small heads ---------------------------------------------------------------------------------------------------
+
+// Registers that `attend_lanes` and `attend_lanes_back` need.
+template <class T>
+Index registers_of(const Attention<T>& a) {
+  return 3 * (a.queries + a.keys) * a.width + 2 * a.queries * a.keys;
+}
+
+template <class T>
+bool by_lanes(const Attention<T>& a) {
+  return a.shared == 1 && a.batch * a.heads >= GROUP / 4 && registers_of(a) <= SMALL;
+}
+
+// Calls body(first, count, memory) for groups of heads.
+template <class T, class Body>
+void in_groups(const Attention<T>& a, double work, const Body& body) {
+  const Index heads = a.batch * a.heads, groups = (heads + GROUP - 1) / GROUP;
+  parallel_for(groups, static_cast<Index>(SHARED_WORK / 8 / (work * GROUP + 1)) + 1, [&](Index begin, Index end) {
+    T* memory = static_cast<T*>(scratch(2, static_cast<size_t>(registers_of(a)) * 64));
+    body(begin * GROUP, std::min(end * GROUP, heads) - begin * GROUP, memory);
+  });
+}
+
 }  // namespace
 
 template <class T>
 void attend(const Attention<T>& a, Heads<T> out) {
   const Index rows = rows_of(a), blocks = (a.queries + rows - 1) / rows;
   const double work = static_cast<double>(rows) * static_cast<double>(a.keys) * static_cast<double>(a.width) * 2;
+  if (by_lanes(a)) return in_groups(a, work, [&](auto... group) { attend_lanes<T>(a, out, group...); });
   const Index grain = static_cast<Index>(SHARED_WORK / 2 / (work + 1)) + 1;
   parallel_for(a.batch * a.heads * blocks, grain, [&](Index begin, Index end) {
     for (Index i = begin; i < end; i++) {
@@ -139,10 +171,10 @@ void attend(const Attention<T>& a, Heads<T> out) {
 }
 
 template <class T>
-void attend_back(const Attention<T>& a, Heads<const T> g, Heads<T> dq, Heads<T> dk, Heads<T> dv) {
-  const Gradients<T> d = {g, dq, dk, dv};
+void attend_back(const Attention<T>& a, const Gradients<T>& d) {
   const Index heads = a.heads / a.shared, units = a.batch * heads;
   const double work = static_cast<double>(a.shared * a.queries) * static_cast<double>(a.keys * a.width) * 5;
+  if (by_lanes(a)) return in_groups(a, work, [&](auto... group) { attend_lanes_back<T>(a, d, group...); });
   if (units < UNITS / 2 && work > 4 * SHARED_WORK) {
     for (Index i = 0; i < units; i++) head_back(a, d, i / heads, i % heads, multiply_shared<T>);
     return;
@@ -154,8 +186,7 @@ void attend_back(const Attention<T>& a, Heads<const T> g, Heads<T> dq, Heads<T> 
 
 template void attend<float>(const Attention<float>&, Heads<float>);
 template void attend<double>(const Attention<double>&, Heads<double>);
-template void attend_back<float>(const Attention<float>&, Heads<const float>, Heads<float>, Heads<float>, Heads<float>);
-template void attend_back<double>(const Attention<double>&, Heads<const double>, Heads<double>, Heads<double>,
-                                  Heads<double>);
+template void attend_back<float>(const Attention<float>&, const Gradients<float>&);
+template void attend_back<double>(const Attention<double>&, const Gradients<double>&);
 
 }  // namespace rg

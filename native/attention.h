@@ -30,11 +30,16 @@ struct Attention {
   Mask<T> mask;
 };
 
+// The gradient of the output, and those made of it; one whose `at` is null is not wanted.
+template <class T>
+struct Gradients {
+  Heads<const T> g;
+  Heads<T> dq, dk, dv;
+};
+
 template <class T>
 void attend(const Attention<T>& a, Heads<T> out);
-
-// The gradients from that of the output; one whose `at` is null is not wanted.
 template <class T>
-void attend_back(const Attention<T>& a, Heads<const T> g, Heads<T> dq, Heads<T> dk, Heads<T> dv);
+void attend_back(const Attention<T>& a, const Gradients<T>& d);
 
 }  // namespace rg

@@ -98,7 +98,7 @@ PyObject* attended_back(PyObject* gradient, Args args, long wanted) {
   if (!dq || !dk || !dv) return nullptr;
   {
     Unlocked unlocked(true);
-    attend_back<T>(a, heads_of<const T>(gradient), wanted_heads<T>(dq), wanted_heads<T>(dk), wanted_heads<T>(dv));
+    attend_back<T>(a, {heads_of<const T>(gradient), wanted_heads<T>(dq), wanted_heads<T>(dk), wanted_heads<T>(dv)});
   }
   return PyTuple_Pack(3, dq.get(), dk.get(), dv.get());
 }

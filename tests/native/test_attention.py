@@ -1,4 +1,4 @@
-"""Attention: the kernel that goes through blocks of queries against the formula over all scores."""
+"""Attention: the kernels, by blocks of queries and by lanes of small heads, against the formula over all scores."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ SIZES = [
     (1, 2, 1, 300, 300, 8),
 ]
 
+# Heads small enough for a lane each; the last group of lanes is not full.
+SMALL = [(5, 4, 1, 10, 10, 8), (3, 7, 1, 6, 9, 19), (1, 4, 1, 1, 3, 33), (9, 2, 1, 12, 1, 1)]
+
 
 def operands(size: tuple[int, ...], dtype: str, turned: bool = False) -> list[Any]:
     """Queries, keys and values; turned ones lie in memory as (batch, row, head, column)."""
@@ -41,19 +44,20 @@ def attend(**options: Any) -> Any:
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SIZES + SMALL)
 def test_sizes_and_layouts(size: tuple[int, ...], causal: bool, turned: bool, dtype: str) -> None:
     check(attend(is_causal=causal), operands(size, dtype, turned), "ggg")
     check(attend(is_causal=causal, scale=0.2), operands(size, dtype, turned), "ggg")
 
 
 @pytest.mark.parametrize("wanted", ["g--", "-g-", "--g", "gg-", "-gg"])
-def test_gradients_that_are_wanted(wanted: str) -> None:
-    check(attend(), operands(SIZES[2], "float64"), wanted)
+@pytest.mark.parametrize("size", [SIZES[2], SMALL[0]])
+def test_gradients_that_are_wanted(wanted: str, size: tuple[int, ...]) -> None:
+    check(attend(), operands(size, "float64"), wanted)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("size", SIZES[1:4])
+@pytest.mark.parametrize("size", SIZES[1:4] + SMALL[:2])
 def test_masks(size: tuple[int, ...], dtype: str) -> None:
     batch, heads, _, queries, keys, _ = size
     for shape in (
@@ -66,19 +70,21 @@ def test_masks(size: tuple[int, ...], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_queries_that_see_nothing(dtype: str) -> None:
-    mask = np.zeros((17, 33), dtype)
+@pytest.mark.parametrize("size", [SIZES[2], SMALL[0]])
+def test_queries_that_see_nothing(dtype: str, size: tuple[int, ...]) -> None:
+    mask = np.zeros(size[3:5], dtype)
     mask[3] = mask[9, 1:] = -np.inf
     mask[5, 4] = np.inf
     mask[6, 7] = np.nan
-    check(attend(attn_mask=rg.from_numpy(mask)), operands(SIZES[2], dtype), "ggg")
-    everything = rg.from_numpy(np.full((17, 33), -np.inf, dtype))
-    check(attend(attn_mask=everything), operands(SIZES[2], dtype), "ggg")
+    check(attend(attn_mask=rg.from_numpy(mask)), operands(size, dtype), "ggg")
+    everything = rg.from_numpy(np.full_like(mask, -np.inf))
+    check(attend(attn_mask=everything), operands(size, dtype), "ggg")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_special_numbers(dtype: str) -> None:
-    q, k, v = operands(SIZES[1], dtype)
+@pytest.mark.parametrize("size", [SIZES[1], (2, 3, 1, 40, 50, 16)])
+def test_special_numbers(dtype: str, size: tuple[int, ...]) -> None:
+    q, k, v = operands(size, dtype)
     q[0, 0, 0, 0], k[1, 1, 2, 3], v[1, 2, 0, 0], v[0, 1, 2, 2] = np.nan, np.inf, -np.inf, np.nan
     check(attend(), [q, k, v], "ggg")
 
@@ -107,7 +113,9 @@ def test_several_heads(need_weights: bool) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [(2, 8, 1, 130, 140, 32), (1, 2, 1, 300, 400, 64), (1, 4, 4, 400, 200, 64)])
+@pytest.mark.parametrize(
+    "size", [(2, 8, 1, 130, 140, 32), (1, 2, 1, 300, 400, 64), (1, 4, 4, 400, 200, 64), (70, 4, 1, 10, 10, 8)]
+)
 @pytest.mark.parametrize("causal", [False, True])
 def test_no_bit_depends_on_the_number_of_threads(size: tuple[int, ...], causal: bool) -> None:
     check_threads(attend(is_causal=causal), operands(size, "float32"), "ggg")
