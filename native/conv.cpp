@@ -8,7 +8,6 @@
 #include "parallel.h"
 #include "portable.h"
 
-using rg::FEW_CHANNELS;
 using rg::Index;
 using rg::Matrix;
 using rg::Phase;
@@ -30,25 +29,41 @@ constexpr Index PARTS = 16;       // into how many sums the gradient of a small 
 constexpr Index TALL = 96;        // rows of it that are worked on at a time
 constexpr Index STRETCH = 4096;   // elements added up in their own precision
 constexpr Index LENGTH = 192;     // places that are summed at a time
+constexpr Index FEW = 7;          // channels that never fill a register
+constexpr Index TOGETHER = 4;     // of them, in the gradient of a weight
 
 template <class T>
-const Index lanes = Versions<Index>{RG_VERSIONS(REGISTER<T>)}.pick();  // channels that a convolution works on at a time
+const Registers<T> widest = Versions<Registers<T>>{RG_VERSIONS(REGISTERS<T>)}.pick();
 template <class T>
-const Index panel = Versions<Index>{RG_VERSIONS(TWO_REGISTERS<T>)}.pick();  // those of a weight's gradient
+const Registers<T> narrow = Versions<Registers<T>>{RG_VERSIONS(REGISTERS<T>)}.narrower();
 template <class T>
-const auto pack_turned = Versions<decltype(&base::pack_turned<T>)>{RG_VERSIONS(pack_turned<T>)}.pick();
-template <class T>
-const auto run_rows = Versions<decltype(&base::run_rows<T>)>{RG_VERSIONS(run_rows<T>)}.pick();
-template <class T>
-const auto direct_rows = Versions<decltype(&base::direct_rows<T>)>{RG_VERSIONS(direct_rows<T>)}.pick();
+const Index panel = Versions<Index>{RG_VERSIONS(TWO_REGISTERS<T>)}.pick();  // channels of a weight's gradient
 template <class T>
 const auto overlap_block = Versions<decltype(&base::overlap_block<T>)>{RG_VERSIONS(overlap_block<T>)}.pick();
+template <class T>
+const auto copy_plane = Versions<decltype(&base::copy_plane<T>)>{RG_VERSIONS(copy_plane<T>)}.pick();
 template <class T>
 const auto line_sum = Versions<decltype(&base::line_sum<T>)>{RG_VERSIONS(line_sum<T>)}.pick();
 template <class T>
 const auto overlap_rows = Versions<decltype(&base::overlap_rows<T>)>{RG_VERSIONS(overlap_rows<T>)}.pick();
+template <class T>
+const auto join_parts = Versions<decltype(&base::join_parts<T>)>{RG_VERSIONS(join_parts<T>)}.pick();
 
 Index parts_of(Index n, Index size) { return (n + size - 1) / size; }
+
+// Whether registers hold places rather than channels: those would fill less of them.
+template <class T>
+bool by_places(const Plan& p, const Phase& phase) {
+  if (p.channels <= FEW) return true;
+  const Index room = parts_of(phase.width, widest<T>.lanes) * widest<T>.lanes;
+  return p.channels <= widest<T>.few && p.channels < widest<T>.lanes && 4 * room <= 5 * phase.width;
+}
+
+// The registers that are filled best.
+template <class T>
+const Registers<T>& registers_for(const Plan& p, const Phase& phase) {
+  return (by_places<T>(p, phase) ? phase.width : p.channels) <= narrow<T>.lanes ? narrow<T> : widest<T>;
+}
 
 // Runs body(i) for all i below n, each about `work` products, on several threads if that pays.
 template <class Body>
@@ -61,14 +76,10 @@ void share(Index n, double work, const Body& body) {
 
 // -- borders -------------------------------------------------------------------------------------------------------
 
-// One row, its elements by their remainder where windows are `apart`.
+// One row, its elements by their remainder: windows are `apart`.
 template <class T>
-void copy_row(const Bordered& b, const T* from, T* to) {
+void copy_apart(const Bordered& b, const T* from, T* to) {
   const Index n = b.size[2], before = b.before[2], apart = b.apart, each = b.line() / apart;
-  if (apart == 1) {
-    std::memcpy(to + before, from, static_cast<size_t>(n) * sizeof(T));
-    return;
-  }
   for (Index phase = 0; phase < apart; phase++) {
     Index i = (phase - before % apart + apart) % apart;
     T* line = to + phase * each + (i + before) / apart;
@@ -78,12 +89,17 @@ void copy_row(const Bordered& b, const T* from, T* to) {
 
 template <class T>
 void copy_channel(const Bordered& b, const T* from, T* to) {
-  const Index line = b.line();
-  std::fill(to, to + b.channel(), T(0));
-  for (Index z = 0; z < b.size[0]; z++)
-    for (Index y = 0; y < b.size[1]; y++)
-      copy_row(b, from + (z * b.size[1] + y) * b.size[2],
-               to + ((z + b.before[0]) * b.lengths[1] + y + b.before[1]) * line);
+  const Index line = b.line(), plane = b.lengths[1] * line, size = b.size[1] * b.size[2];
+  if (b.apart > 1 || b.lengths[0] > 1) std::fill(to, to + b.channel(), T(0));
+  for (Index z = 0; z < b.size[0]; z++) {
+    const T* rows = from + z * size;
+    T* into = to + (z + b.before[0]) * plane;
+    if (b.apart == 1)
+      copy_plane<T>(rows, b.size[1], b.size[2], into, b.before[1], b.before[2], line,
+                    b.lengths[1] - b.before[1] - b.size[1]);
+    else
+      for (Index y = 0; y < b.size[1]; y++) copy_apart(b, rows + y * b.size[2], into + (y + b.before[1]) * line);
+  }
 }
 
 // Some samples with their border: the array itself where it has none and kernels stay inside.
@@ -103,9 +119,10 @@ const T* bordered(const Plan& p, const T* source, Index first, Index count, T* m
 // Weights of some channels of one group, as [k][channel].
 template <class T>
 void pack_channels(const Plan& p, const Phase& phase, const Weights<T>& w, const T* from, Index channels, T* to) {
-  const Index taps = static_cast<Index>(phase.taps.size()), wide = lanes<T>;
+  const Registers<T>& registers = registers_for<T>(p, phase);
+  const Index taps = static_cast<Index>(phase.taps.size()), wide = registers.lanes;
   if (w.input == taps) {  // all taps of an input follow those of the one before
-    pack_turned<T>(p.inputs * taps, channels, from, w.channel, to);
+    registers.pack(p.inputs * taps, channels, from, w.channel, to);
     return;
   }
   for (Index input = 0; input < p.inputs; input++)
@@ -128,7 +145,8 @@ void pack_few(const Plan& p, const Phase& phase, const Weights<T>& w, T* to) {
 // Weights as [group][register of channels][k][channel].
 template <class T>
 void pack_many(const Plan& p, const Phase& phase, const Weights<T>& w, T* to) {
-  const Index k = static_cast<Index>(phase.offsets.size()), wide = lanes<T>, panels = parts_of(p.channels, wide);
+  const Index k = static_cast<Index>(phase.offsets.size()), wide = registers_for<T>(p, phase).lanes;
+  const Index panels = parts_of(p.channels, wide);
   share(p.groups * panels, static_cast<double>(k * wide) * 8, [&](Index i) {
     const Index first = i % panels * wide;
     pack_channels(p, phase, w, w.at + i / panels * w.group + first * w.channel, std::min(wide, p.channels - first),
@@ -152,11 +170,12 @@ struct Samples {
 template <class T>
 void convolve_phase(const Convolution<T>& c, const Phase& phase, Samples<T> s) {
   const Plan& p = *c.plan;
-  const bool few = p.channels <= FEW_CHANNELS;
-  const Index k = static_cast<Index>(phase.offsets.size()), wide = few ? p.channels : lanes<T>;
+  const Registers<T>& registers = registers_for<T>(p, phase);
+  const bool few = by_places<T>(p, phase);
+  const Index k = static_cast<Index>(phase.offsets.size()), wide = few ? p.channels : registers.lanes;
   const Index panels = parts_of(p.channels, wide), rows = static_cast<Index>(phase.rows.size());
   const Index step = std::max<Index>(1, PLACES / phase.width), blocks = parts_of(rows, step);
-  const auto run = few ? direct_rows<T> : run_rows<T>;
+  const Rows<T> run = few ? registers.places : registers.channels;
   share(s.count * p.groups * panels * blocks, static_cast<double>(k * wide * step * phase.width), [&](Index i) {
     const Index row = i % blocks * step, part = i / blocks % panels, at = i / blocks / panels, group = at % p.groups;
     const Index channel = group * p.channels + part * wide, sample = s.first + at / p.groups;
@@ -203,20 +222,15 @@ void overlap_part(const Overlap<T>& o, const Division& d, Samples<T> s, Index gr
   }
 }
 
-// Adds the parts up, in their order, as [group][channel][k].
+// Adds the parts up, as [group][channel][k].
 template <class T>
 void join(const Overlap<T>& o, const Division& d) {
   const Plan& p = *o.plan;
   const Index k = static_cast<Index>(p.phases[0].offsets.size()), wide = panel<T>, size = k * wide;
-  share(p.groups * p.channels, static_cast<double>(k * d.parts) * 8, [&](Index i) {
-    const Index group = i / p.channels, channel = i % p.channels, part = channel / wide;
-    const Index row = p.channels - part * wide > wide / 2 ? wide : wide / 2;
-    const T* from = o.partial + (group * d.panels + part) * d.parts * size + channel % wide;
-    for (Index q = 0; q < k; q++) {
-      T sum = from[q * row];
-      for (Index r = 1; r < d.parts; r++) sum += from[r * size + q * row];
-      o.result[i * k + q] = sum;
-    }
+  share(p.groups * d.panels, static_cast<double>(size * d.parts) * 2, [&](Index i) {
+    const Index first = i % d.panels * wide, left = p.channels - first, row = left > wide / 2 ? wide : wide / 2;
+    join_parts<T>(o.partial + i * d.parts * size, d.parts, size, row, k, std::min(left, wide),
+                  o.result + (i / d.panels * p.channels + first) * k);
   });
 }
 
@@ -237,12 +251,16 @@ template <class T>
 void overlap_few(const Overlap<T>& o, Samples<T> s) {
   const Plan& p = *o.plan;
   const Index k = static_cast<Index>(p.phases[0].offsets.size()), each = p.inputs * p.source.channel();
-  share(p.groups * p.channels, static_cast<double>(k * p.elements * s.count), [&](Index i) {
-    T* sums = o.result + i * k;
-    if (s.first == 0) std::fill(sums, sums + k, T(0));
+  const Index parts = parts_of(p.channels, TOGETHER);
+  share(p.groups * parts, static_cast<double>(k * p.elements * s.count * TOGETHER), [&](Index i) {
+    const Index group = i / parts, first = i % parts * TOGETHER, count = std::min(TOGETHER, p.channels - first);
+    const Index channel = group * p.channels + first;
+    T* sums = o.result + channel * k;
+    if (s.first == 0) std::fill(sums, sums + count * k, T(0));
     for (Index sample = 0; sample < s.count; sample++)
-      overlap_rows<T>(p.phases[0], s.source + (sample * p.groups + i / p.channels) * each,
-                      o.gradient + ((s.first + sample) * p.groups * p.channels + i) * p.elements, sums);
+      overlap_rows<T>(p.phases[0], s.source + (sample * p.groups + group) * each,
+                      o.gradient + ((s.first + sample) * p.groups * p.channels + channel) * p.elements, p.elements,
+                      count, sums);
   });
 }
 
@@ -256,12 +274,12 @@ Index samples_at_once(const Plan& p, size_t itemsize) {
 Index packed_size(const Plan& p, size_t itemsize) {
   Index most = 0;
   for (const Phase& phase : p.phases)
-    most = std::max(most, packed_of(p, phase, itemsize == sizeof(float) ? lanes<float> : lanes<double>));
+    most = std::max(most, packed_of(p, phase, itemsize == sizeof(float) ? widest<float>.lanes : widest<double>.lanes));
   return most;
 }
 
 Index partial_size(const Plan& p, size_t itemsize) {
-  if (p.channels <= FEW_CHANNELS) return 0;
+  if (p.channels <= FEW) return 0;
   const Index wide = itemsize == sizeof(float) ? panel<float> : panel<double>;
   return packed_of(p, p.phases[0], wide) * division_of(p, itemsize, wide).parts;
 }
@@ -269,13 +287,14 @@ Index partial_size(const Plan& p, size_t itemsize) {
 template <class T>
 void convolve(const Convolution<T>& c) {
   const Plan& p = *c.plan;
-  const bool few = p.channels <= FEW_CHANNELS;
   const Index step = samples_at_once(p, sizeof(T));
+  const bool inside = p.channels > widest<T>.few;  // places are read in whole registers
   for (Index first = 0; first < p.samples; first += step) {
     const Index count = std::min(step, p.samples - first);
-    const Samples<T> s = {bordered(p, c.source, first, count, c.padded, !few), first, count};
+    const Samples<T> s = {bordered(p, c.source, first, count, c.padded, inside), first, count};
     for (const Phase& phase : p.phases) {
-      if (first == 0 || p.phases.size() > 1) (few ? pack_few<T> : pack_many<T>)(p, phase, c.weights, c.packed);
+      if (first == 0 || p.phases.size() > 1)
+        (by_places<T>(p, phase) ? pack_few<T> : pack_many<T>)(p, phase, c.weights, c.packed);
       convolve_phase(c, phase, s);
     }
   }
@@ -284,7 +303,7 @@ void convolve(const Convolution<T>& c) {
 template <class T>
 void overlap(const Overlap<T>& o) {
   const Plan& p = *o.plan;
-  const bool few = p.channels <= FEW_CHANNELS;
+  const bool few = by_places<T>(p, p.phases[0]);
   const Division d = division_of(p, sizeof(T), panel<T>);
   const Index step = samples_at_once(p, sizeof(T));
   for (Index first = 0; first < p.samples; first += step) {

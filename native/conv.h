@@ -15,8 +15,6 @@ namespace rg {
 
 using Place = std::int32_t;
 
-constexpr Index FEW_CHANNELS = 7;  // up to here registers hold places, beyond they hold channels
-
 // An array with a border. Along the last dimension, elements `apart` from each other lie side by side.
 struct Bordered {
   Index size[SPACE], before[SPACE], lengths[SPACE];
@@ -49,6 +47,18 @@ struct Plan {
 
 struct Channels {
   Index samples, groups, inputs, channels;  // the last two per group
+};
+
+// Rows of the result by a kernel for registers of one size.
+template <class T>
+using Rows = void (*)(const Phase& phase, Index first, Index last, const T* base, const T* weights, Index channels,
+                      const T* bias, T* out, Index apart);
+
+template <class T>
+struct Registers {
+  Index lanes, few;       // numbers in a register; up to how many channels it may hold places instead of channels
+  Rows<T> places, channels;
+  void (*pack)(Index k, Index channels, const T* from, Index column, T* to);  // weights for `channels`
 };
 
 Plan plan_correlate(const Windows& w, Channels c);

@@ -14,11 +14,12 @@ enum class Isa { base, avx2, avx512 };
 Isa isa();  // the best one, found once; RETROGRAD_ISA=base|avx2|avx512 asks for less
 const char* isa_name();
 
-// One entry per instruction set; `pick` gives that of this processor.
+// One entry per instruction set; `pick` gives that of this processor, `narrower` the one for what fills half a register.
 template <class F>
 struct Versions {
   F base, avx2, avx512;
-  F pick() const { return isa() == Isa::avx512 ? avx512 : isa() == Isa::avx2 ? avx2 : base; }
+  F pick() const { return isa() == Isa::avx512 ? avx512 : narrower(); }
+  F narrower() const { return isa() == Isa::base ? base : avx2; }
 };
 
 }  // namespace rg

@@ -34,6 +34,12 @@ FORWARD: list[tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] = [
     ((0, 3, 8, 8), 5, (3, 3), {}),
     ((2, 0, 8, 8), 9, (3, 3), {}),
     ((40, 1, 4, 4), 2, (2, 2), {}),
+    ((2, 1, 16, 16), 8, (3, 3), {"padding": 1}),
+    ((2, 2, 9, 29), 8, (3, 3), {"padding": 1}),
+    ((2, 8, 8, 8), 8, (3, 3), {"padding": 1}),
+    ((2, 24, 10, 16), 24, (3, 3), {"padding": 1, "groups": 3}),
+    ((1, 5, 6, 40), 7, (3, 3), {}),
+    ((2, 3, 1, 15), 3, (1, 3), {"padding": (0, 1)}),
 ]  # fmt: skip
 
 # Size of the input, output channels per group, size of the kernel, and the options.
