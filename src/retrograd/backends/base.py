@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from retrograd.hints import mypyc_attr
 from retrograd.values import Array
 
 _TYPES = ("cpu", "cuda", "fake")
+ndarray: Final[Any] = np.ndarray
 
 
 class device:  # noqa: N801 - torch's name
@@ -118,7 +119,7 @@ def reachable_device(where: object) -> device:
 
 def device_of(array: Array) -> device:
     """The device an array lives on."""
-    if type(array) is np.ndarray or isinstance(array, BatchedArray):
+    if type(array) is ndarray or isinstance(array, BatchedArray):
         return CPU
     found: device = getattr(array, "where", CPU)
     return found
@@ -137,4 +138,4 @@ def namespace_of(array: Array) -> Any:
 
 def is_array(value: object) -> bool:
     """Whether `value` is an array that a Tensor can hold as it is."""
-    return isinstance(value, (np.ndarray, BatchedArray))
+    return isinstance(value, BatchedArray) or isinstance(value, ndarray)

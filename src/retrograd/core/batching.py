@@ -11,7 +11,7 @@ Unbatchable; then `forward` runs once for each sample, and a warning says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from retrograd.core.places import warn
 from retrograd.core.traits import traits_of
 
 Rule = Callable[[Any, Level, Sequence[Any]], Any]
+ndarray: Final[Any] = np.ndarray
+NO_PARAMETERS: Final[dict[str, Any]] = {}
 
 # By the class of the op; a class without a rule has that of its nearest ancestor.
 RULES: dict[type, Rule] = {}
@@ -74,7 +76,7 @@ def plain_forward(op: Any, xp: Any, xs: Sequence[Any]) -> Any:
 
 def forwarded(op: Any, xs: Sequence[Any]) -> Any:
     """What an op makes of arrays that are not all plain. See Note [Ops on batches]."""
-    parameters = batched_parameters(op) if op.params else {}
+    parameters = batched_parameters(op) if op.params else NO_PARAMETERS
     level = newest_among((xs, parameters) if parameters else xs)
     if level is None:
         return plain_forward(op, namespace_of(xs[0]), xs)
@@ -101,16 +103,16 @@ def forwarded(op: Any, xs: Sequence[Any]) -> Any:
 
 def _on_level(x: Any, level: Level) -> Any:
     """An array as one that is batched, so that functions that look at the first argument only find that it is."""
-    return BatchedArray(x[None], level) if isinstance(x, np.ndarray) else x
+    return BatchedArray(x[None], level) if isinstance(x, ndarray) else x
 
 
 def batched_parameters(op: Op) -> dict[str, Any]:
     """Those of an op's parameters that hold batched arrays."""
-    found = {}
+    found = NO_PARAMETERS
     for name in op.params:
         value = getattr(op, name)
         if type(value) not in NEVER_BATCHED and has_batched(value):
-            found[name] = value
+            found = {**found, name: value}
     return found
 
 
@@ -149,7 +151,7 @@ def fused_vjp(op: Any, kernel: Any, given: Sequence[Any]) -> Any:
             if v.level is not level or v.value.shape != shape or is_batched(v.value):
                 return NotImplemented
             values.append(v.value)
-        elif isinstance(v, np.ndarray):
+        elif isinstance(v, ndarray):
             return NotImplemented
         else:
             values.append(v)

@@ -224,6 +224,8 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
     else:
         array = value if type(value) is ndarray else as_array(value)
         value = array
+    if isinstance(array, BatchedArray) and array.fits(node.input_shape(nr), node.input_dtype(nr)):
+        return value
     if type(array) is not ndarray or node._where is not None:
         _check_device(source, i, node, nr, array)
         if isinstance(array, BatchedArray):

@@ -15,7 +15,7 @@ batched, on an older level: rules call NumPy with it, and so come back here for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -29,7 +29,7 @@ from retrograd.backends.native import PACK
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
 
 WHOLE = slice(None)
-ndarray = np.ndarray
+ndarray: Final[Any] = np.ndarray
 
 IN_PLACE = (
     "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args "
@@ -54,12 +54,7 @@ class BatchedArray(ArrayMethods):
         """The shape of one sample."""
         made = self._shape
         if made is None:
-            value = self.value
-            made = BatchedShape(value.shape[1:])
-            made.levels = (
-                (self.level, *value.shape.levels) if isinstance(value, BatchedArray) else (self.level,)
-            )
-            self._shape = made
+            made = self._shape = _shape_of(self.value, self.level)
         return made
 
     @shape.setter
@@ -121,6 +116,10 @@ class BatchedArray(ArrayMethods):
     def imag(self, values: Any) -> None:
         self.imag[...] = values
 
+    def fits(self, shape: Any, dtype: Any) -> bool:
+        """Whether it has a shape, levels included, and a dtype. May say no in rare cases where it has."""
+        return shape is self.shape and self.value.dtype is dtype
+
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of unsized object")
@@ -137,7 +136,7 @@ class BatchedArray(ArrayMethods):
             if found is not None:
                 return found
         for x in inputs:
-            if isinstance(x, BatchedArray) or isinstance(x, (np.ndarray, np.generic)):
+            if isinstance(x, BatchedArray) or isinstance(x, (ndarray, np.generic)):
                 continue
             if hasattr(x, "__array_ufunc__"):
                 return NotImplemented
@@ -189,16 +188,16 @@ class BatchedArray(ArrayMethods):
         if isinstance(other, BatchedArray):
             if other.level.number > level.number:
                 level = other.level
-        elif not isinstance(other, np.ndarray):
+        elif not isinstance(other, ndarray):
             return NotImplemented
         return RULES.functions[np.matmul](np.matmul, level, (self, other), {})
 
     def __rmatmul__(self, other: Any) -> Any:
-        return np.matmul(other, self) if isinstance(other, np.ndarray) else NotImplemented
+        return np.matmul(other, self) if isinstance(other, ndarray) else NotImplemented
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         value = self.value
-        if type(value) is not np.ndarray or order != "C" or value.size == 0:
+        if type(value) is not ndarray or order != "C" or value.size == 0:
             return NUMPY.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
         first = shape[0] if len(shape) == 1 else shape
         sizes = (value.shape[0], *(first if isinstance(first, (tuple, list)) else (first,)))
@@ -248,6 +247,21 @@ class BatchedArray(ArrayMethods):
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         self.value.sort(axis=in_front(axis, self.ndim), kind=kind)
+
+
+def _shape_of(value: Any, level: Level) -> Any:
+    """The shape of one sample, one object for all arrays of one level."""
+    shape = value.shape
+    if isinstance(value, BatchedArray):
+        made = BatchedShape(shape[1:])
+        made.levels = (level, *shape.levels)
+        return made
+    key = shape[1:]
+    found = level.shapes.get(key)
+    if found is None:
+        found = level.shapes[key] = BatchedShape(key)
+        found.levels = (level,)
+    return found
 
 
 def _quick(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
@@ -519,8 +533,10 @@ def on_levels(value: Any, levels: Sequence[Level]) -> Any:
     return value
 
 
-def constant(array: Any, levels: Iterable[Level]) -> Any:
+def constant(array: Any, levels: tuple[Level, ...]) -> Any:
     """The array as batched on all of `levels`: the same for all samples of those where it was not."""
+    if len(levels) == 1 and type(array) is ndarray:
+        return BatchedArray(array[None], levels[0])
     for level in sorted(levels, key=_number):
         if level not in levels_of(array):
             array = _constant(array, level)

@@ -7,7 +7,7 @@ function, does what was asked.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from retrograd.backends.batch.array import BatchedArray, Level, lead, spread
 from retrograd.backends.native import PACK, XP
 from retrograd.values import Array
 
-ndarray = np.ndarray
+ndarray: Final[Any] = np.ndarray
 
 
 def common_level(*values: Any) -> Level | None:
