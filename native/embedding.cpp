@@ -99,12 +99,13 @@ bool reads_sources(PyObject* x, PyObject* indices, npy_intp width) {
 PyObject* py_sum_rows(PyObject*, Args args, Py_ssize_t count) {
   if (count != 5 || !is_real(args[0]) || PyArray_NDIM(as_array(args[0])) == 0) return not_served();
   const int nd = PyArray_NDIM(as_array(args[0]));
-  const npy_intp width = PyArray_DIM(as_array(args[0]), nd - 1), n = size_of(args[1]);
+  const npy_intp width = PyArray_DIM(as_array(args[0]), nd - 1);
   const npy_intp rows = PyLong_AsSsize_t(args[2]), padding = PyLong_AsSsize_t(args[3]);
   const bool by_frequency = args[4] == Py_True;
   if (PyErr_Occurred()) return nullptr;
   if (!reads_sources(args[0], args[1], width) || rows <= 0) return not_served();
   const npy_int64* index = data<npy_int64>(args[1]);
+  const npy_intp n = size_of(args[1]);
   if (!are_within(index, n, 0, rows, padding)) return not_served();
   Ref x(dense(args[0]));
   const npy_intp dims[] = {rows, width};
