@@ -13,7 +13,6 @@
 
 namespace rg {
 
-using Place = std::int32_t;
 
 // An array with a border. Along the last dimension, elements `apart` from each other lie side by side.
 struct Bordered {

@@ -2,9 +2,13 @@
 #pragma once
 #include <Python.h>
 
+#include <cstdint>
+
 #include "gemm.h"
 
 namespace rg {
+
+using Place = std::int32_t;  // of an element
 
 constexpr int SPACE = 3;  // fewer dimensions have others of length 1 in front
 
