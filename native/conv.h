@@ -13,7 +13,6 @@
 
 namespace rg {
 
-
 // An array with a border. Along the last dimension, elements `apart` from each other lie side by side.
 struct Bordered {
   Index size[SPACE], before[SPACE], lengths[SPACE];

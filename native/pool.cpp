@@ -8,11 +8,15 @@
 
 #include "convolution.h"
 #include "network.h"
+#include "pool.h"
 #include "portable.h"
 #include "windows.h"
 
 using rg::Index;
-using rg::SPACE;
+using rg::Lines;
+using rg::Places;
+using rg::Reach;
+using rg::Span;
 using rg::Windows;
 
 #define RG_KERNELS "pool.inc"
@@ -25,11 +29,21 @@ namespace {
 template <class T>
 const auto max_rows = Versions<decltype(&base::max_rows<T>)>{RG_VERSIONS(max_rows<T>)}.pick();
 template <class T>
+const auto max_planes = Versions<decltype(&base::max_planes<T>)>{RG_VERSIONS(max_planes<T>)}.pick();
+template <class T>
 const auto put_back_plane = Versions<decltype(&base::put_back_plane<T>)>{RG_VERSIONS(put_back_plane<T>)}.pick();
 template <class T>
 const auto average_plane = Versions<decltype(&base::average_plane<T>)>{RG_VERSIONS(average_plane<T>)}.pick();
 template <class T>
+const auto average_planes = Versions<decltype(&base::average_planes<T>)>{RG_VERSIONS(average_planes<T>)}.pick();
+template <class T>
 const auto spread_plane = Versions<decltype(&base::spread_plane<T>)>{RG_VERSIONS(spread_plane<T>)}.pick();
+template <class T>
+const auto spread_planes = Versions<decltype(&base::spread_planes<T>)>{RG_VERSIONS(spread_planes<T>)}.pick();
+template <class T>
+const auto turned_size = Versions<decltype(&base::turned_size<T>)>{RG_VERSIONS(turned_size<T>)}.pick();
+template <class T>
+const Index lanes = Versions<Index>{RG_VERSIONS(Lanes<T>::count)}.pick();
 
 // Whether an array is real and ends in these dimensions.
 bool ends_in(PyObject* array, const Index* sizes, int rank) {
@@ -56,11 +70,65 @@ Index planes_of(PyObject* array, int rank) {
   return count;
 }
 
+// -- planes side by side -------------------------------------------------------------------------------------------
+
+constexpr Index CLOSE = 1 << 17;  // bytes that stay close to the processor
+
+Index groups_of(Index count, Index size) { return (count + size - 1) / size; }
+
+Index most_places(const Windows& w) { return w.windows() * std::min(w.taps(), w.elements()); }
+
+// Whether the same window of several planes fills registers better than the windows of a row do, which at the border,
+// or where they lie far apart, are looked at one by one.
+template <class T>
+bool suits_lanes(const Windows& w, Index planes) {
+  const Index W = lanes<T>, n = w.number[2];
+  if (std::max<Index>(turned_size<T>(w.elements()) * sizeof(T), most_places(w) * sizeof(Place)) > CLOSE) return false;
+  const Reach reach = inner_of(w);
+  const Index inner = w.stride[2] > 2 ? 0 : reach.last - reach.first;
+  return groups_of(planes, W) * n <= planes * (groups_of(inner, W) + n - inner);
+}
+
+// In memory of this thread, which others may read.
+Places list_places(const Windows& w) {
+  const Index windows = w.windows();
+  Place* begin = static_cast<Place*>(scratch(2, static_cast<size_t>(2 * windows + 1 + most_places(w)) * sizeof(Place)));
+  Place *first = begin + windows + 1, *at = first + windows;
+  Place count = 0;
+  for (Index i = 0; i < windows; i++) {
+    const Lines lines = lines_of(w, i / w.number[2]);
+    const Span x = span_of(w, 2, i % w.number[2]);
+    begin[i] = count;
+    first[i] = static_cast<Place>(start_of(w, lines, x));
+    base::each_place(w, lines, x, [&](Index place) { at[count++] = static_cast<Place>(place); });
+  }
+  begin[windows] = count;
+  return {w.elements(), windows, w.number[2], at, begin, first};
+}
+
+// Calls body(places, first plane, how many planes, memory) for all planes, as many at a time as a register has lanes.
+template <class T, class Body>
+void over_lanes(const Windows& w, Index planes, const Body& body) {
+  const Index W = lanes<T>;
+  const Places p = list_places(w);
+  const Index room = turned_size<T>(p.elements) + 2 * turned_size<T>(p.windows);
+  over(groups_of(planes, W), W * p.windows * w.taps(), [&](Index begin, Index end) {
+    void* memory = scratch(1, static_cast<size_t>(room) * sizeof(T));
+    for (Index plane = begin * W; plane < std::min(planes, end * W); plane += W)
+      body(p, plane, std::min(W, planes - plane), memory);
+  });
+}
+
 // -- the largest ---------------------------------------------------------------------------------------------------
 
 template <class T>
 void maxima(const Windows& w, Index planes, const T* x, T* values, std::int64_t* positions) {
   const Index rows = w.number[0] * w.number[1], windows = w.windows();
+  if (suits_lanes<T>(w, planes))
+    return over_lanes<T>(w, planes, [&](const Places& p, Index plane, Index count, void* memory) {
+      max_planes<T>(p, x + plane * p.elements, count, values + plane * windows,
+                    positions ? positions + plane * windows : nullptr, memory);
+    });
   over(planes * rows, w.number[2] * w.taps(), [&](Index begin, Index end) {
     while (begin < end) {
       const Index plane = begin / rows, first = begin % rows, last = std::min(rows, first + end - begin);
@@ -212,23 +280,33 @@ bool suits_divisors(PyObject* divisors, PyObject* x, const Windows& w) {
 }
 
 template <class T>
-void averages(const Windows& w, PyObject* x, PyObject* divisors, PyObject* out) {
-  const Index step = size_of(divisors) > 1;
-  over(planes_of(x, w.rank), w.windows() * w.taps(), [&](Index begin, Index end) {
+void averages(const Windows& w, PyObject* array, PyObject* divisors, PyObject* found) {
+  const Index planes = planes_of(array, w.rank), step = size_of(divisors) > 1;
+  const T *x = data<T>(array), *by = data<T>(divisors);
+  T* out = data<T>(found);
+  if (suits_lanes<T>(w, planes))
+    return over_lanes<T>(w, planes, [&](const Places& p, Index plane, Index count, void* memory) {
+      average_planes<T>(p, x + plane * p.elements, count, by, step, out + plane * p.windows, memory);
+    });
+  over(planes, w.windows() * w.taps(), [&](Index begin, Index end) {
     for (Index plane = begin; plane < end; plane++)
-      average_plane<T>(w, data<T>(x) + plane * w.elements(), data<T>(divisors), step,
-                       data<T>(out) + plane * w.windows());
+      average_plane<T>(w, x + plane * w.elements(), by, step, out + plane * w.windows());
   });
 }
 
 template <class T>
-void spread_averages(const Windows& w, PyObject* g, PyObject* divisors, PyObject* out) {
-  const Index step = size_of(divisors) > 1;
-  over(planes_of(g, w.rank), w.windows() * w.taps(), [&](Index begin, Index end) {
+void spread_averages(const Windows& w, PyObject* array, PyObject* divisors, PyObject* found) {
+  const Index planes = planes_of(array, w.rank), step = size_of(divisors) > 1;
+  const T *g = data<T>(array), *by = data<T>(divisors);
+  T* out = data<T>(found);
+  if (suits_lanes<T>(w, planes))
+    return over_lanes<T>(w, planes, [&](const Places& p, Index plane, Index count, void* memory) {
+      spread_planes<T>(p, g + plane * p.windows, count, by, step, out + plane * p.elements, memory);
+    });
+  over(planes, w.windows() * w.taps(), [&](Index begin, Index end) {
     void* memory = scratch(1, static_cast<size_t>(w.number[2]) * sizeof(T));
     for (Index plane = begin; plane < end; plane++)
-      spread_plane<T>(w, data<T>(g) + plane * w.windows(), data<T>(divisors), step,
-                      data<T>(out) + plane * w.elements(), memory);
+      spread_plane<T>(w, g + plane * w.windows(), by, step, out + plane * w.elements(), memory);
   });
 }
 
