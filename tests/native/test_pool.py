@@ -39,11 +39,21 @@ WINDOWS: list[tuple[tuple[int, ...], tuple[Any, ...]]] = [
     ((1, 2, 5, 7, 40), (2, (2, 1, 2))),
     ((2, 2, 5, 6, 9), (3, 2, 1, 1, True)),
     ((0, 3, 8, 8), (2,)),
+    ((64, 8, 8), (2,)),
+    ((4, 5, 8, 8), (2,)),
+    ((3, 11, 7, 7), (3, 2, 1, 1, True)),
+    ((37, 1, 9, 10), ((2, 3), (3, 2), (0, 1), 1, True)),
+    ((2, 17, 6, 16), (3, 1, 1)),
+    ((2, 33, 1, 3), ((1, 2), 1, (0, 1))),
+    ((3, 9, 4, 5, 6), (2, 1, 1, 1, True)),
 ]
 DILATED: list[tuple[tuple[int, ...], tuple[Any, ...]]] = [
     ((2, 3, 12, 40), (3, 2, 1, 2)),
     ((2, 3, 9, 9), (2, 1, 1, 3)),
     ((2, 3, 5, 6, 9), ((2, 1, 3), (1, 2, 2), (1, 0, 1), (2, 1, 2))),
+    ((6, 3, 8, 9), (2, 1, 1, 3, True)),
+    ((1, 1, 2, 40), (2, 1, (1, 0), (3, 1), False)),
+    ((20, 2, 2, 4), (2, 1, (1, 0), (3, 1), False)),
 ]
 
 
@@ -104,9 +114,41 @@ def test_the_last_nan_and_the_first_inside_a_border(dtype: str) -> None:
     assert values[0, 1, 0] == -np.inf
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("size", [(8, 8), (5, 7), (9, 33)])
+@pytest.mark.parametrize("options", [(2, 2, 0, 1), (3, 1, 1, 1), (3, 2, 1, 1), (2, 3, 1, 2)])
+def test_planes_side_by_side_give_what_each_gives_alone(
+    options: tuple[int, ...], size: tuple[int, int], dtype: str
+) -> None:
+    kernel, stride, padding, dilation = ((n, n) for n in options)
+    windows = sliding(size, kernel, stride, padding, dilation)
+    divisors = np.asarray(3, dtype)
+    for count in (2, 16, 37):
+        x = special((count, *size), dtype)
+        values, positions = PACK.max_pool(x, windows, True)
+        g = normal(values.shape, dtype)
+        found = [
+            values,
+            positions,
+            PACK.max_pool_back(g, positions, x.shape, 2),
+            PACK.avg_pool(x, windows, divisors),
+            PACK.avg_pool_back(g, windows, divisors),
+        ]
+        for i in range(count):
+            one = slice(i, i + 1)
+            alone = [
+                *PACK.max_pool(x[one], windows, True),
+                PACK.max_pool_back(g[one], positions[one], (1, *size), 2),
+                PACK.avg_pool(x[one], windows, divisors),
+                PACK.avg_pool_back(g[one], windows, divisors),
+            ]
+            for a, b in zip(found, alone, strict=True):
+                np.testing.assert_array_equal(a[one], b)
+
+
 @pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
 def test_layouts(name: str) -> None:
-    for x in layouts(normal((3, 4, 9, 8), "float32")):
+    for x in [*layouts(normal((3, 4, 9, 8), "float32")), *layouts(normal((5, 16, 9, 8), "float32"))]:
         check(lambda x: getattr(F, name)(x, 2), [x], "g")
         check(lambda x: getattr(F, name)(x, 2).sum(0), [x], "g")
 
@@ -125,7 +167,8 @@ def test_windows_that_divide_the_input_evenly(size: tuple[int, int], dtype: str)
 
 @pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d"])
 def test_no_bit_depends_on_the_number_of_threads(name: str) -> None:
-    check_threads(lambda x: getattr(F, name)(x, 3, 2, 1), [normal((40, 8, 33, 30), "float32")], "g")
+    for shape in ((40, 8, 33, 30), (3, 2, 130, 130), (75, 9, 8, 8)):
+        check_threads(lambda x: getattr(F, name)(x, 3, 2, 1), [normal(shape, "float32")], "g")
 
 
 def test_positions_outside_are_refused() -> None:
