@@ -50,6 +50,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
+        self.ended = False  # whether the leaf is one of a transform whose function has returned
         self._has_pair = True
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:

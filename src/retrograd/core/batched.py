@@ -123,6 +123,8 @@ def entered(x: Tensor, axis: int, level: Level) -> Any:
 
 def left(x: Tensor, axis: int, level: Level) -> Any:
     """A tensor with all its samples, along `axis`; the same many times over if they are alike."""
+    if level not in levels_of(x.array):
+        x = apply1(Constant((level,)), x)  # so that its gradient leaves the level again on the way back
     return apply1(Leave(axis, level), x)
 
 

@@ -21,6 +21,7 @@ from retrograd.backends.batch.array import (
     BatchedArray,
     Level,
     aligned,
+    constant,
     has_batched,
     is_batched,
     levels_among,
@@ -86,7 +87,8 @@ def forwarded(op: Any, xs: Sequence[Any]) -> Any:
             return rule(op, level, xs)
         except Unbatchable:
             return one_by_one(op, level, xs, parameters)
-    xp = numpy_for(levels_among((tuple(xs), tuple(parameters.values()))))
+    levels = levels_among((tuple(xs), tuple(parameters.values())))
+    xp = numpy_for(levels)
     try:
         return plain_forward(op, xp, xs)
     except DynamicShape:
@@ -94,16 +96,16 @@ def forwarded(op: Any, xs: Sequence[Any]) -> Any:
     except Unbatchable:
         pass
     try:
-        return plain_forward(op, xp, [_on_level(x, level) for x in xs])
+        return plain_forward(op, xp, [_on_levels(x, levels) for x in xs])
     except DynamicShape:
         raise
     except Unbatchable:
         return one_by_one(op, level, xs, parameters)
 
 
-def _on_level(x: Any, level: Level) -> Any:
+def _on_levels(x: Any, levels: tuple[Level, ...]) -> Any:
     """An array as one that is batched, so that functions that look at the first argument only find that it is."""
-    return BatchedArray(x[None], level) if isinstance(x, ndarray) else x
+    return constant(x, levels) if is_batched(x) or isinstance(x, ndarray) else x
 
 
 def batched_parameters(op: Op) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import weakref
 
 import numpy as np
 
+from retrograd.backends.batch.array import BatchedArray, Level, alike, constant, levels_of, sample, unpacked
 from retrograd.backends.cpu import owner_of
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
@@ -98,6 +99,9 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     if isinstance(node, Op):
         _keep_inputs(node, array, x.counter())
     before_write(array)  # once more after check_writable: the op itself may have saved what lies there
+    if isinstance(result.array, BatchedArray) and current().transforms > len(current().batch_levels):
+        share(x, result.array)
+        array = x.array
     put_values(array, result.array)
     x.bump_version()
     if current().special & FORWARD:
@@ -111,6 +115,30 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     else:
         x.move_to(node, result.output_nr)
     return x
+
+
+def share(x: Tensor, values: BatchedArray) -> None:
+    """Makes `x` a tensor of the levels of `values`, in the same memory, where all samples are to write the same.
+
+    So `out[0] = w ** 2` works with a tensor that was made inside of a vmap but is no sample's own, if `w` is what a
+    transform in there differentiates by: each sample has its own gradient of it, not its own value.
+    """
+    missing = tuple([level for level in levels_of(values) if level not in levels_of(x.array)])
+    if not missing or not all(alike(unpacked(values, level)) for level in missing):
+        return
+    for tensor in (x,) if x._base is None else (x, x._base):
+        tensor.array = constant(tensor.array, missing)
+        for level in missing:
+            level.shared.append(weakref.ref(tensor))
+
+
+def unshare(level: Level) -> None:
+    """At the end of a level: tensors from before are again what they were."""
+    for ref in level.shared:
+        tensor = ref()
+        if tensor is not None and level in levels_of(tensor.array):
+            tensor.array = sample(tensor.array, level, 0)
+    level.shared.clear()
 
 
 def put_values(array: Array, values: Array) -> None:

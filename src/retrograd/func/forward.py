@@ -8,7 +8,7 @@ from retrograd.autograd.forward_ad import make_dual, pop_level, push_level, unpa
 from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
-from retrograd.func.grads import Recording, gradients
+from retrograd.func.grads import Recording, end, gradients
 from retrograd.func.transform import Function, differentiating, require_tensors, with_aux
 from retrograd.func.tree import flatten, tree_map, unflatten
 from retrograd.ops.create import zeros_like
@@ -113,6 +113,7 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
         # from the right.
         weights = [_weight(leaf) for leaf in leaves]
         pulled = gradients(leaves, inputs, weights, True, True)
+    end([w for w in weights if w.requires_grad])
 
     def jvp_fn(*tangents: Any) -> Any:
         given, given_form = flatten(tangents)
@@ -128,7 +129,9 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
 def _weight(leaf: Tensor) -> Any:
     """Zeros to differentiate by; whole numbers do not change, so that none are needed."""
     made = zeros_like(leaf.detach())
-    return made.requires_grad_() if leaf.array.dtype.kind in "fc" else made
+    if leaf.array.dtype.kind in "fc":
+        made._set_requires_grad(True)  # requires_grad_() would refuse to inside of other transforms
+    return made
 
 
 def _check_tangents(given: list[Any], form: Any, inputs: list[Any], in_form: Any) -> None:

@@ -5,7 +5,8 @@ Note [Transforms without levels]
 A transform differentiates by tensors of its own: the argument itself, as a fresh leaf, or as a view if the argument is
 part of a graph outside. So each nested transform finds its own gradients, and what it returns is part of the graphs
 around it. Its backward is recorded only if there is such a graph: if an argument has one, or if a tensor from outside
-that requires a gradient takes part. Inside a vmap each sample has a fresh tensor: see Note [Levels in a graph].
+that requires a gradient takes part. A leaf of a transform inside, whose function has returned, is none: nobody can
+differentiate by it any more. Inside a vmap each sample has a fresh tensor: see Note [Levels in a graph].
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
-from retrograd.core.accumulate import edge_of
+from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
 from retrograd.core.batched import own_of_each
 from retrograd.core.modes import current
 from retrograd.core.node import Node
@@ -57,17 +58,24 @@ def fresh(x: Any) -> Any:
     return leaf
 
 
+def end(leaves: Sequence[Any]) -> None:
+    """Notes that nobody outside differentiates by a transform's own tensors any more."""
+    for x in leaves:
+        node = edge_of(x).function
+        if isinstance(node, AccumulateGrad):
+            node.ended = True
+
+
 def reaches_others(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
     """Whether a graph leads to anything that requires a gradient besides `inputs`."""
     own = {edge_of(x).function for x in inputs}
-    waiting: list[Node] = [o.grad_fn for o in outputs if isinstance(o, Tensor) and o.grad_fn is not None]
+    waiting: list[Node] = [
+        o.grad_fn or grad_accumulator(o) for o in outputs if isinstance(o, Tensor) and o.requires_grad
+    ]
     seen: set[Node] = set(waiting)
-    for o in outputs:
-        if isinstance(o, Tensor) and o.requires_grad and o.grad_fn is None and edge_of(o).function not in own:
-            return True
     while waiting:
         node = waiting.pop()
-        if node in own:
+        if node in own or (isinstance(node, AccumulateGrad) and node.ended):
             continue
         if node.edge_count == 0:
             return True
@@ -93,6 +101,7 @@ class Recording:
             mine = unflatten(self.inputs, self.form)
             every = mine if argnums is None else replaced(args, argnums, mine)
             self.output, self.aux = with_aux(func(*every, **kwargs), has_aux, call)
+        end(self.inputs)
         self.attached = self.outside and any(x.requires_grad for x in given)
 
     def recorded(self, outputs: Sequence[Any]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrograd.backends.batch.array import Level, levels_of
 from retrograd.core.batched import entered, left
+from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.func.transform import Function, name_of, transforming
@@ -158,6 +159,8 @@ def run(
             outputs = func(*args, **kwargs)
     finally:
         state.batch_levels = outer
+        if level.shared:
+            unshare(level)
     return _finished(func, outputs, out_dims, level)
 
 

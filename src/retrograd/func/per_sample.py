@@ -20,11 +20,12 @@ from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
 from retrograd.backends.batch.array import BatchedArray, Level, unpacked
 from retrograd.core.batched import left
+from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.func.mapping import Batch
 from retrograd.func.own import OwnOfEach, check_paths
-from retrograd.func.transform import Function, differentiating, name_of
+from retrograd.func.transform import Function, differentiating, name_of, transforming
 from retrograd.func.tree import Form, children_of, flatten, unflatten
 from retrograd.ops.join import cat
 
@@ -153,10 +154,12 @@ class _Run:
             )
         state.batch_levels = (*outer, self.level)
         try:
-            with differentiating(), enable_grad():
+            with transforming(), differentiating(), enable_grad():
                 loss = self.loss_fn(*args)
         finally:
             state.batch_levels = outer
+            if self.level.shared:
+                unshare(self.level)
         name = name_of(self.loss_fn)
         if not isinstance(loss, Tensor):
             raise TypeError(f"per_sample_grads: {name}() must return a Tensor, not {type(loss).__name__}")

@@ -553,9 +553,19 @@ def _constant(array: Any, level: Level) -> Any:
     return BatchedArray(array[None], level)
 
 
+def alike(value: Any) -> bool:
+    """Whether all samples of a value with its batch in front are the same; NaN is the same as NaN."""
+    if value.shape[0] <= 1:
+        return True
+    first = value[:1]
+    same = (value == first) | (np.isnan(value) & np.isnan(first))
+    return bool(all_samples(same).all())
+
+
 def summed_over(array: Any, level: Level) -> Any:
     """The sum over all samples; of an array that is the same for all, that many times as much."""
     if isinstance(array, BatchedArray) and array.level.number > level.number:
         return BatchedArray(summed_over(array.value, level), array.level)
     value = lead(array, level)
-    return value[0] * level.size if value.shape[0] != level.size else value.sum(axis=0)
+    found = value[0] * level.size if value.shape[0] != level.size else value.sum(axis=0)
+    return found if isinstance(found, BatchedArray) else np.asarray(found)

@@ -13,6 +13,7 @@ from retrograd.backends.batch.array import (
     Level,
     Verdict,
     aligned,
+    alike,
     all_axes,
     all_samples,
     in_front,
@@ -62,7 +63,9 @@ def store(target: Any, values: Any, level: Level) -> None:
     if made.ndim > target.ndim + 1:
         made = made.reshape(made.shape[:1] + target.shape)
     if made.shape[0] > target.value.shape[0]:
-        raise Unbatchable(IN_PLACE)
+        if not alike(made):
+            raise Unbatchable(IN_PLACE)
+        made = made[:1]  # an op that copied an array made room for every sample, and did not need it
     np.copyto(target.value, made, casting="unsafe")
 
 
