@@ -63,6 +63,6 @@ def extent_of(array: Array) -> tuple[int, int, int]:
 
 def as_array(value: Any) -> Array:
     """An array again: NumPy turns 0-dim results into scalars."""
-    if type(value) is ndarray:
+    if type(value) is ndarray or isinstance(value, BatchedArray):
         return value
-    return value if isinstance(value, (np.ndarray, BatchedArray)) else np.asarray(value)
+    return value if isinstance(value, ndarray) else np.asarray(value)

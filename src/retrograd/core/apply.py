@@ -217,6 +217,11 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
 
 def _common_device(arrays: Sequence[Any]) -> device | None:
     """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
+    for a in arrays:
+        if type(a) is not ndarray and not isinstance(a, BatchedArray):
+            break
+    else:
+        return None
     found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
     if len(found) > 1:
         names = " and ".join(sorted("cpu" if where is None else str(where) for where in found))

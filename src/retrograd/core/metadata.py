@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import CPU, device, device_of
+from retrograd.backends.batch.array import BatchedArray
 from retrograd.backends.native import PACK
 from retrograd.values import Array, DType, Shape
 
@@ -30,6 +31,8 @@ class InputMetadata:
 
 
 def _make(array: Array) -> InputMetadata:
+    if isinstance(array, BatchedArray):
+        return InputMetadata(array.shape, array.dtype)
     return InputMetadata(array.shape, array.dtype, device_of(array))
 
 

@@ -222,8 +222,7 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
     if tensors:
         array = value.array
     else:
-        array = value if type(value) is ndarray else as_array(value)
-        value = array
+        array = value = as_array(value)
     if isinstance(array, BatchedArray) and array.fits(node.input_shape(nr), node.input_dtype(nr)):
         return value
     if type(array) is not ndarray or node._where is not None:

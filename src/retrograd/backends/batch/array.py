@@ -65,7 +65,8 @@ class BatchedArray(ArrayMethods):
     @property
     def ndim(self) -> int:
         """The number of dimensions of one sample."""
-        return int(self.value.ndim) - 1
+        count: int = self.value.ndim
+        return count - 1
 
     @property
     def dtype(self) -> Any:
@@ -73,7 +74,8 @@ class BatchedArray(ArrayMethods):
 
     @property
     def itemsize(self) -> int:
-        return int(self.value.itemsize)
+        count: int = self.value.itemsize
+        return count
 
     @property
     def size(self) -> int:
@@ -200,7 +202,7 @@ class BatchedArray(ArrayMethods):
         if type(value) is not ndarray or order != "C" or value.size == 0:
             return NUMPY.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
         first = shape[0] if len(shape) == 1 else shape
-        sizes = (value.shape[0], *(first if isinstance(first, (tuple, list)) else (first,)))
+        sizes = value.shape[:1] + (tuple(first) if isinstance(first, (tuple, list)) else (first,))
         made = value.reshape(sizes) if copy is None else value.reshape(sizes, copy=copy)
         return BatchedArray(made, self.level)
 
@@ -212,6 +214,8 @@ class BatchedArray(ArrayMethods):
     @property
     def T(self) -> Any:
         value = self.value
+        if value.ndim == 3:
+            return BatchedArray(value.swapaxes(1, 2), self.level)
         return BatchedArray(value.transpose((0, *range(value.ndim - 1, 0, -1))), self.level)
 
     # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------

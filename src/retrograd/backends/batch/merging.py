@@ -54,7 +54,7 @@ def shared(v: Any) -> Any:
 
 def joined(value: Array, kept: int) -> Array:
     """All dimensions but the last `kept` as one."""
-    return value.reshape((-1, *value.shape[value.ndim - kept :]))
+    return value.reshape((-1,) + value.shape[value.ndim - kept :])
 
 
 # -- products of matrices ------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def nll(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     if level is None or weight is not None or x.ndim != 1 or target.ndim != 0:
         return None
     rows, classes = (np.ascontiguousarray(spread(lead(v, level), level.size)) for v in (x, target))
-    if (classes == ignore_index).any():
+    if np.count_nonzero(classes == ignore_index):
         return None
     found = PACK.nll(rows, classes, None, 0, ignore_index)
     return None if found is None else BatchedArray(found, level)
@@ -262,7 +262,7 @@ def nll_backward(g: Any, target: Any, weight: Any, ignore_index: int, shape: Any
     if level is None or weight is not None or len(shape) != 1:
         return None
     gs, classes = (np.ascontiguousarray(spread(lead(v, level), level.size)) for v in (g, target))
-    if (classes == ignore_index).any():
+    if np.count_nonzero(classes == ignore_index):
         return None
     found = PACK.nll_backward(gs, classes, None, 0, ignore_index, (level.size, *shape))
     return None if found is None else BatchedArray(found, level)
