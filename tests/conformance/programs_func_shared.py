@@ -218,3 +218,53 @@ def a_write_of_samples_into_what_they_share(torch: Any) -> Any:
         return out
 
     return torch.vmap(run)(torch.ones(2, 3, dtype=torch.float64))
+
+
+# -- writes into arguments -----------------------------------------------------------------------------------------
+
+
+def matrix(torch: Any) -> Any:
+    return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64)
+
+
+def clears_first(y: Any) -> Any:
+    y[0] = 0.0
+    return (y**2).sum()
+
+
+@program()
+def gradients_through_writes_into_arguments(torch: Any) -> Any:
+    grad, vmap = torch.func.grad, torch.vmap
+    return [
+        grad(lambda x: vmap(lambda y: y.mul_(2).sum())(x * 2).sum())(matrix(torch)),
+        grad(lambda x: vmap(clears_first)(x * 2).sum())(matrix(torch)),
+        grad(lambda w: vmap(lambda y: y.copy_(w).prod())(matrix(torch)).sum())(vec(torch)),
+        grad(lambda x: vmap(vmap(lambda y: y.mul_(2)))(x * 2).sum())(matrix(torch)),
+    ]
+
+
+@program()
+def what_the_caller_sees_of_writes_into_arguments(torch: Any) -> Any:
+    w, a, plain = parameter(torch), matrix(torch).requires_grad_(), matrix(torch)
+    torch.vmap(lambda y: y.mul_(w))(plain).sum().backward()
+    x = a * 1
+    torch.vmap(lambda y: y.mul_(2), in_dims=1)(x)
+    (x**2).sum().backward()
+    return w.grad, plain.detach(), plain.requires_grad, a.grad, x.detach()
+
+
+@program("leaf Variable that requires grad is being used in an in-place operation")
+def a_write_into_an_argument_that_is_a_leaf(torch: Any) -> Any:
+    return torch.vmap(lambda y: y.mul_(2))(matrix(torch).requires_grad_())
+
+
+@program("a view of a leaf Variable that requires grad is being used in an in-place operation")
+def a_write_into_an_argument_that_shows_a_leaf(torch: Any) -> Any:
+    return torch.vmap(lambda y: y.mul_(2))(matrix(torch).requires_grad_().t())
+
+
+@program("has been modified by an inplace operation")
+def a_saved_part_beside_one_that_is_written(torch: Any) -> Any:
+    y = matrix(torch).requires_grad_() * 1
+    y[1:].mul_(y[0])
+    return y.sum().backward()

@@ -144,10 +144,10 @@ def test_a_batched_tensor_prints_all_samples():
     assert texts == ["BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[1.],\n            [2.]])\n)"]
 
 
-def test_a_write_into_an_argument_that_has_a_history():
-    x = rg.ones(2, 3, requires_grad=True) * 1
+def test_a_write_into_part_of_a_tensor_that_has_a_history():
+    x = rg.ones(2, 3, requires_grad=True).transpose(0, 1) * 1
     with pytest.raises(RuntimeError, match="samples of an argument of vmap, whose history is outside"):
-        func.vmap(lambda v: v.mul_(2))(x)
+        func.vmap(lambda v: v.mul_(2))(x[:2])
 
 
 def test_random_numbers_of_each_sample_in_nested_maps():

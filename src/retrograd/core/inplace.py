@@ -13,7 +13,16 @@ import weakref
 
 import numpy as np
 
-from retrograd.backends.batch.array import BatchedArray, Level, alike, constant, levels_of, sample, unpacked
+from retrograd.backends.batch.array import (
+    BatchedArray,
+    Level,
+    alike,
+    all_samples,
+    constant,
+    levels_of,
+    sample,
+    unpacked,
+)
 from retrograd.backends.cpu import owner_of
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
@@ -23,6 +32,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, UNTRACKED, VersionCounter
 from retrograd.core.views import (
     NORMAL,
+    OF_A_BATCH,
     WRITTEN,
     check_view_write,
     is_stretched,
@@ -57,8 +67,10 @@ def check_recordable(x: Tensor) -> None:
     """Refuses writes that autograd could not follow."""
     base = x._base
     if base is not None:
-        check_view_write(x)
-        if base._node is None and x.requires_grad:
+        of_leaf = base._node is None and x.requires_grad
+        if not of_leaf or x._view_kind != OF_A_BATCH:
+            check_view_write(x)
+        if of_leaf:
             raise InplaceError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation. Write under "
                 "no_grad(), or into a clone() of the leaf."
@@ -153,7 +165,7 @@ def put_values(array: Array, values: Array) -> None:
 
 def _unshared(saved: Array, array: Array) -> bool:
     """Whether a saved value is a converted copy, which a write into the original does not touch."""
-    return not np.may_share_memory(saved, array)
+    return owner_of(all_samples(saved)) is not owner_of(all_samples(array))
 
 
 def _keep_inputs(node: Op, array: Array, counter: VersionCounter) -> None:

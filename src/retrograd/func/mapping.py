@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.batch.array import Level, levels_of
-from retrograd.core.batched import entered, left
+from retrograd.core.batched import entered, left, written
 from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
@@ -126,10 +126,15 @@ class Batch:
             )
         return int(sizes[0])
 
-    def entered(self, leaves: Sequence[Any], level: Level) -> Any:
-        """The arguments as one sample sees them."""
-        made = [x if d is None else entered(x, d, level) for x, d in zip(leaves, self.dims, strict=True)]
-        return unflatten(made, self.form)
+    def entered(self, leaves: Sequence[Any], level: Level) -> list[Any]:
+        """The leaves as one sample sees them."""
+        return [x if d is None else entered(x, d, level) for x, d in zip(leaves, self.dims, strict=True)]
+
+    def written(self, leaves: Sequence[Any], made: Sequence[Any], level: Level) -> None:
+        """After the function has run: what it wrote in place, it wrote into the leaves."""
+        for x, y, d in zip(leaves, made, self.dims, strict=True):
+            if d is not None:
+                written(x, y, d, level)
 
     def part(self, start: int, stop: int) -> list[Any]:
         """The leaves of some of the samples."""
@@ -152,11 +157,13 @@ def run(
     level = Level(size, randomness)
     state = current()
     outer = state.batch_levels
-    args = batch.entered(leaves, level)
+    made = batch.entered(leaves, level)
+    args = unflatten(made, batch.form)
     state.batch_levels = (*outer, level)
     try:
         with transforming():
             outputs = func(*args, **kwargs)
+        batch.written(leaves, made, level)
     finally:
         state.batch_levels = outer
         if level.shared:

@@ -145,13 +145,10 @@ class _Run:
         """What the loss function returns: a number for each sample."""
         state = current()
         outer = state.batch_levels
-        args = self.batch.entered(self.leaves, self.level)
+        given = self.batch.entered(self.leaves, self.level)
         if self.as_batch:
-            given, form = flatten(args)
-            dims = self.batch.dims
-            args = unflatten(
-                [x if d is None else x.unsqueeze(d) for x, d in zip(given, dims, strict=True)], form
-            )
+            given = [x if d is None else x.unsqueeze(d) for x, d in zip(given, self.batch.dims, strict=True)]
+        args = unflatten(given, self.batch.form)
         state.batch_levels = (*outer, self.level)
         try:
             with transforming(), differentiating(), enable_grad():
