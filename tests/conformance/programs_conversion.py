@@ -42,6 +42,35 @@ def numpy_arrays_of_a_tensor_that_requires_grad(torch: Any) -> Any:
 
 
 @program()
+def numpy_where_nothing_is_recorded(torch: Any) -> Any:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    found = []
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            found.append((x.numpy(), (x * 2).numpy(), x.__array__(), np.asarray(x), x.tolist(), x[0].item()))
+    with torch.no_grad():
+        x.numpy()[0] = 5.0  # still the same memory
+    return found, x
+
+
+@program()
+def numpy_inside_of_a_forward(torch: Any) -> Any:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return torch.from_numpy(x.numpy() * 2)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return torch.from_numpy(g.numpy() * 2)
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = Double.apply(x)
+    y.sum().backward()
+    return y, x.grad
+
+
+@program()
 def item_of_each_kind(torch: Any) -> Any:
     data = 1, 1.5, True, 1 + 2j, [[3.0]]
     return [(torch.tensor(d).item(), type(torch.tensor(d).item())) for d in data]

@@ -36,12 +36,12 @@ class TensorConversions(TensorFacts):
         return self.array.tolist()
 
     def numpy(self, *, force: bool = False) -> Array:
-        """The NumPy array itself, sharing memory.
+        """The NumPy array itself, sharing memory; of a tensor that requires grad only where nothing is recorded.
 
         Args:
             force: detach (and copy from another device) where needed instead of refusing.
         """
-        if self._requires and not force:
+        if self._requires and not force and current().grad_enabled:
             raise GradientError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 "(NumPy would lose track of the gradient; tensor.array is the bare array if that is what you want.)"
@@ -51,8 +51,8 @@ class TensorConversions(TensorFacts):
         return self.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if self._requires and current().grad_enabled:
-            self.numpy()  # refuses, and says why
+        if self._requires:
+            self.numpy()  # refuses where gradients are recorded, and says why
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:
