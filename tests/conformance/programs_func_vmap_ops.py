@@ -237,6 +237,21 @@ def products_where_one_side_is_shared(torch: Any) -> Any:
     return [torch.vmap(torch.matmul, in_dims=d)(squares(torch), squares(torch)) for d in dims]
 
 
+@program()
+def index_put_at_indices_without_dimensions(torch: Any) -> Any:
+    one, x, i = torch.tensor(1), mat(torch), torch.tensor([2, 0])
+
+    def written(x: Any, i: Any, v: Any) -> Any:
+        return x.index_put((i,), v), x.index_put((i,), v, accumulate=True)
+
+    return [
+        torch.vmap(lambda x: written(x, one, x[0] * 2))(x),
+        torch.vmap(lambda x, i: written(x, i, x[0] * 2))(x, i),
+        torch.vmap(lambda i: written(x[0], i, x[0, 1]))(i),
+        torch.vmap(lambda v: x.index_put((one,), v))(x),
+    ]
+
+
 # -- what has no answer for all samples ------------------------------------------------------------------------------
 
 

@@ -220,6 +220,45 @@ def wrong_put(torch: Any) -> Any:
 
 
 @program()
+def index_put_at_indices_without_dimensions(torch: Any) -> Any:
+    one, found = torch.tensor(1), []
+    for accumulate in (False, True):
+        for keys in (
+            (one,),
+            (one, torch.tensor([1, 0, 0])),
+            (one.int(), -one),
+            (one, torch.tensor([True, False, True])),
+        ):
+            y = torch.tensor(7.0, dtype=torch.float64, requires_grad=True)
+
+            def put(a: Any, b: Any, keys: Any = keys, accumulate: bool = accumulate) -> Any:
+                return a.index_put(keys, b, accumulate=accumulate)
+
+            found.append(derivatives(torch, put, matrix(torch), y))
+            found.append(matrix(torch).detach().index_put_(keys, y.detach(), accumulate))
+    x, value = torch.ones(2, 3), torch.tensor(5.0)
+    masks = [(torch.tensor(True),), (torch.tensor(False),), (torch.tensor(True), one)]
+    return found, [x.index_put(m, value) for m in masks], x.index_put((one,), torch.arange(3.0))
+
+
+@program()
+def wrong_index_put(torch: Any) -> Any:
+    x, y = torch.ones(2, 3), torch.ones(())
+    return [
+        attempt("index 2 is out of bounds for dimension 0 with size 2", x.index_put, (torch.tensor(2),), y),
+        attempt("too many indices for tensor of dimension 2", x.index_put, (torch.tensor(0),) * 3, y),
+        attempt("tensors used as indices must be", x.index_put, (torch.tensor(0.5),), y),
+        attempt("shape mismatch: value tensor", x.index_put, (torch.tensor(1),), torch.ones(2)),
+        attempt(r"\[1, 3\] cannot be broadcast.*\[3\]", x.index_put, (torch.tensor(1),), torch.ones(1, 3)),
+        attempt(
+            "argument 'indices'.*must be tuple of Tensors, not Tensor", x.index_put, torch.tensor([1]), y
+        ),
+        attempt("expected Tensor as element 0", x.index_put, (None, torch.tensor(1)), y),
+        attempt("", x.index_put, (), y),
+    ]
+
+
+@program()
 def written_into_views(torch: Any) -> Any:
     x = matrix(torch)
     return [

@@ -15,7 +15,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.data import number_for
-from retrograd.ops.index import Index, IndexPut, added_at, filled, read_index, trimmed
+from retrograd.ops.index import Index, IndexPut, added_at, filled, read_index
 from retrograd.ops.shape import broadcast_shapes, expand, reshape
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
@@ -350,12 +350,16 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
         require_tensor("index_put", "input", 1, input),
         require_tensor("index_put", "values", 3, values),
     )
-    for i, item in enumerate(indices):
-        if not isinstance(item, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
     check_dtypes("Index put requires the source and destination dtypes match", x, source)
-    _, key = read_index(x.array.shape, tuple(indices))
-    wanted = Index(key).on(x.array).shape
+    _check_indices(indices)
+    # Integers of no dimensions get one: they would be read as views otherwise.
+    single = [i.ndim == 0 and i.array.dtype.kind != "b" for i in indices]
+    spread = [i.reshape(1) if alone else i for i, alone in zip(indices, single, strict=True)]
+    steps, key = read_index(x.array.shape, tuple(spread))
+    part: Any = x
+    for step in steps:  # masks of no dimensions, each with a new one to select from
+        part = apply1(step, part)
+    wanted = Index(key).on(part.array).shape[1 if all(single) else 0 :]
     try:
         np.broadcast_to(source.array, wanted)
     except ValueError:
@@ -363,7 +367,23 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
             f"shape mismatch: value tensor of shape {sizes(source.array.shape)} cannot be broadcast to indexing result "
             f"of shape {sizes(wanted)}"
         ) from None
-    return apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (x, trimmed(source, len(wanted))))
+    made = apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (part, source))
+    return reshape(made, x.array.shape) if steps else made
+
+
+def _check_indices(indices: Any) -> None:
+    """What `index_put` is given must be tensors, in a tuple."""
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type_name(indices)}"
+        )
+    if not indices:
+        raise ShapeError(
+            "index_put(): no indices were given. To write to all elements, use copy_() or fill_()."
+        )
+    for i, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
 
 
 def take(input: Any, index: Any, *, out: Any = None) -> Any:
