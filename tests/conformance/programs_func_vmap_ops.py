@@ -252,6 +252,24 @@ def index_put_at_indices_without_dimensions(torch: Any) -> Any:
     ]
 
 
+@program()
+def embedding_with_a_row_for_padding(torch: Any) -> Any:
+    table, i = squares(torch)[0], torch.tensor([[0, 1, 1], [2, 2, 2], [0, 0, 2]])
+
+    def loss(w: Any, i: Any, padding: int) -> Any:
+        return (torch.nn.functional.embedding(i, w, padding_idx=padding) ** 3).sum()
+
+    def twice(w: Any, i: Any, padding: int) -> Any:
+        return (torch.func.grad(loss)(w, i, padding) ** 2).sum()
+
+    return [
+        torch.vmap(torch.func.grad(f), in_dims=(dim, 0, None))(w, i, padding)
+        for f in (loss, twice)
+        for dim, w in ((None, table), (0, squares(torch)))
+        for padding in (0, 2)
+    ]
+
+
 # -- what has no answer for all samples ------------------------------------------------------------------------------
 
 

@@ -73,7 +73,10 @@ class EmbeddingDense(Linear):
         rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
         if self.padding_idx >= 0:
             kept = indices != self.padding_idx
-            rows, indices = rows[kept], indices[kept]
+            if is_batched(kept):  # samples may leave out more or fewer
+                rows = xp.where(kept[:, None], rows, xp.zeros((), x.dtype))
+            else:
+                rows, indices = rows[kept], indices[kept]
         if self.scale_grad_by_freq:
             rows = rows / self.frequencies(indices).astype(x.dtype)
         found = added_at(xp, wide(xp.zeros((self.count, x.shape[-1]), x.dtype)), (indices,), wide(rows))
@@ -88,7 +91,8 @@ class EmbeddingDense(Linear):
         found = Embedding(np.where(kept, self.indices, 0)).on(g)
         if self.scale_grad_by_freq:
             found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
-        return found if kept.all() else Where().on(kept[..., None], found, 0.0)
+        all_kept = not is_batched(kept) and kept.all()
+        return found if all_kept else Where().on(kept[..., None], found, 0.0)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
