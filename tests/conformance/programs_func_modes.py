@@ -183,6 +183,23 @@ def a_vmap_staticmethod_that_returns_something_else(torch: Any) -> Any:
         attempt("to have two returns", over(lambda found: found)),
         attempt("incompatible \\(output, out_dims\\) tuple", over(lambda found: (found, (0,)))),
         attempt("incompatible \\(output, out_dims\\) tuple", over(lambda found: ((found, found), (0, 0, 0)))),
+        attempt("incompatible \\(output, out_dims\\) tuple", over(lambda found: ((found, found), [0, 0]))),
+        attempt("incompatible \\(output, out_dims\\) tuple", over(lambda found: ([found, found], [0]))),
+        attempt("incompatible \\(output, out_dims\\) tuple", over(lambda found: (found, [0]))),
+        attempt("Dimension out of range", over(lambda found: (found, 5))),
+    )
+
+
+@program()
+def a_vmap_staticmethod_that_returns_lists_and_dicts(torch: Any) -> Any:
+    def over(answer: Any) -> Any:
+        return torch.vmap(lambda x: scaled(torch, [], answer).apply(x, x, None))(mat(torch))
+
+    return (
+        over(lambda found: ([found, (found * 2).t()], [0, 1])),
+        over(lambda found: ([found, found * 2], 0)),
+        over(lambda found: ((found, [found * 2, {"a": found * 3}]), (0, [0, {"a": 0}]))),
+        over(lambda found: ({"a": found, "b": found[0]}, {"a": 0, "b": None})),
     )
 
 

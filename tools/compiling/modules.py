@@ -16,7 +16,7 @@ COMPILED_ALONE = (
     *("backends/moments.py", "backends/picks.py", "backends/pooling.py", "backends/products.py"),
     *("backends/scans.py", "backends/softmax.py", "backends/tables.py"),
     # what per-sample gradients are made of besides a backward
-    *("func/own.py", "func/tree.py"),
+    "func/own.py",
 )
 
 _INTERPRETED_SUBCLASSES = (

@@ -10,6 +10,8 @@ from retrograd.backends.batch.array import BatchedArray, Level, newest_level
 from retrograd.core.batched import entered
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import flatten, spread_over, unflatten
+from retrograd.ops.common import wrap_dim
 
 NO_SETUP = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
@@ -69,17 +71,15 @@ def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
             f"compatible with the output. Got a {type(found)} instead from {cls.__name__}.vmap"
         )
     output, out_dims = found
-    several = isinstance(output, tuple)
-    places = (out_dims,) * len(output) if several and not isinstance(out_dims, tuple) else out_dims
-    if isinstance(places, tuple) != several or (several and len(places) != len(output)):
-        what = f"{len(output)} outputs" if several else "one output, which is not in a tuple"
+    leaves, form = flatten(output)
+    places = spread_over(out_dims, form)
+    if places is None:
         raise RuntimeError(
             "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-            f"out_dims={out_dims} to be compatible with the structure of `output`: {cls.__name__}.vmap returned {what}."
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{flatten(out_dims)[1]} but output has structure {form}: look at what {cls.__name__}.vmap returns."
         )
-    if not several:
-        return _put_back(output, places, level)
-    return tuple([_put_back(o, d, level) for o, d in zip(output, places, strict=True)])
+    return unflatten([_put_back(o, d, level) for o, d in zip(leaves, places, strict=True)], form)
 
 
 def _taken_apart(arg: Any, level: Level) -> tuple[Any, Any]:
@@ -104,4 +104,4 @@ def _put_back(output: Any, dim: Any, level: Level) -> Any:
     """An output as one sample sees it."""
     if dim is None or not isinstance(output, Tensor):
         return output
-    return entered(output, dim % output.ndim, level)
+    return entered(output, wrap_dim(dim, output.ndim), level)

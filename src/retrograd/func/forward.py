@@ -8,9 +8,9 @@ from retrograd.autograd.forward_ad import make_dual, pop_level, push_level, unpa
 from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.grads import Recording, end, gradients
 from retrograd.func.transform import Function, differentiating, require_tensors, with_aux
-from retrograd.func.tree import flatten, tree_map, unflatten
 from retrograd.ops.create import zeros_like
 
 CALL = "jvp(f, primals, tangents)"

@@ -25,6 +25,7 @@ from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.tangent import hand_tangents
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.transform import (
     Function,
     checked_argnums,
@@ -34,7 +35,6 @@ from retrograd.func.transform import (
     require_tensors,
     with_aux,
 )
-from retrograd.func.tree import flatten, tree_map, unflatten
 from retrograd.ops.create import zeros_like
 
 # -- arguments to differentiate by ---------------------------------------------------------------------------------

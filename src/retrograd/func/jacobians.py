@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import Form, flatten, unflatten
 from retrograd.func.forward import jvp
 from retrograd.func.grads import vjp
 from retrograd.func.mapping import vmap
 from retrograd.func.transform import Function, checked_argnums, picked, replaced, with_aux
-from retrograd.func.tree import Form, flatten, unflatten
 
 
 def jacrev(

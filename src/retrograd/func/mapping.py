@@ -11,8 +11,8 @@ from retrograd.core.batched import entered, left, written
 from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import Form, flatten, spread_over, unflatten
 from retrograd.func.transform import Function, name_of, transforming
-from retrograd.func.tree import Form, flatten, spread_over, unflatten
 from retrograd.ops.common import wrap_dim
 from retrograd.ops.join import cat
 

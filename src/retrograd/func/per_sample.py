@@ -23,10 +23,10 @@ from retrograd.core.batched import left
 from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import Form, children_of, flatten, unflatten
 from retrograd.func.mapping import Batch
 from retrograd.func.own import OwnOfEach, check_paths
 from retrograd.func.transform import Function, differentiating, name_of, transforming
-from retrograd.func.tree import Form, children_of, flatten, unflatten
 from retrograd.ops.join import cat
 
 Each = Callable[[Any, Tensor], None]

@@ -9,9 +9,9 @@ import numpy as np
 
 from retrograd.autograd.modes import no_grad
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import flatten, unflatten
 from retrograd.func.grads import grad, grad_and_value, vjp
 from retrograd.func.jacobians import hessian, jacfwd, jacrev
-from retrograd.func.tree import flatten, unflatten
 from retrograd.values import Array
 
 Function = Callable[..., Any]
