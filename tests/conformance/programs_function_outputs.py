@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .derivatives import derivatives
-from .harness import program
+from .harness import attempt, program
 from .programs_function import OTHER, VECTOR, custom, leaf, passing, product, square
 
 
@@ -217,3 +217,69 @@ def gradient_keeps_flowing_through_a_passing_function(torch: Any) -> Any:
     x = leaf(torch)
     (passing(torch, seen).apply(x) * 3).sum().backward()
     return seen, x.grad
+
+
+def handed_back(torch: Any, setup: Any, separate: bool, forward: Any = lambda x: x) -> Any:
+    """A Function that returns what it is given, as it is, and whose context is filled by `setup`."""
+
+    def with_ctx(ctx: Any, x: Any) -> Any:
+        output = forward(x)
+        setup(ctx, (x,), output)
+        return output
+
+    body: dict[str, Any] = {"backward": staticmethod(lambda ctx, g: g * len(ctx.saved_tensors))}
+    if separate:
+        body |= {
+            "forward": staticmethod(forward),
+            "setup_context": staticmethod(setup),
+            "generate_vmap_rule": True,
+        }
+    else:
+        body |= {"forward": staticmethod(with_ctx)}
+    return type("HandedBack", (torch.autograd.Function,), body).apply
+
+
+@program()
+def an_input_handed_back_and_saved(torch: Any) -> Any:
+    def backward(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+
+    def of_output(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(output)
+
+    def forward(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_forward(inputs[0])
+
+    def apart(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(inputs[0])
+        ctx.mark_non_differentiable(output)
+
+    leaf, bare, whole = torch.ones(2, requires_grad=True), torch.ones(2), torch.ones(2, dtype=torch.int64)
+    found = []
+    for setup in (backward, of_output, forward, apart):
+        for x in (leaf, leaf * 2, bare, whole):
+            for separate in (True, False):
+                found.append(attempt("returned as-is as output", handed_back(torch, setup, separate), x))
+        with torch.no_grad():
+            found.append(handed_back(torch, setup, True)(leaf))
+    function = handed_back(torch, backward, True)
+    return (
+        found,
+        attempt("returned as-is as output", torch.vmap(function), torch.ones(2, 2)),
+        attempt("returned as-is as output", torch.func.grad(lambda x: function(x).sum()), bare),
+        handed_back(torch, backward, True, lambda x: x.view_as(x))(leaf),
+    )
+
+
+@program()
+def an_input_overwritten_where_nothing_is_recorded(torch: Any) -> Any:
+    def dirty(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_dirty(inputs[0])
+        ctx.save_for_backward(inputs[0])
+
+    x, found = torch.ones(2, requires_grad=True), []
+    for separate in (True, False):
+        with torch.no_grad():
+            y = handed_back(torch, dirty, separate, lambda x: x.mul_(2))(x)
+        found.append((y, y is x, x, x._version))
+    return found

@@ -145,13 +145,17 @@ def _linked(
         out.output_nr = number  # returned twice: the last place counts
         return out
     dirty = _among(out, ctx.dirty_tensors)
+    apart = not recorded or _among(out, ctx.non_differentiable)
     if dirty:
         if recorded and out._requires and out._node is None:
             raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
         out.bump_version()
+        if apart and out._requires:
+            out = out.detach()
     elif out._requires or _among(out, args):
         # An input handed back as it is: a new tensor on the same memory, which the node can call its own.
-        apart = not recorded or _among(out, ctx.non_differentiable)
+        if not (apart and out._requires):
+            _check_not_saved(ctx, out)
         out = out.detach() if apart else alias(out)
     tracked = recorded and is_differentiable(out.array.dtype)
     if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
@@ -163,6 +167,19 @@ def _linked(
     if out._base is not None:
         out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out.counter().version
     return out
+
+
+def _check_not_saved(ctx: BackwardCFunction, out: Tensor) -> None:
+    """Which of the two would `setup_context` have saved: the input, or the output, which is another tensor?"""
+    cls = ctx._forward_cls
+    if cls.setup_context is cls._no_setup_context:
+        return
+    if _among(out, ctx.to_save or ()) or _among(out, ctx.saved_for_forward or ()):
+        raise GradientError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if you "
+            f"override setup_context. Let the forward of {cls.__name__} return a view of the input, x.view_as(x), "
+            "and save that, or do in forward(ctx, ...) what setup_context does."
+        )
 
 
 def alias(x: Tensor) -> Tensor:
