@@ -117,6 +117,84 @@ def batched_gradients_without_a_batch(torch: Any) -> Any:
     )
 
 
+@program()
+def outputs_that_have_no_derivative(torch: Any) -> Any:
+    F, x = quiet(torch), vec(torch)
+    found = []
+    for f in (lambda x: x.long(), lambda x: (x * 2, [x > 0]), lambda x: torch.ones(2, dtype=torch.int64)):
+        for call in (lambda f=f: F.vjp(f, x), lambda f=f: F.jacrev(f)(x), lambda f=f: F.hessian(f)(x)):
+            found.append(attempt("All outputs of f must be floating-point or complex Tensors", call))
+        found.append(F.jvp(f, (x,), (x,)))
+    for f in (lambda x: [], lambda x: ([], ()), lambda x: {}):
+        for call in (
+            lambda f=f: F.jvp(f, (x,), (x,)),
+            lambda f=f: F.jacfwd(f)(x),
+            lambda f=f: F.jacrev(f)(x),
+        ):
+            found.append(attempt(r"non-empty output \(got output = \[\]\)", call))
+    return found, F.vjp(lambda x: (x * 2, x.long()), x, has_aux=True)[2]
+
+
+@program()
+def numbers_that_are_bools(torch: Any) -> Any:
+    F, x = quiet(torch), vec(torch)
+    f = lambda x, y: (x * y * y).sum()  # noqa: E731
+    return (
+        [F.grad(f, argnums=n)(x, x * 2) for n in (True, False, (0, True))],
+        F.jacrev(f, argnums=True)(x, x * 2), F.jacfwd(f, argnums=True)(x, x * 2),
+        attempt("argnums elements must be unique", F.grad(f, argnums=(1, True)), x, x),
+        [
+            attempt("must be int, not bool", torch.vmap(torch.dot, in_dims=dims), mat(torch), mat(torch))
+            for dims in (True, False, (0, False))
+        ],
+    )  # fmt: skip
+
+
+@program()
+def products_whose_graph_is_asked_for(torch: Any) -> Any:
+    x, w = vec(torch), vec(torch).requires_grad_()
+    f = lambda x: x**3  # noqa: E731
+    return [
+        [
+            torch.func.vjp(f, x)[1](seed, create_graph=create)
+            for seed in (x, w)
+            for create in (True, False, None)
+        ],
+        [torch.func.vjp(f, w)[1](x, create_graph=create) for create in (True, False, None)],
+        [torch.func.vjp(lambda x: x * w, x)[1](x, create_graph=create) for create in (True, False, None)],
+    ]
+
+
+@program()
+def what_a_transformed_function_may_not_do(torch: Any) -> Any:
+    F, x, leaf = quiet(torch), vec(torch), vec(torch).requires_grad_()
+
+    def everywhere(phrase: str, act: Any) -> Any:
+        def f(x: Any) -> Any:
+            act(x)
+            return (x * x).sum()
+
+        rows = torch.stack([x, x])
+        calls = (
+            lambda: F.grad(f)(x), lambda: F.jvp(f, (x,), (x,)), lambda: torch.vmap(f)(rows),
+            lambda: torch.vmap(F.grad(f))(rows),
+        )  # fmt: skip
+        return [attempt(phrase, call) for call in calls]
+
+    return (
+        everywhere("retain_grad", lambda x: x.retain_grad()),
+        everywhere("retain_grad", lambda x: (leaf * 2).retain_grad()),
+        everywhere("requires_grad_", lambda x: x.requires_grad_(False)),
+        everywhere("accessing `data` under vmap", lambda x: x.data),
+        everywhere("accessing `data` under vmap", lambda x: leaf.data),
+        everywhere("mutating directly with `.data`", lambda x: setattr(x, "data", x * 2)),
+        everywhere("mutating directly with `.data`", lambda x: setattr(torch.ones(3), "data", x)),
+        everywhere(
+            "mutating directly with `.data`", lambda x: setattr(torch.ones(3), "data", torch.zeros(3))
+        ),
+    )
+
+
 # -- custom Functions --------------------------------------------------------------------------------------------------
 
 

@@ -188,7 +188,9 @@ def _run_batched(
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
-    return Tensor(np.zeros_like(like.array)).requires_grad_(requires_grad)
+    made = Tensor(np.zeros_like(like.array))
+    made._requires = requires_grad
+    return made
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

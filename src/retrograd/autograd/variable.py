@@ -23,4 +23,5 @@ class Variable(metaclass=VariableMeta):
     def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-        return data.detach().requires_grad_(requires_grad)
+        made = data.detach()
+        return made.requires_grad_(requires_grad) if requires_grad else made

@@ -19,6 +19,12 @@ from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import SOCKET, TensorOperators
 from retrograd.core.places import warn
 from retrograd.core.printing import format_tensor
+from retrograd.core.transformed import (
+    check_data_read,
+    check_data_written,
+    check_requires_grad,
+    check_retain_grad,
+)
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.hints import mypyc_attr
@@ -94,12 +100,7 @@ class Tensor(TensorOperators):
             raise TypeError(
                 f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type_name(requires_grad)}"
             )
-        if requires_grad and current().transforms:
-            raise RuntimeError(
-                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
-                "APIs) inside of a function being transformed by a functorch transform. This is unsupported: what to "
-                "differentiate by is the transform's argument. Nest func.grad, func.vjp, func.jacrev, … instead."
-            )
+        check_requires_grad()
         if self._node is not None:
             if not requires_grad:
                 raise GradientError(
@@ -209,6 +210,7 @@ class Tensor(TensorOperators):
         """Keeps the gradient of this non-leaf tensor in `.grad`; does nothing for a leaf."""
         if not self.requires_grad:
             raise GradientError("can't retain_grad on Tensor that has requires_grad=False")
+        check_retain_grad()
         node = self.grad_fn
         if node is not None and not self.retains_grad:
             self._hooks_of_node(node).retains[self.output_nr] = weakref.ref(self)
@@ -350,6 +352,7 @@ class Tensor(TensorOperators):
     @property
     def data(self) -> Tensor:
         """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+        check_data_read(self.array)
         twin = Tensor(self.array)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
@@ -362,6 +365,7 @@ class Tensor(TensorOperators):
             raise GradientError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        check_data_written(self.array, value.array)
         self.array = value.array
         self._update_accumulator()
 

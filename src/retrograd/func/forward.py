@@ -37,6 +37,10 @@ def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, ha
             duals = [make_dual(p, t) for p, t in zip(given, directions, strict=True)]
             output, aux = with_aux(func(*unflatten(duals, form)), has_aux, CALL)
             leaves, out_form = flatten(output)
+            if not leaves:
+                raise RuntimeError(
+                    f"{CALL}: Expected f to be a function that has non-empty output (got output = {leaves})"
+                )
             require_tensors(
                 leaves, CALL + ": expected f(*primals) to return only tensors, got unsupported type {}"
             )

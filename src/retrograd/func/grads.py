@@ -19,6 +19,7 @@ import numpy as np
 
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
+from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
 from retrograd.core.batched import own_of_each
 from retrograd.core.modes import current
@@ -235,6 +236,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             f"{call}: Expected f to be a function that has non-empty output (got output = {leaves})"
         )
     require_tensors(leaves, call + ": expected f(*primals) to return only tensors, got unsupported type {}")
+    _check_differentiable(leaves)
     recorded = run.recorded(leaves)
     inputs, in_form = run.inputs, run.form
 
@@ -246,9 +248,10 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
                 f"function. cotangents: {seed_form}, primal output: {form}"
             )
         if create_graph is None:
-            wanted = recorded or any(isinstance(s, Tensor) and s.requires_grad for s in seeds)
-            create_graph = current().grad_enabled and wanted
-        return unflatten(gradients(leaves, inputs, seeds, retain_graph, create_graph), in_form)
+            create_graph = current().grad_enabled
+        # Without this the products would have a history that ends in here.
+        wanted = recorded or any(isinstance(s, Tensor) and s.requires_grad for s in seeds)
+        return unflatten(gradients(leaves, inputs, seeds, retain_graph, create_graph and wanted), in_form)
 
     output = run.released(run.output)
     if not has_aux:
@@ -257,3 +260,13 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
         flatten(run.aux)[0], call + ": expected aux to hold only tensors, got unsupported type {}"
     )
     return output, vjp_fn, run.released(run.aux)
+
+
+def _check_differentiable(outputs: list[Tensor]) -> None:
+    """A product with the Jacobian is of outputs that have one."""
+    for out in outputs:
+        if not is_differentiable(out.array.dtype):
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"torch.{out.array.dtype}. Return it beside the others, with has_aux=True, or convert it: t.float()."
+            )

@@ -110,6 +110,8 @@ class Batch:
                 f"{self.call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
                 f"{leaf.ndim} so expected in_dim to satisfy -{leaf.ndim} <= in_dim < {leaf.ndim}."
             )
+        if isinstance(dim, bool):
+            raise TypeError(f"{self.call}: Got in_dim={dim}, but a dimension must be int, not bool")
         return dim % leaf.ndim
 
     def _size(self) -> int:

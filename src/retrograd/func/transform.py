@@ -52,7 +52,7 @@ def name_of(function: Any) -> str:
 def checked_argnums(argnums: Any, count: int) -> tuple[int, ...]:
     """The numbers of the arguments to differentiate by, counted from the front."""
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
-    if not all(isinstance(n, int) and not isinstance(n, bool) for n in numbers):
+    if not all(isinstance(n, int) for n in numbers):
         kind = (
             type(argnums) if not isinstance(argnums, tuple) else f"a tuple with {type_name(numbers[0])} in it"
         )
