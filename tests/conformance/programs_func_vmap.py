@@ -444,6 +444,56 @@ def results_whose_size_is_not_known(torch: Any) -> Any:
 
 
 @program()
+def the_same_numbers_in_all_chunks(torch: Any) -> Any:
+    def drawn(chunk_size: Any) -> Any:
+        torch.manual_seed(1)
+        f = lambda x: x + torch.rand(3, dtype=torch.float64) + torch.randn(())  # noqa: E731
+        found = torch.vmap(f, randomness="same", chunk_size=chunk_size)(torch.zeros(5, 3))
+        return found, torch.rand(2)
+
+    whole, after = drawn(None)
+    return [
+        (bool((found == whole).all()), bool((found[0] == found).all()), bool((later == after).all()))
+        for found, later in map(drawn, (1, 2, 3, 5, 9))
+    ]
+
+
+@program()
+def the_same_numbers_by_parameters_of_each_sample(torch: Any) -> Any:
+    p, phrase = (
+        mat(torch).abs() / 10,
+        "does not currently support same randomness with a batched tensor input",
+    )
+    shared, found = p[0], []
+    for f in (
+        torch.bernoulli, lambda p: torch.bernoulli(p, 0.5), lambda p: p.clone().bernoulli_(p),
+        lambda p: torch.normal(p, p), lambda p: torch.normal(0.0, p), lambda p: torch.normal(p, 1.0),
+        lambda p: torch.multinomial(p, 2), lambda p: torch.multinomial(p, 5, replacement=True), torch.poisson,
+        lambda p: torch.binomial(p.round(), p),
+    ):  # fmt: skip
+        found.append(attempt(phrase, torch.vmap(f, randomness="same"), p))
+        found.append(attempt("while in randomness error mode", torch.vmap(f), p))
+        drawn = torch.vmap(f, randomness="different")(p)
+        alike = torch.vmap(lambda x, f=f: f(shared) + x * 0, randomness="same")(torch.zeros(4, 1))
+        found.append((drawn.shape, drawn.dtype, bool((alike == alike[0]).all())))
+    return found
+
+
+@program()
+def dropout_that_draws_nothing(torch: Any) -> Any:
+    F, x = torch.nn.functional, mat(torch)
+    functions = [F.dropout, F.alpha_dropout, F.dropout1d, F.feature_alpha_dropout]
+    found = []
+    for f in functions:
+        for p, training in ((1.0, True), (0.0, True), (0.5, False), (1.0, False)):
+            found.append(torch.vmap(lambda x, f=f, p=p, t=training: f(x[None], p=p, training=t))(x))
+        over = torch.vmap(lambda x, f=f: f(x[None], p=0.5, training=True))
+        found.append(attempt("while in randomness error mode", over, x))
+    whole = torch.tensor([1, 2])
+    return found, [f(whole, p=1.0, training=True) for f in functions[:2]], F.dropout(x + 1j, 1.0)
+
+
+@program()
 def an_error_inside_leaves_nothing_behind(torch: Any) -> Any:
     def fails(x: Any) -> Any:
         raise KeyError("mine")

@@ -14,6 +14,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, spread_over, unflatten
 from retrograd.func.transform import Function, name_of, transforming
 from retrograd.ops.common import wrap_dim
+from retrograd.ops.generator import get_rng_state, set_rng_state
 from retrograd.ops.join import cat
 
 RANDOMNESS = ("error", "different", "same")
@@ -227,8 +228,11 @@ def _in_chunks(
     """Takes some samples at a time, and joins the results."""
     results = []
     form: Form | None = None
+    state = get_rng_state() if randomness == "same" else None
     for start in range(0, max(batch.size, 1), chunk_size):
         stop = min(start + chunk_size, batch.size)
+        if state is not None:
+            set_rng_state(state)  # so that the samples of all chunks see the same numbers
         found = run(func, batch, batch.part(start, stop), stop - start, out_dims, randomness, kwargs)
         leaves, form = flatten(found)
         results.append(leaves)

@@ -472,13 +472,15 @@ def _noise(a: Array, p: float) -> Array:
     """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
     from retrograd.ops.random import default_generator
 
+    if p == 1:
+        return np.zeros((), a.dtype)  # nothing is drawn
     if a.dtype.kind == "c":
         raise unsupported("bernoulli_scalar_cpu_", a)
     if a.dtype.kind != "f":
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
         )
-    return noise(default_generator.numpy, a, p, 1 if p == 1 else 1 / a.dtype.type(1 - p))
+    return noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
 
 
 FUNCTIONS: tuple[Any, ...] = (relu,)

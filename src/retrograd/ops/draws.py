@@ -72,7 +72,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
         raise broadcast_error(n.array.shape, p.array.shape) from None
     known = ~(np.isnan(trials) | np.isnan(chance))
     whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
-    drawn = stream_of(generator).binomial(whole, np.where(known, chance, 0).clip(0, 1))
+    drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
     return apply2(BinomialDraw(np.where(known, drawn, np.nan).astype(n.array.dtype)), n, p)
 
 

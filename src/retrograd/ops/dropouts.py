@@ -89,17 +89,19 @@ def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, a
         return x
     if inplace:
         check_writable(x)
-    kept = _kept(x.array, p, _channels(x) if channels else x.array.shape)
-    if p == 1:
-        found = x * Tensor(kept)
-    elif not alpha:
-        found = x * Tensor(kept / kept.dtype.type(1 - p))
-    else:
-        limit = SELU_ALPHA * SELU_SCALE
-        a = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
-        shift = ((kept - 1) * (limit * a) + limit * a * p).astype(kept.dtype)
-        found = x * Tensor((kept * a).astype(kept.dtype)) + Tensor(shift)
+    found = x * Tensor(np.zeros((), x.array.dtype)) if p == 1 else _noisy(x, p, channels, alpha)
     return write_back(x, found) if inplace else found
+
+
+def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
+    """Dropout that leaves something of its input."""
+    kept = _kept(x.array, p, _channels(x) if channels else x.array.shape)
+    if not alpha:
+        return x * Tensor(kept / kept.dtype.type(1 - p))
+    limit = SELU_ALPHA * SELU_SCALE
+    a = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
+    shift = ((kept - 1) * (limit * a) + limit * a * p).astype(kept.dtype)
+    return x * Tensor((kept * a).astype(kept.dtype)) + Tensor(shift)
 
 
 def plain_dropout(input: Any, p: float, train: bool) -> Any:

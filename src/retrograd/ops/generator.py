@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import check_device
-from retrograd.backends.batch.random import stream_in
+from retrograd.backends.batch.random import check_shared, stream_in
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
@@ -187,10 +187,12 @@ def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Itera
             default_generator.set_state(state)
 
 
-def stream_of(generator: Any) -> Any:
-    """NumPy's generator behind a `generator=` argument."""
+def stream_of(generator: Any, *parameters: Any) -> Any:
+    """NumPy's generator behind a `generator=` argument, for draws that depend on arrays of parameters."""
     if generator is None:
-        return default_generator.numpy
-    if not isinstance(generator, Generator):
+        generator = default_generator
+    elif not isinstance(generator, Generator):
         raise OperandError(f"argument 'generator' must be a retrograd.Generator, not {type_name(generator)}")
-    return generator.numpy
+    stream = generator.numpy
+    check_shared(parameters)
+    return stream

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import is_array
+from retrograd.backends.batch.array import is_batched
 from retrograd.backends.cpu import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
@@ -282,8 +283,8 @@ def normal(
 ) -> Any:  # fmt: skip
     """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
     check_options(device, layout, pin_memory)
-    rng = stream_of(generator)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+    rng = stream_of(generator, *[t.array for t in tensors])
     if not tensors:
         if size is None:
             raise TypeError(
@@ -328,7 +329,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
             f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
         )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
-    values = bernoulli_array(stream_of(generator), chances, x.array.shape, x.array.dtype)
+    values = bernoulli_array(stream_of(generator, x.array), chances, x.array.shape, x.array.dtype)
     return deliver(apply1(Bernoulli(values), x), out)
 
 
@@ -351,7 +352,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    values = as_array(stream_of(generator).poisson(x.array)).astype(x.array.dtype)
+    values = as_array(stream_of(generator, x.array).poisson(x.array)).astype(x.array.dtype)
     return apply1(Poisson(values), x)
 
 
@@ -368,13 +369,11 @@ def multinomial(
     count = int_from("multinomial", "num_samples", 2, num_samples)
     _check_chances(p, count, replacement)
     rows = np.atleast_2d(p).astype(np.float64)
-    rng = stream_of(generator)
+    rng = stream_of(generator, p)
     if replacement:
         steps = rows.cumsum(axis=1)
         draws = rng.random((len(rows), count)) * steps[:, -1:]
-        found = np.empty(draws.shape, np.int64)
-        for i in range(len(rows)):
-            found[i] = steps[i].searchsorted(draws[i], side="right")
+        found = _intervals(steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
         arrivals = rng.standard_exponential(rows.shape) / np.where(rows > 0, rows, 1)
@@ -382,6 +381,14 @@ def multinomial(
         found = np.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
     return deliver(new_leaf(result), out)
+
+
+def _intervals(steps: Array, draws: Array) -> Array:
+    """In which interval between the steps of its row each number lies."""
+    if is_batched(draws):
+        return (steps[:, None, :] <= draws[:, :, None]).sum(axis=-1)
+    rows = [row.searchsorted(numbers, side="right") for row, numbers in zip(steps, draws, strict=True)]
+    return np.asarray(rows, np.int64).reshape(draws.shape)
 
 
 def _check_chances(p: Array, count: int, replacement: bool) -> None:
@@ -430,7 +437,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    values = bernoulli_array(stream_of(generator), chances, self.array.shape, self.array.dtype)
+    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
     if isinstance(p, Tensor) and p.requires_grad:
         return write_back(self, apply2(BernoulliOf(values), self, p))
     return write_back(self, apply1(BernoulliBy(values), self))

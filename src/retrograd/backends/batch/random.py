@@ -14,6 +14,16 @@ REFUSED = (
 )
 
 
+def check_shared(parameters: tuple[Any, ...]) -> None:
+    """What is drawn once for all samples is not drawn by parameters that each sample has for itself."""
+    if any(level.randomness == "same" for level in levels_among(parameters)):
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input: samples of different "
+            "distributions do not share their random numbers. Use randomness='different', or draw from a distribution "
+            "of no parameters, as by rand() or randn(), and transform what it gives."
+        )
+
+
 class BatchedStream:
     """NumPy's generator as functions inside of some levels see it; it has the methods that they use."""
 
