@@ -297,6 +297,20 @@ def once_differentiable_with_several_results(torch: Any) -> Any:
 
 
 @program()
+def once_differentiable_leads_to_no_gradient(torch: Any) -> Any:
+    backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
+    x, w = leaf(torch), leaf(torch)
+    y = custom(torch, lambda ctx, x: x * 2, backward).apply(x) * w
+    (g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    (g * w).sum().backward(inputs=[w], retain_graph=True)
+    return (
+        torch.autograd.grad(g.sum(), (x, w), allow_unused=True, retain_graph=True), w.grad, g.grad_fn,
+        attempt("appears to not have been used", torch.autograd.grad, g.sum(), w, retain_graph=True),
+        attempt("trying to differentiate twice", g.sum().backward),
+    )  # fmt: skip
+
+
+@program()
 def once_differentiable_with_a_constant_seed(torch: Any) -> Any:
     backward = torch.autograd.function.once_differentiable(lambda ctx, g: g * 2)
     x = leaf(torch)

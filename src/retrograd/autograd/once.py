@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.backends.dtypes import is_differentiable
@@ -25,18 +25,20 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             results = fn(ctx, *grads)
         finally:
             state.grad_enabled = was_enabled
-        tracked = [g for g in grads if isinstance(g, Tensor) and g.requires_grad]
-        if not was_enabled or not tracked:
+        if not was_enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
             return results
         several = isinstance(results, tuple)
-        made = tuple(_undifferentiable(r, tracked) for r in (results if several else (results,)))
+        made = tuple(_undifferentiable(r) for r in (results if several else (results,)))
         return made if several else made[0]
 
     return wrapper
 
 
-class DelayedError(Node):
-    """Raises when a gradient reaches it: stands behind results that have no second derivative."""
+class Error(Node):
+    """Raises when a gradient reaches it: stands behind results that have no second derivative.
+
+    It leads to a leaf that nobody knows, so that a backward reaches it, but no gradient that is asked for lies behind.
+    """
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         raise RuntimeError(
@@ -44,12 +46,13 @@ class DelayedError(Node):
         )
 
 
-def _undifferentiable(result: Any, sources: Sequence[Tensor]) -> Any:
+def _undifferentiable(result: Any) -> Any:
     if not isinstance(result, Tensor) or not is_differentiable(result.array.dtype):
         return result
-    made = Tensor(result.array)
-    node = DelayedError()
-    node.set_next_edges([gradient_edge(t) for t in sources])
+    made, leaf = Tensor(result.array), Tensor(result.array)
+    leaf._requires = True
+    node = Error()
+    node.set_next_edges([gradient_edge(leaf)])
     node.sequence_nr = current().next_sequence_nr()
     node.add_input(made.array)
     made._node, made._requires = node, True
