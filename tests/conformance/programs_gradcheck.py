@@ -303,6 +303,20 @@ def an_output_that_is_detached(torch: Any) -> Any:
 
 
 @program()
+def outputs_that_are_whole_numbers(torch: Any) -> Any:
+    x = torch.tensor(
+        [1.0, 2.0], dtype=torch.float64, requires_grad=True
+    )  # where a small step changes x.long()
+    return [
+        torch.autograd.gradcheck(lambda x: x.long(), (x,)),
+        torch.autograd.gradcheck(lambda x: x.long(), (x,), check_batched_grad=True),
+        torch.autograd.gradcheck(lambda x: (x * 2, x.long()), (x,)),
+        tried(torch, "expected to be zero", lambda x: (x.long(), x.detach()), x),
+        attempt("expected to be zero", torch.autograd.gradcheck, lambda x: x.long(), (x,), fast_mode=True),
+    ]
+
+
+@program()
 def under_no_grad(torch: Any) -> Any:
     with torch.no_grad():
         return tried(torch, "expected to be zero", lambda x: x.sin(), vec(torch))

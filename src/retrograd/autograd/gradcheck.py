@@ -170,7 +170,7 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], plan: Plan) -> Non
     _check_inputs(inputs)
     subject = Subject(func, inputs)
     if not subject.chosen:
-        check_constant(subject, plan.tolerance.eps)
+        check_constant(subject, plan.tolerance.eps, plan.tolerance.fast)
         return
     if plan.backward_ad:
         check_backward(subject, plan.tolerance)
