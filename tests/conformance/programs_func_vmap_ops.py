@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -268,6 +269,76 @@ def embedding_with_a_row_for_padding(torch: Any) -> Any:
         for dim, w in ((None, table), (0, squares(torch)))
         for padding in (0, 2)
     ]
+
+
+@program()
+def unravelled_numbers(torch: Any) -> Any:
+    return [torch.vmap(lambda i: torch.unravel_index(i, (3, 2)))(i) for i in (whole(torch), whole(torch)[0])]
+
+
+def quiet(*functions: Callable[[], Any]) -> Any:
+    """What functions give that go through the samples one by one on torch, with a warning, and not all of them here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [function() for function in functions]
+
+
+@program()
+def masked_scatter_with_masks_of_samples(torch: Any) -> Any:
+    x, source = squares(torch)[0], squares(torch)[1]
+    masks = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+    grad, over = torch.func.grad, torch.vmap
+
+    def loss(x: Any, m: Any, s: Any) -> Any:
+        return (torch.masked_scatter(x, m, s) ** 3).sum()
+
+    return quiet(
+        lambda: over(torch.masked_scatter)(x, masks, source),
+        lambda: over(lambda x, m, s: x.clone().masked_scatter_(m, s))(x, masks, source),
+        lambda: over(lambda m: torch.masked_scatter(x, m, source))(masks),
+        lambda: over(grad(loss, argnums=(0, 2)))(x, masks, source),
+        lambda: over(grad(loss, argnums=(0, 2)), in_dims=(None, 0, None))(x[0], masks, source[0]),
+        lambda: attempt("elements of source <", over(torch.masked_scatter), x, masks, source[:, :1]),
+    )
+
+
+@program()
+def functions_that_look_at_each_sample(torch: Any) -> Any:
+    F, table = torch.nn.functional, squares(torch)[0]
+    i, offsets = torch.tensor([[[0, 1], [2, 1]], [[2, 2], [0, 2]]]), torch.tensor([[0, 1], [0, 3]])
+    logs, targets, size = (
+        images(torch)[:2, 0, :4].log_softmax(-1),
+        torch.tensor([[1, 2], [3, 3]]),
+        torch.tensor(2),
+    )
+
+    def bags(w: Any, i: Any, mode: str) -> Any:
+        return (F.embedding_bag(i, w, mode=mode) ** 3).sum()
+
+    def ctc(x: Any, t: Any, size: Any = size) -> Any:
+        return F.ctc_loss(x, t, size + 2, size)
+
+    found = []
+    for m in ("sum", "mean", "max"):
+        found += quiet(
+            lambda m=m: torch.vmap(torch.func.grad(lambda w, i: bags(w, i, m)), (None, 0))(table, i),
+            lambda m=m: torch.vmap(lambda i, o: F.embedding_bag(i.reshape(-1), table, o, mode=m))(i, offsets),
+            lambda m=m: torch.vmap(lambda i: F.embedding_bag(i, table, mode=m, padding_idx=1))(i),
+        )
+    repeats = torch.tensor([[1, 0, 2], [1, 1, 1]])
+    return found, quiet(
+        lambda: torch.vmap(ctc)(logs, targets),
+        lambda: torch.vmap(torch.func.grad(ctc))(logs, targets),
+        lambda: torch.vmap(lambda t: ctc(logs[0], t))(targets),
+        lambda: torch.vmap(torch.repeat_interleave)(table[:2], repeats),
+        lambda: torch.vmap(torch.repeat_interleave)(repeats),
+        lambda: attempt(
+            "expects each tensor to be equal size",
+            torch.vmap(torch.repeat_interleave),
+            table[:2],
+            repeats.cumsum(0),
+        ),
+    )
 
 
 # -- what has no answer for all samples ------------------------------------------------------------------------------

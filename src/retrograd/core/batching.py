@@ -174,11 +174,7 @@ def _wrapped(value: Any, level: Level) -> BatchedArray:
 
 def one_by_one(op: Any, level: Level, xs: Sequence[Any], parameters: dict[str, Any]) -> Any:
     """`forward` for each sample, results stacked."""
-    warn(
-        "There is a performance drop because we have not yet implemented the batching rule for "
-        f"{op.function_name()}. It runs once for each of {level.size} samples.",
-        UserWarning,
-    )
+    warn_of_loop(op.function_name(), level)
     results, facts = [], []
     before = _arrays_on(op)
     try:
@@ -201,6 +197,15 @@ def one_by_one(op: Any, level: Level, xs: Sequence[Any], parameters: dict[str, A
     if isinstance(results[0], tuple):
         return tuple([stacked(list(column), level) for column in zip(*results, strict=True)])
     return stacked(results, level)
+
+
+def warn_of_loop(name: str, level: Level) -> None:
+    """Says that a function gains nothing from being called on a batch."""
+    warn(
+        f"There is a performance drop because we have not yet implemented the batching rule for {name}. It runs once "
+        f"for each of {level.size} samples.",
+        UserWarning,
+    )
 
 
 def sampled(value: Any, level: Level, i: int) -> Any:

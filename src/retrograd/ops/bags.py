@@ -13,6 +13,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
+from retrograd.ops.by_sample import by_sample, differs
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, require_tensor
 from retrograd.ops.constants import WithConstants
@@ -194,6 +195,11 @@ def table_embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """Bags of rows of `weight`, with the bag of each index, the size of each bag, and where the maxima are."""
+    if differs(indices, offsets):
+        return by_sample(
+            table_embedding_bag, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+            include_last_offset, padding_idx,
+        )  # fmt: skip
     table, i = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
     factors = per_sample_weights
     _check_table(table, factors, padding_idx)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.cpu import as_array
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
@@ -156,7 +157,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
         raise ValueError(f"'shape' cannot have negative values, but got {size}")
     found: list[Array] = []
     for n in reversed(size):
-        found.append(np.asarray(numbers % n))
+        found.append(as_array(numbers % n))
         numbers = numbers // n
     return tuple([Tensor(a) for a in reversed(found)])
 

@@ -21,6 +21,7 @@ import numpy as np
 from retrograd.core.apply import apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, unsupported_dtype
+from retrograd.ops.by_sample import by_sample, differs
 from retrograd.ops.choose import Clamp, Where
 from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.constants import WithConstants
@@ -195,6 +196,9 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Any:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
+    if differs(targets, input_lengths, target_lengths):
+        lengths = input_lengths, target_lengths
+        return by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
     logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
     t = require_tensor("ctc_loss", "targets", 2, targets).array
     single = logs.array.ndim == 2
@@ -210,11 +214,11 @@ def ctc_loss(
         raise RuntimeError("log_probs tensor must not be empty")
     if not 0 <= blank < classes:
         raise RuntimeError(f"blank must be in label range, from 0 to {classes - 1}, not {blank}")
-    lengths = _lengths("input_lengths", input_lengths, batch)
+    sizes = _lengths("input_lengths", input_lengths, batch)
     target_sizes = _lengths("target_lengths", target_lengths, batch)
     rows = _rows(t, target_sizes, classes)
-    _check_lengths(lengths, time)
-    losses = apply_n(CtcLoss(rows, lengths, target_sizes, blank, bool(zero_infinity)), (logs,))
+    _check_lengths(sizes, time)
+    losses = apply_n(CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity)), (logs,))
     if zero_infinity:
         losses = Where().on(losses.array == np.inf, 0.0, losses)
     if reduction == MEAN:

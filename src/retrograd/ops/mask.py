@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.batch.array import is_batched
+from retrograd.backends.batch.array import all_samples, is_batched
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
@@ -17,6 +17,7 @@ from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_er
 from retrograd.ops.choose import Where
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.data import number_for
+from retrograd.ops.gather import take
 from retrograd.ops.shape import stretched
 from retrograd.ops.split import Place
 from retrograd.values import Array, Shape
@@ -224,11 +225,16 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
         )
-    needed = int(stretched(np, m, _common_shape(x.array, m)).sum())
+    where = stretched(np, m, _common_shape(x.array, m))
+    needed = int(all_samples(where.sum()).max())
     if src.array.size < needed:
         raise ShapeError(
             f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
         )
+    if is_batched(m) and src.array.size:
+        # Samples may need more or fewer elements: each place looks up the one that it would get.
+        order = np.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
+        return Where().on(where, take(src, Tensor(order)), x)
     return apply_n(MaskedScatter(m), (x, src))
 
 

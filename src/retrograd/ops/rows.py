@@ -14,6 +14,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.by_sample import by_sample, differs
 from retrograd.ops.choose import Where
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.data import number_for
@@ -258,6 +259,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     tensor([1, 1, 2, 2])
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
+    if differs(repeats) or (repeats is None and differs(x)):
+        return by_sample(repeat_interleave, x, repeats, dim)
     if repeats is None:
         return repeat_interleave(Tensor(np.arange(x.array.size)), x)
     if dim is None:

@@ -1,0 +1,44 @@
+"""Functions that go through the samples of a batch one by one: their checks or loops look at what samples differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.backends.batch.array import Level, is_batched, levels_of, newest_level
+from retrograd.backends.batch.shape import Unbatchable
+from retrograd.core.apply import apply1
+from retrograd.core.batched import Enter, left
+from retrograd.core.batching import warn_of_loop
+from retrograd.core.tensor import Tensor
+from retrograd.ops.join import stack
+
+
+def differs(*arguments: Any) -> bool:
+    """Whether samples have another of these than their neighbours."""
+    return any(isinstance(a, Tensor) and is_batched(a.array) for a in arguments)
+
+
+def by_sample(function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function` called once for each sample, its results stacked. Ops do both, so that gradients go through."""
+    level = newest_level(tuple([a.array for a in arguments if isinstance(a, Tensor)]))
+    name = function.__name__
+    warn_of_loop(name, level)
+    if not level.size:
+        raise Unbatchable(f"vmap: {name} runs sample by sample, which it cannot where there is none.")
+    split = [_samples(a, level) for a in arguments]
+    results = [function(*[s[i] for s in split]) for i in range(level.size)]
+    if isinstance(results[0], tuple):
+        return tuple([_joined(list(column), level) for column in zip(*results, strict=True)])
+    return _joined(results, level)
+
+
+def _samples(argument: Any, level: Level) -> Any:
+    """An argument for each sample: its own, or the one that all share."""
+    if isinstance(argument, Tensor) and level in levels_of(argument.array):
+        return left(argument, 0, level).unbind(0)
+    return [argument] * level.size
+
+
+def _joined(results: list[Any], level: Level) -> Any:
+    return apply1(Enter(0, level), stack(results))
