@@ -100,6 +100,15 @@ def another_level_cannot_be_left(torch: Any) -> Any:
 
 
 @program()
+def no_level_can_be_left_by_its_number(torch: Any) -> Any:
+    leave = torch.autograd.forward_ad.exit_dual_level
+    return (
+        [attempt("not the last one that was created", leave, level=n) for n in (0, 3)],
+        attempt("Dual level must be a positive number", leave, level=-1),
+    )
+
+
+@program()
 def exceptions_leave_the_level(torch: Any) -> Any:
     fwd = torch.autograd.forward_ad
 

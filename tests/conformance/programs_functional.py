@@ -653,3 +653,19 @@ def plans_that_are_not_supported(torch: Any) -> Any:
             attempt("not supported together", function, cubes, vec(torch), strict=True, vectorize=True),
         ]
     return found
+
+
+@program()
+def a_vectorised_function_that_is_not_strict(torch: Any) -> Any:
+    """What is wrong with the function is said before that the two options do not go together."""
+    options: dict[str, Any] = {"strict": True, "vectorize": True}
+    jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+    return [
+        attempt("Output 0 of the .* does not require", jacobian, lambda x: torch.ones(2), vec(torch), **options),
+        attempt("Output 1 of the .* does not require", jacobian, lambda x: (x, torch.ones(2)), vec(torch), **options),
+        attempt("outputs .* given to jacobian must be", jacobian, lambda x: "a", vec(torch), **options),
+        attempt("The inputs given to jacobian must be", jacobian, lambda x: x, "a", **options),
+        attempt("is independent of the input", hessian, lambda x: x.sum(), vec(torch), **options),
+        attempt("should contain a single element", hessian, lambda x: x, vec(torch), **options),
+        attempt("not supported together", hessian, cubes, vec(torch), **options),
+    ]  # fmt: skip

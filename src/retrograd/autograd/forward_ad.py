@@ -94,13 +94,15 @@ def pop_level() -> None:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Leaves the level; all tangents go with it."""
     state = current()
+    last = -1 if state.level is None else 0
+    if level is not None and level != last:
+        which = "No level is open" if state.level is None else "The open level is 0"
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported. "
+            f"{which}, and {level} was to be left."
+        )
     if state.level is None:
         raise RuntimeError("Dual level must be a positive number. (No dual level is open: enter one first.)")
-    if level is not None and level != 0:
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported. The "
-            f"open level is 0, not {level}."
-        )
     pop_level()
 
 

@@ -41,6 +41,9 @@ __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 
 THE_INPUT = "the input to the user-provided function is"
 STRATEGIES = ("forward-mode", "reverse-mode")
+TOGETHER = (
+    "autograd.functional.jacobian: `{}` and `{}` are not supported together. Set one of them otherwise."
+)
 
 
 def vjp(
@@ -233,6 +236,8 @@ def jacobian(
             points = prepared(points, create_graph, need_graph=True)
             several_out, outputs = as_tensors(func(*points), OUTPUTS, "jacobian")
             check_strict(outputs, "outputs", strict)
+            if strict and vectorize:
+                raise GradientError(TOGETHER.format("strict=True", "vectorized=True"))
             one = _batched_rows if vectorize else _rows
             rows = tuple(one(i, out, points, create_graph, strict) for i, out in enumerate(outputs))
     result = tuple(unwrapped(row, several) for row in rows)
@@ -298,24 +303,19 @@ class _Slopes:
 
 
 def _check_plan(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
-    """Refuses combinations of arguments that are not supported together."""
+    """Refuses what forward mode is not supported together with."""
     if strategy not in STRATEGIES:
         raise AssertionError(_no_such_strategy("strategy", strategy))
     forward = strategy == "forward-mode"
-    together = (
-        "autograd.functional.jacobian: `{}` and `{}` are not supported together. Set one of them otherwise."
-    )
     if forward and create_graph:
-        raise NotImplementedError(together.format("create_graph=True", 'strategy="forward-mode"'))
+        raise NotImplementedError(TOGETHER.format("create_graph=True", 'strategy="forward-mode"'))
     if forward and strict:
-        raise GradientError(together.format("strict=True", 'strategy="forward-mode"'))
+        raise GradientError(TOGETHER.format("strict=True", 'strategy="forward-mode"'))
     if forward and not vectorize:
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
             "`vectorize=True`: pass that, too."
         )
-    if strict and vectorize:
-        raise GradientError(together.format("strict=True", "vectorized=True"))
 
 
 def _no_such_strategy(name: str, given: str) -> str:
