@@ -40,6 +40,21 @@ def test_weak_references_are_not_owned_and_are_told():
     assert repaired.index("UnTrack") < repaired.index("PyObject_ClearWeakRefs") < repaired.index("Node_clear")
 
 
+SETTER = """\
+static int
+tensor___Tensor_set_data(TensorObject *self, PyObject *value, void *closure)
+{
+    char retval = 2;
+    retval = CPyDef_tensor___Tensor_____mypyc_setter__data((PyObject *) self, value);
+"""
+
+
+def test_a_property_that_is_deleted_has_no_value_to_set():
+    repaired = repair(SETTER)
+    assert repaired.index("value == NULL") < repaired.index("char retval = 2;")
+    assert "property 'data' has no deleter" in repaired
+
+
 def test_an_object_lets_go_of_its_class():
     repaired = repair(DEALLOC)
     assert repaired.index("type->tp_free((PyObject *)self);") < repaired.index("Py_DECREF(type);")

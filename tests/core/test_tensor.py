@@ -354,3 +354,9 @@ def test_inference_tensors_stay_out_of_graphs(x):
     with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor"):
         t.requires_grad_()
     assert (x + t).requires_grad  # nothing is saved
+
+
+@pytest.mark.parametrize("name", ["data", "requires_grad", "grad_dtype"])
+def test_a_property_cannot_be_deleted(name):
+    with pytest.raises(AttributeError, match=name):
+        delattr(rg.ones(2), name)

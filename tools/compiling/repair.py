@@ -26,6 +26,11 @@ Note [Visits of the collector]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 The cyclic collector visits every field of every node of a graph several times while the graph grows. Most fields of
 most nodes are None, which it would only look at and leave, and an integer is never part of a cycle: neither is shown.
+
+Note [Deleted properties]
+~~~~~~~~~~~~~~~~~~~~~~~~~
+`del t.data` calls the setter of a property without a value, which mypyc's hands on as if there were one, and Python
+crashes. Interpreted classes raise an AttributeError, and so do these.
 """
 
 from __future__ import annotations
@@ -58,6 +63,16 @@ _VISIT_OF_INTEGER = re.compile(
 
 _FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
 
+_SETTER = re.compile(
+    r"^(\w+_set_(\w+)\(\w+ \*self, PyObject \*value, void \*closure\)\n\{\n)(?=    char retval = 2;\n)",
+    re.MULTILINE,
+)
+_NO_DELETER = r"""\1    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "property '\2' has no deleter");
+        return -1;
+    }
+"""
+
 _ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
 _NEW = re.compile(r"^(\w+)_new\(PyTypeObject \*type, .*\n\{(?:.*\n)*?\}\n", re.MULTILINE)
 _IDLE_INIT = re.compile(rf"^(\w+)_init({_ARGUMENTS}\n\{{\n)    return 0;\n\}}\n", re.MULTILINE)
@@ -69,6 +84,7 @@ def repair(text: str) -> str:
     text = _DICT_MEMBER.sub("", text)
     text = _VISIT.sub(r"    if (\1 != Py_None) Py_VISIT(\1);", _VISIT_OF_INTEGER.sub("", text))
     text = _DEALLOC.sub(_deallocator, text)
+    text = _SETTER.sub(_NO_DELETER, text)
     makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
     return _IDLE_INIT.sub(lambda idle: _initialiser(idle) if idle[1] in makes_only else idle[0], text)
 

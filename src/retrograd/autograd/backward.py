@@ -60,12 +60,11 @@ def backward(
                 "enough, and it is `grad_tensors`."
             )
         grad_tensors = grad_variables
-    if isinstance(inputs, dict):
-        inputs = tuple(inputs.values())
-    if inputs is not None and not isinstance(inputs, (Tensor, GradientEdge)) and len(inputs) == 0:
+    chosen = None if inputs is None else as_tuple(inputs.values() if isinstance(inputs, dict) else inputs)
+    if chosen is not None and not chosen:
         raise GradientError("`inputs` argument to `backward()` cannot be empty.")
     outputs = as_tuple(tensors)
-    wanted = () if inputs is None else _checked_inputs(as_tuple(inputs))
+    wanted = () if chosen is None else _checked_inputs(chosen)
     grads = make_grads(outputs, grad_list(grad_tensors, len(outputs)), False)
     if create_graph:
         _warn_about_cycle()

@@ -41,7 +41,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     ctx.saved_for_forward = None
     if recorded:
         # backward() gets one gradient per output, also of those that have none.
-        node._meta = _metadata(outputs[0])
+        node._meta = _metadata(outputs[0]) if outputs else None
         node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]

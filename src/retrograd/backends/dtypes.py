@@ -136,8 +136,14 @@ def complex_of(dtype: DType) -> DType:
     return _COMPLEX_OF.get(dtype, dtype)
 
 
+def python_number(value: Any) -> Any:
+    """A number of NumPy's as Python's, whose dtype gives way to a tensor's; anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def scalar_dtype(number: Any) -> DType:
-    """The dtype a Python number stands for when no tensor decides."""
+    """The dtype a number stands for when no tensor decides."""
+    number = python_number(number)
     if isinstance(number, bool):
         return bool_
     if isinstance(number, int):
@@ -224,7 +230,8 @@ def weak_result(strong: DType, weak: DType) -> DType:
 
 
 def result_with_scalar(dtype: DType, number: Any) -> DType:
-    """The dtype of a tensor of `dtype` met by a Python number."""
+    """The dtype of a tensor of `dtype` met by a number."""
+    number = python_number(number)
     if isinstance(number, bool):
         return dtype
     if isinstance(number, int):

@@ -87,6 +87,8 @@ class AccumulateGrad(Node):
         return None, None
 
     def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: bool) -> None:
+        if not variable._requires:
+            return  # frozen since the forward
         old = variable._grad
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.

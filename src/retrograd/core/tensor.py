@@ -385,14 +385,19 @@ class Tensor(TensorOperators):
 
     # -- text, copies, pickles -----------------------------------------------------------------------------------
 
+    def _history_suffix(self) -> list[str]:
+        try:
+            node = self.grad_fn
+        except RuntimeError:  # a view that cannot be brought up to date with its base
+            return ["grad_fn=<Invalid>"]
+        if node is not None:
+            return [f"grad_fn=<{type(node).__name__}>"]
+        return ["requires_grad=True"] if self.requires_grad else []
+
     def __repr__(self) -> str:
         if isinstance(self.array, BatchedArray):
             return self._batched_repr()
-        node = self.grad_fn
-        if node is not None:
-            suffixes = [f"grad_fn=<{type(node).__name__}>"]
-        else:
-            suffixes = ["requires_grad=True"] if self.requires_grad else []
+        suffixes = self._history_suffix()
         if current().special & FORWARD:
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_type, result_with_scalar
+from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate
 from retrograd.core.tensor import Tensor
@@ -351,6 +351,7 @@ def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
 
 def _factor(alpha: Any, x: Any, y: Any) -> Any:
     """`alpha`, if the dtype of the result can hold it."""
+    alpha = python_number(alpha)
     dtype = result_type(x, y)
     if isinstance(alpha, bool) and dtype.kind != "b":
         raise DtypeError("Boolean alpha only supported for Boolean results. Give a number.")
@@ -444,10 +445,10 @@ def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
 def power(x: Any, y: Any) -> Any:
     """The three kinds of power: by a number, of a number, and of two tensors."""
     if isinstance(y, (bool, int, float, complex, np.generic)):
-        number = y.item() if isinstance(y, np.generic) else y
+        number = python_number(y)
         return apply1(Pow(number), _for_number(x, number))
     if isinstance(x, (bool, int, float, complex, np.generic)):
-        number = x.item() if isinstance(x, np.generic) else x
+        number = python_number(x)
         return apply1(PowOfNumber(number), _for_number(y, number))
     return apply2(PowTensor(), x, y)
 
@@ -487,6 +488,7 @@ def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
 
 def modulo(x: Any, y: Any) -> Any:
     """`x % y`: by a number, or by a tensor."""
+    y = python_number(y)
     if isinstance(x, Tensor) and isinstance(y, (int, float)):
         return apply1(RemainderOfNumber(y), _for_number(x, y))
     return apply2(Remainder(), x, y)

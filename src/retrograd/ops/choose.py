@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.cpu import as_array
-from retrograd.backends.dtypes import result_of_arrays, result_with_scalar, scalar_dtype
+from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
@@ -109,8 +109,8 @@ class Clamp(Unary):
     keeps: ClassVar[int] = X
 
     def __init__(self, low: Any, high: Any) -> None:
-        self.low = low
-        self.high = high
+        self.low = python_number(low)
+        self.high = python_number(high)
 
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "c":

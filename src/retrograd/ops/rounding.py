@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import result_with_scalar
+from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
@@ -195,7 +195,7 @@ def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> rg.fmod(rg.tensor([-3.0, 5.0]), 2)
     tensor([-1.,  1.])
     """
-    x = require_tensor("fmod", "input", 1, input)
+    x, other = require_tensor("fmod", "input", 1, input), python_number(other)
     if isinstance(other, (int, float, complex)):
         dtype = result_with_scalar(x.array.dtype, other)
         return deliver(apply1(FmodNumber(other), x if dtype == x.array.dtype else convert(x, dtype)), out)
