@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import retrograd as rg
+from retrograd.__config__ import is_compiled
 from retrograd.core.op import ElementwiseUnary
 
 
@@ -51,7 +52,14 @@ def test_weak_collections_forget(kind):
     assert (len(kept), len(named)) == (0, 0)
 
 
-@everything
+# Nodes are hidden from the cyclic collector, for speed, until a hook or an edge of a cycle is known: see core/collector.py.
+hidden = pytest.mark.xfail(
+    is_compiled(), reason="an attribute hung on a node is not known to make a cycle", strict=True
+)
+NODES = ("a node", "an accumulator")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(k, marks=hidden) if k in NODES else k for k in THINGS])
 def test_a_weak_reference_ends_in_a_cycle_too(kind):
     thing = THINGS[kind]()
     thing.itself = thing

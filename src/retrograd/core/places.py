@@ -110,12 +110,13 @@ if PACK is not None:
 spot: Final[Any] = _spot if PACK is None else PACK.spot
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str, category: type[Warning] | None = None) -> None:
     """A warning that points at the line of the user's program, however deep we are and whether compiled or not."""
     frame = user_frame(getframe())
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     name = frame.f_globals.get("__name__", "<string>")
-    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, registry)
+    kind = UserWarning if category is None else category
+    warnings.warn_explicit(message, kind, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 def _line(code: CodeType, lasti: int) -> int:
