@@ -52,10 +52,8 @@ def test_weak_collections_forget(kind):
     assert (len(kept), len(named)) == (0, 0)
 
 
-# Nodes are hidden from the cyclic collector, for speed, until a hook or an edge of a cycle is known: see core/collector.py.
-hidden = pytest.mark.xfail(
-    is_compiled(), reason="an attribute hung on a node is not known to make a cycle", strict=True
-)
+# Nodes are hidden from the cyclic collector until a hook is hung on them: see core/collector.py.
+hidden = pytest.mark.xfail(is_compiled(), reason="an attribute does not show a node to the collector", strict=True)
 NODES = ("a node", "an accumulator")
 
 
