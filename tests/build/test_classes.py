@@ -53,7 +53,9 @@ def test_weak_collections_forget(kind):
 
 
 # Nodes are hidden from the cyclic collector until a hook is hung on them: see core/collector.py.
-hidden = pytest.mark.xfail(is_compiled(), reason="an attribute does not show a node to the collector", strict=True)
+hidden = pytest.mark.xfail(
+    is_compiled(), reason="an attribute does not show a node to the collector", strict=True
+)
 NODES = ("a node", "an accumulator")
 
 
