@@ -169,8 +169,7 @@ def run(
         batch.written(leaves, made, level)
     finally:
         state.batch_levels = outer
-        if level.shared:
-            unshare(level)
+        unshare(level)
     return _finished(func, outputs, out_dims, level)
 
 

@@ -155,8 +155,7 @@ class _Run:
                 loss = self.loss_fn(*args)
         finally:
             state.batch_levels = outer
-            if self.level.shared:
-                unshare(self.level)
+            unshare(self.level)
         name = name_of(self.loss_fn)
         if not isinstance(loss, Tensor):
             raise TypeError(f"per_sample_grads: {name}() must return a Tensor, not {type(loss).__name__}")

@@ -20,6 +20,7 @@ from retrograd.backends.dtypes import (
     get_default_dtype,
     is_differentiable,
     promote_types,
+    python_number,
     scalar_dtype,
 )
 from retrograd.backends.native import PACK
@@ -202,7 +203,7 @@ def narrowed(wide: Array, target: DType) -> Array:
 
 def number_for(value: Any, dtype: Any) -> Array:
     """A number as an array of a dtype that can hold it."""
-    number = value.item() if isinstance(value, np.generic) else value
+    number = python_number(value)
     if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
     if isinstance(number, complex) and dtype.kind != "c":

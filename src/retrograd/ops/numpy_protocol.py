@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtypes import python_number
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
@@ -96,7 +97,7 @@ def _operands(name: str, inputs: tuple[Any, ...], dtype: Any) -> list[Any]:
     """Numbers stay numbers where ours take them, everything else becomes a Tensor, in the dtype asked for."""
     found: list[Any] = []
     for i, v in enumerate(inputs):
-        number = v.item() if isinstance(v, np.generic) else v
+        number = python_number(v)
         if isinstance(number, NUMBERS) and name in (SECOND_NUMBER if i else EITHER_NUMBER):
             found.append(number)
         else:

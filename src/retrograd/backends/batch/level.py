@@ -17,9 +17,7 @@ class Level:
         self.size = size
         self.randomness = randomness
         self.namespaces: dict[Any, Any] | None = None  # see namespace.py
-        self.shared: list[
-            Any
-        ] = []  # weak references to tensors that `inplace.share` has made ones of this level
+        self.shared: list[Any] = []  # weak references to tensors that `inplace.share` took in
         self.shapes: dict[tuple[int, ...], Any] = {}  # the BatchedShape of each shape
         if not RULES.methods:  # when it is first needed: that takes a while
             importlib.import_module("retrograd.backends.batch.rules")
