@@ -1,4 +1,4 @@
-// How windows slide over the last dimensions of an array: `Sliding` of ops/sliding.py.
+// How windows slide over the last dimensions of an array: `Sliding` of ops/nn/sliding.py.
 #pragma once
 #include <Python.h>
 

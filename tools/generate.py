@@ -64,7 +64,7 @@ OTHERS = {
     ],
     "retrograd.func.mapping": ["vmap"],
     "retrograd.inspect.why": ["why_no_grad"],
-    "retrograd.ops.generator": ["Generator", "default_generator"],
+    "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.serialization": ["load", "save"],
 }
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
@@ -127,8 +127,11 @@ def op_modules() -> list[ModuleType]:
         bare.__path__ = [str(PACKAGE)]
         vars(contents).update({table: {} for table in ("METHODS", "FUNCTIONS", *PACKAGES)})
         sys.modules |= {"retrograd": bare, "retrograd.contents": contents}
-    names = sorted(path.stem for path in (PACKAGE / "ops").glob("[!_]*.py"))
-    return [importlib.import_module(f"retrograd.ops.{name}") for name in names]
+    paths = sorted((PACKAGE / "ops").rglob("[!_]*.py"))
+    return [
+        importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
+        for path in paths
+    ]
 
 
 @cache
@@ -164,7 +167,7 @@ def homes(named: Iterable[tuple[str, Any]]) -> Homes:
 def methods_as_functions() -> list[str]:
     """The in-place methods that are functions too: `exp_(t)` is `t.exp_()`."""
     known = {"detach_"}.union(*methods_by_module().values())
-    wanted = importlib.import_module("retrograd.ops.inplace_functions").METHODS_AS_FUNCTIONS
+    wanted = importlib.import_module("retrograd.ops.inplace.functions").METHODS_AS_FUNCTIONS
     return [name for name in wanted if name in known]
 
 

@@ -93,19 +93,12 @@ if _typing.TYPE_CHECKING:
     from retrograd.inspect.why import (
         why_no_grad,
     )
-    from retrograd.ops.activation import (
-        celu,
-        relu,
-        selu,
-        threshold,
+    from retrograd.ops.elementwise.addcmul import (
+        addcdiv,
+        addcmul,
+        lerp,
     )
-    from retrograd.ops.adaptive import (
-        adaptive_avg_pool1d,
-    )
-    from retrograd.ops.adaptive import (
-        adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
-    )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         add,
         div,
         float_power,
@@ -120,66 +113,40 @@ if _typing.TYPE_CHECKING:
         square,
         sub,
     )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         div as divide,
     )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         div as true_divide,
     )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         mul as multiply,
     )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         neg as negative,
     )
-    from retrograd.ops.arithmetic import (
+    from retrograd.ops.elementwise.arithmetic import (
         sub as subtract,
     )
-    from retrograd.ops.arrange import (
-        adjoint,
-        flip,
-        fliplr,
-        flipud,
-        movedim,
-        permute,
-        roll,
-        rot90,
-        swapaxes,
-        t,
-        transpose,
+    from retrograd.ops.elementwise.binary import (
+        atan2,
+        copysign,
+        fmax,
+        fmin,
+        gcd,
+        heaviside,
+        hypot,
+        lcm,
+        ldexp,
+        logaddexp,
+        logaddexp2,
+        nextafter,
+        xlogy,
     )
-    from retrograd.ops.arrange import (
-        movedim as moveaxis,
+    from retrograd.ops.elementwise.binary import (
+        atan2 as arctan2,
     )
-    from retrograd.ops.arrange import (
-        transpose as swapdims,
-    )
-    from retrograd.ops.attributes import (
-        frobenius_norm,
-        typename,
-    )
-    from retrograd.ops.bags import (
-        table_embedding_bag as embedding_bag,
-    )
-    from retrograd.ops.batchnorm import (
-        batch_norm,
-        instance_norm,
-        native_batch_norm,
-    )
-    from retrograd.ops.bessel import (
-        i0,
-    )
-    from retrograd.ops.bilinear import (
-        bilinear,
-    )
-    from retrograd.ops.calculus import (
-        cumulative_trapezoid,
-        diff,
-        gradient,
-        trapezoid,
-        trapz,
-    )
-    from retrograd.ops.choose import (
+    from retrograd.ops.elementwise.choose import (
         clamp,
         clamp_max,
         clamp_min,
@@ -187,18 +154,10 @@ if _typing.TYPE_CHECKING:
         minimum,
         where,
     )
-    from retrograd.ops.choose import (
+    from retrograd.ops.elementwise.choose import (
         clamp as clip,
     )
-    from retrograd.ops.combine import (
-        block_diag,
-        cartesian_prod,
-        combinations,
-        detach,
-        nonzero_static,
-        unravel_index,
-    )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         allclose,
         bitwise_and,
         bitwise_left_shift,
@@ -219,22 +178,22 @@ if _typing.TYPE_CHECKING:
         lt,
         ne,
     )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         ge as greater_equal,
     )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         gt as greater,
     )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         le as less_equal,
     )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         lt as less,
     )
-    from retrograd.ops.compare import (
+    from retrograd.ops.elementwise.compare import (
         ne as not_equal,
     )
-    from retrograd.ops.complexes import (
+    from retrograd.ops.elementwise.complex_numbers import (
         complex,
         imag,
         is_complex,
@@ -247,7 +206,232 @@ if _typing.TYPE_CHECKING:
         view_as_complex,
         view_as_real,
     )
-    from retrograd.ops.conv import (
+    from retrograd.ops.elementwise.curves import (
+        deg2rad,
+        logit,
+        rad2deg,
+        sinc,
+    )
+    from retrograd.ops.elementwise.exponential import (
+        abs,
+        angle,
+        conj,
+        conj_physical,
+        exp,
+        exp2,
+        expm1,
+        isfinite,
+        isinf,
+        isnan,
+        log,
+        log1p,
+        log2,
+        log10,
+        resolve_conj,
+        rsqrt,
+        sgn,
+        sigmoid,
+        sign,
+        sqrt,
+    )
+    from retrograd.ops.elementwise.exponential import (
+        abs as absolute,
+    )
+    from retrograd.ops.elementwise.floating_point import (
+        frexp,
+        isneginf,
+        isposinf,
+        nan_to_num,
+        signbit,
+    )
+    from retrograd.ops.elementwise.rounding import (
+        ceil,
+        floor,
+        fmod,
+        frac,
+        round,
+        trunc,
+    )
+    from retrograd.ops.elementwise.rounding import (
+        trunc as fix,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        acos,
+        acosh,
+        asin,
+        asinh,
+        atan,
+        atanh,
+        cos,
+        cosh,
+        sin,
+        sinh,
+        tan,
+        tanh,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        acos as arccos,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        acosh as arccosh,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        asin as arcsin,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        asinh as arcsinh,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        atan as arctan,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        atanh as arctanh,
+    )
+    from retrograd.ops.fourier.windows import (
+        bartlett_window,
+        blackman_window,
+        hamming_window,
+        hann_window,
+        istft,
+        kaiser_window,
+        stft,
+    )
+    from retrograd.ops.index.gather import (
+        gather,
+        index_put,
+        scatter,
+        scatter_add,
+        take,
+        take_along_dim,
+    )
+    from retrograd.ops.index.index_select import (
+        index_add,
+        index_copy,
+        index_fill,
+        index_select,
+        repeat_interleave,
+    )
+    from retrograd.ops.index.mask import (
+        argwhere,
+        masked_fill,
+        masked_scatter,
+        masked_select,
+        nonzero,
+    )
+    from retrograd.ops.index.scatter_reduce import (
+        index_reduce,
+        put,
+        scatter_reduce,
+    )
+    from retrograd.ops.inplace.functions import (
+        celu_,
+        dropout_,
+        selu_,
+        threshold_,
+    )
+    from retrograd.ops.inplace.methods import (
+        fill,
+    )
+    from retrograd.ops.linalg.distance import (
+        cdist,
+        cosine_similarity,
+        dist,
+        norm,
+        norm_except_dim,
+        pairwise_distance,
+        pdist,
+        renorm,
+    )
+    from retrograd.ops.linalg.eigenvalues import (
+        svd,
+    )
+    from retrograd.ops.linalg.einsum import (
+        einsum,
+    )
+    from retrograd.ops.linalg.factorizations import (
+        cholesky,
+        cholesky_inverse,
+        cholesky_solve,
+        qr,
+    )
+    from retrograd.ops.linalg.householder import (
+        geqrf,
+        orgqr,
+        ormqr,
+    )
+    from retrograd.ops.linalg.least_squares import (
+        pinverse,
+    )
+    from retrograd.ops.linalg.low_rank import (
+        pca_lowrank,
+        svd_lowrank,
+    )
+    from retrograd.ops.linalg.lu import (
+        lu,
+        lu_solve,
+        lu_unpack,
+    )
+    from retrograd.ops.linalg.matmul import (
+        addbmm,
+        addmm,
+        addmv,
+        addr,
+        baddbmm,
+        bmm,
+        chain_matmul,
+        dot,
+        inner,
+        linear,
+        matmul,
+        mm,
+        mv,
+        outer,
+        tensordot,
+        vdot,
+    )
+    from retrograd.ops.linalg.matmul import (
+        outer as ger,
+    )
+    from retrograd.ops.linalg.matrix_functions import (
+        cross,
+        kron,
+        matrix_exp,
+        matrix_power,
+        vander,
+    )
+    from retrograd.ops.linalg.matrix_norm import (
+        nuclear_norm,
+    )
+    from retrograd.ops.linalg.solve import (
+        det,
+        inverse,
+        logdet,
+        slogdet,
+    )
+    from retrograd.ops.linalg.triangular import (
+        triangular_solve,
+    )
+    from retrograd.ops.nn.activation import (
+        celu,
+        relu,
+        selu,
+        threshold,
+    )
+    from retrograd.ops.nn.adaptive_pool import (
+        adaptive_avg_pool1d,
+    )
+    from retrograd.ops.nn.adaptive_pool import (
+        adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
+    )
+    from retrograd.ops.nn.batch_norm import (
+        batch_norm,
+        instance_norm,
+        native_batch_norm,
+    )
+    from retrograd.ops.nn.bilinear import (
+        bilinear,
+    )
+    from retrograd.ops.nn.conv import (
         conv1d,
         conv2d,
         conv3d,
@@ -257,15 +441,283 @@ if _typing.TYPE_CHECKING:
         conv_transpose3d,
         convolution,
     )
-    from retrograd.ops.convert import (
-        clone,
-        contiguous,
-        cpu,
-        to,
-        type,
-        type_as,
+    from retrograd.ops.nn.ctc_loss import (
+        ctc_loss,
     )
-    from retrograd.ops.copies import (
+    from retrograd.ops.nn.dropout import (
+        alpha_dropout_,
+        feature_alpha_dropout_,
+        feature_dropout,
+        feature_dropout_,
+        native_dropout,
+    )
+    from retrograd.ops.nn.dropout import (
+        plain_alpha_dropout as alpha_dropout,
+    )
+    from retrograd.ops.nn.dropout import (
+        plain_dropout as dropout,
+    )
+    from retrograd.ops.nn.dropout import (
+        plain_feature_alpha_dropout as feature_alpha_dropout,
+    )
+    from retrograd.ops.nn.embedding import (
+        embedding_renorm_,
+    )
+    from retrograd.ops.nn.embedding import (
+        table_embedding as embedding,
+    )
+    from retrograd.ops.nn.embedding_bag import (
+        table_embedding_bag as embedding_bag,
+    )
+    from retrograd.ops.nn.gated import (
+        hardshrink,
+        prelu,
+        rrelu,
+        rrelu_,
+    )
+    from retrograd.ops.nn.grid_sample import (
+        affine_grid_generator,
+        grid_sampler,
+    )
+    from retrograd.ops.nn.grid_sample import (
+        grid_sampler as grid_sampler_2d,
+    )
+    from retrograd.ops.nn.grid_sample import (
+        grid_sampler as grid_sampler_3d,
+    )
+    from retrograd.ops.nn.interpolate import (
+        channel_shuffle,
+        pixel_shuffle,
+        pixel_unshuffle,
+    )
+    from retrograd.ops.nn.interpolate import (
+        channel_shuffle as native_channel_shuffle,
+    )
+    from retrograd.ops.nn.layer_norm import (
+        group_norm,
+        layer_norm,
+        native_group_norm,
+        native_layer_norm,
+        rms_norm,
+    )
+    from retrograd.ops.nn.likelihood import (
+        coded_binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    )
+    from retrograd.ops.nn.likelihood import (
+        coded_kl_div as kl_div,
+    )
+    from retrograd.ops.nn.likelihood import (
+        poisson_nll_loss,
+    )
+    from retrograd.ops.nn.pool import (
+        avg_pool1d,
+        max_pool1d,
+        max_pool1d_with_indices,
+        max_pool2d,
+        max_pool3d,
+    )
+    from retrograd.ops.nn.ranking_loss import (
+        cosine_embedding_loss,
+        hinge_embedding_loss,
+        margin_ranking_loss,
+        triplet_margin_loss,
+    )
+    from retrograd.ops.nn.softmax import (
+        log_softmax,
+        softmax,
+    )
+    from retrograd.ops.random.draws import (
+        binomial,
+    )
+    from retrograd.ops.random.generator import (
+        Generator,
+        default_generator,
+        get_rng_state,
+        initial_seed,
+        manual_seed,
+        seed,
+        set_rng_state,
+    )
+    from retrograd.ops.random.sampling import (
+        bernoulli,
+        multinomial,
+        normal,
+        poisson,
+        rand,
+        rand_like,
+        randint,
+        randint_like,
+        randn,
+        randn_like,
+        randperm,
+    )
+    from retrograd.ops.reduce.calculus import (
+        cumulative_trapezoid,
+        diff,
+        gradient,
+        trapezoid,
+        trapz,
+    )
+    from retrograd.ops.reduce.covariance import (
+        corrcoef,
+        cov,
+        nanmean,
+    )
+    from retrograd.ops.reduce.extrema import (
+        amax,
+        amin,
+        aminmax,
+        argmax,
+        argmin,
+        max,
+        min,
+    )
+    from retrograd.ops.reduce.histogram import (
+        bincount,
+        histc,
+        histogram,
+        histogramdd,
+    )
+    from retrograd.ops.reduce.quantile import (
+        nanquantile,
+        quantile,
+    )
+    from retrograd.ops.reduce.running_extrema import (
+        cummax,
+        cummin,
+        logcumsumexp,
+    )
+    from retrograd.ops.reduce.running_sums import (
+        cumprod,
+        cumsum,
+    )
+    from retrograd.ops.reduce.segment_reduce import (
+        segment_reduce,
+    )
+    from retrograd.ops.reduce.sort import (
+        argsort,
+        kthvalue,
+        median,
+        mode,
+        msort,
+        nanmedian,
+        sort,
+        topk,
+    )
+    from retrograd.ops.reduce.statistics import (
+        std,
+        std_mean,
+        var,
+        var_mean,
+    )
+    from retrograd.ops.reduce.sums import (
+        all,
+        any,
+        count_nonzero,
+        logsumexp,
+        mean,
+        nansum,
+        prod,
+        sum,
+    )
+    from retrograd.ops.reduce.unique import (
+        bucketize,
+        isin,
+        searchsorted,
+        unique,
+        unique_consecutive,
+    )
+    from retrograd.ops.shape.combinations import (
+        block_diag,
+        cartesian_prod,
+        combinations,
+        detach,
+        nonzero_static,
+        unravel_index,
+    )
+    from retrograd.ops.shape.diagonals import (
+        diag,
+        diag_embed,
+        diagflat,
+        diagonal,
+        trace,
+        tril,
+        tril_indices,
+        triu,
+        triu_indices,
+    )
+    from retrograd.ops.shape.join import (
+        atleast_1d,
+        atleast_2d,
+        atleast_3d,
+        cat,
+        column_stack,
+        concat,
+        concatenate,
+        dstack,
+        hstack,
+        meshgrid,
+        row_stack,
+        stack,
+        vstack,
+    )
+    from retrograd.ops.shape.reshape import (
+        broadcast_shapes,
+        broadcast_tensors,
+        broadcast_to,
+        expand,
+        expand_as,
+        flatten,
+        is_same_size,
+        numel,
+        ravel,
+        repeat,
+        reshape,
+        reshape_as,
+        squeeze,
+        tile,
+        unflatten,
+        unsqueeze,
+        view,
+        view_as,
+    )
+    from retrograd.ops.shape.split import (
+        chunk,
+        dsplit,
+        hsplit,
+        narrow,
+        select,
+        split,
+        split_with_sizes,
+        tensor_split,
+        unbind,
+        vsplit,
+    )
+    from retrograd.ops.shape.strided import (
+        as_strided,
+        as_strided_copy,
+        as_strided_scatter,
+    )
+    from retrograd.ops.shape.transpose import (
+        adjoint,
+        flip,
+        fliplr,
+        flipud,
+        movedim,
+        permute,
+        roll,
+        rot90,
+        swapaxes,
+        t,
+        transpose,
+    )
+    from retrograd.ops.shape.transpose import (
+        movedim as moveaxis,
+    )
+    from retrograd.ops.shape.transpose import (
+        transpose as swapdims,
+    )
+    from retrograd.ops.shape.view_copies import (
         alias_copy,
         constant_pad_nd,
         detach_copy,
@@ -290,12 +742,54 @@ if _typing.TYPE_CHECKING:
         view_as_real_copy,
         view_copy,
     )
-    from retrograd.ops.covariance import (
-        corrcoef,
-        cov,
-        nanmean,
+    from retrograd.ops.shape.view_scatters import (
+        diagonal_scatter,
+        select_scatter,
+        slice_scatter,
     )
-    from retrograd.ops.create import (
+    from retrograd.ops.special.bessel import (
+        i0,
+    )
+    from retrograd.ops.special.erf import (
+        erf,
+        erfc,
+    )
+    from retrograd.ops.special.gamma import (
+        digamma,
+        lgamma,
+        mvlgamma,
+        polygamma,
+    )
+    from retrograd.ops.special.incomplete_gamma import (
+        igamma,
+        igammac,
+    )
+    from retrograd.ops.special.normal import (
+        erfinv,
+    )
+    from retrograd.ops.tensor.attributes import (
+        frobenius_norm,
+        typename,
+    )
+    from retrograd.ops.tensor.buffers import (
+        empty_permuted,
+        empty_strided,
+        from_dlpack,
+        frombuffer,
+        to_dlpack,
+    )
+    from retrograd.ops.tensor.buffers import (
+        inclusive_range as range,
+    )
+    from retrograd.ops.tensor.convert import (
+        clone,
+        contiguous,
+        cpu,
+        to,
+        type,
+        type_as,
+    )
+    from retrograd.ops.tensor.create import (
         arange,
         empty,
         empty_like,
@@ -310,154 +804,13 @@ if _typing.TYPE_CHECKING:
         zeros,
         zeros_like,
     )
-    from retrograd.ops.ctc import (
-        ctc_loss,
-    )
-    from retrograd.ops.curves import (
-        deg2rad,
-        logit,
-        rad2deg,
-        sinc,
-    )
-    from retrograd.ops.data import (
+    from retrograd.ops.tensor.data import (
         as_tensor,
         asarray,
         from_numpy,
         tensor,
     )
-    from retrograd.ops.distance import (
-        cdist,
-        cosine_similarity,
-        dist,
-        norm,
-        norm_except_dim,
-        pairwise_distance,
-        pdist,
-        renorm,
-    )
-    from retrograd.ops.draws import (
-        binomial,
-    )
-    from retrograd.ops.dropouts import (
-        alpha_dropout_,
-        feature_alpha_dropout_,
-        feature_dropout,
-        feature_dropout_,
-        native_dropout,
-    )
-    from retrograd.ops.dropouts import (
-        plain_alpha_dropout as alpha_dropout,
-    )
-    from retrograd.ops.dropouts import (
-        plain_dropout as dropout,
-    )
-    from retrograd.ops.dropouts import (
-        plain_feature_alpha_dropout as feature_alpha_dropout,
-    )
-    from retrograd.ops.einsum import (
-        einsum,
-    )
-    from retrograd.ops.embed import (
-        embedding_renorm_,
-    )
-    from retrograd.ops.embed import (
-        table_embedding as embedding,
-    )
-    from retrograd.ops.erf import (
-        erf,
-        erfc,
-    )
-    from retrograd.ops.extrema import (
-        amax,
-        amin,
-        aminmax,
-        argmax,
-        argmin,
-        max,
-        min,
-    )
-    from retrograd.ops.factor import (
-        cholesky,
-        cholesky_inverse,
-        cholesky_solve,
-        qr,
-    )
-    from retrograd.ops.floats import (
-        frexp,
-        isneginf,
-        isposinf,
-        nan_to_num,
-        signbit,
-    )
-    from retrograd.ops.fused import (
-        addcdiv,
-        addcmul,
-        lerp,
-    )
-    from retrograd.ops.gammas import (
-        digamma,
-        lgamma,
-        mvlgamma,
-        polygamma,
-    )
-    from retrograd.ops.gated import (
-        hardshrink,
-        prelu,
-        rrelu,
-        rrelu_,
-    )
-    from retrograd.ops.gather import (
-        gather,
-        index_put,
-        scatter,
-        scatter_add,
-        take,
-        take_along_dim,
-    )
-    from retrograd.ops.generator import (
-        Generator,
-        default_generator,
-        get_rng_state,
-        initial_seed,
-        manual_seed,
-        seed,
-        set_rng_state,
-    )
-    from retrograd.ops.histogram import (
-        bincount,
-        histc,
-        histogram,
-        histogramdd,
-    )
-    from retrograd.ops.incomplete import (
-        igamma,
-        igammac,
-    )
-    from retrograd.ops.inplace import (
-        fill,
-    )
-    from retrograd.ops.inplace_functions import (
-        celu_,
-        dropout_,
-        selu_,
-        threshold_,
-    )
-    from retrograd.ops.join import (
-        atleast_1d,
-        atleast_2d,
-        atleast_3d,
-        cat,
-        column_stack,
-        concat,
-        concatenate,
-        dstack,
-        hstack,
-        meshgrid,
-        row_stack,
-        stack,
-        vstack,
-    )
-    from retrograd.ops.kinds import (
+    from retrograd.ops.tensor.kinds import (
         get_device,
         is_inference,
         is_neg,
@@ -465,234 +818,7 @@ if _typing.TYPE_CHECKING:
         is_signed,
         is_tensor,
     )
-    from retrograd.ops.likelihood import (
-        coded_binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-    )
-    from retrograd.ops.likelihood import (
-        coded_kl_div as kl_div,
-    )
-    from retrograd.ops.likelihood import (
-        poisson_nll_loss,
-    )
-    from retrograd.ops.linalg import (
-        addbmm,
-        addmm,
-        addmv,
-        addr,
-        baddbmm,
-        bmm,
-        chain_matmul,
-        dot,
-        inner,
-        linear,
-        matmul,
-        mm,
-        mv,
-        outer,
-        tensordot,
-        vdot,
-    )
-    from retrograd.ops.linalg import (
-        outer as ger,
-    )
-    from retrograd.ops.lowrank import (
-        pca_lowrank,
-        svd_lowrank,
-    )
-    from retrograd.ops.lstsq import (
-        pinverse,
-    )
-    from retrograd.ops.lu import (
-        lu,
-        lu_solve,
-        lu_unpack,
-    )
-    from retrograd.ops.mask import (
-        argwhere,
-        masked_fill,
-        masked_scatter,
-        masked_select,
-        nonzero,
-    )
-    from retrograd.ops.math import (
-        abs,
-        angle,
-        conj,
-        conj_physical,
-        exp,
-        exp2,
-        expm1,
-        isfinite,
-        isinf,
-        isnan,
-        log,
-        log1p,
-        log2,
-        log10,
-        resolve_conj,
-        rsqrt,
-        sgn,
-        sigmoid,
-        sign,
-        sqrt,
-    )
-    from retrograd.ops.math import (
-        abs as absolute,
-    )
-    from retrograd.ops.matrix import (
-        cross,
-        kron,
-        matrix_exp,
-        matrix_power,
-        vander,
-    )
-    from retrograd.ops.matrix_norm import (
-        nuclear_norm,
-    )
-    from retrograd.ops.memory import (
-        empty_permuted,
-        empty_strided,
-        from_dlpack,
-        frombuffer,
-        to_dlpack,
-    )
-    from retrograd.ops.memory import (
-        inclusive_range as range,
-    )
-    from retrograd.ops.norm import (
-        group_norm,
-        layer_norm,
-        native_group_norm,
-        native_layer_norm,
-        rms_norm,
-    )
-    from retrograd.ops.normal import (
-        erfinv,
-    )
-    from retrograd.ops.pairs import (
-        atan2,
-        copysign,
-        fmax,
-        fmin,
-        gcd,
-        heaviside,
-        hypot,
-        lcm,
-        ldexp,
-        logaddexp,
-        logaddexp2,
-        nextafter,
-        xlogy,
-    )
-    from retrograd.ops.pairs import (
-        atan2 as arctan2,
-    )
-    from retrograd.ops.pool import (
-        avg_pool1d,
-        max_pool1d,
-        max_pool1d_with_indices,
-        max_pool2d,
-        max_pool3d,
-    )
-    from retrograd.ops.quantile import (
-        nanquantile,
-        quantile,
-    )
-    from retrograd.ops.random import (
-        bernoulli,
-        multinomial,
-        normal,
-        poisson,
-        rand,
-        rand_like,
-        randint,
-        randint_like,
-        randn,
-        randn_like,
-        randperm,
-    )
-    from retrograd.ops.ranking import (
-        cosine_embedding_loss,
-        hinge_embedding_loss,
-        margin_ranking_loss,
-        triplet_margin_loss,
-    )
-    from retrograd.ops.reduce import (
-        all,
-        any,
-        count_nonzero,
-        logsumexp,
-        mean,
-        nansum,
-        prod,
-        sum,
-    )
-    from retrograd.ops.reflect import (
-        geqrf,
-        orgqr,
-        ormqr,
-    )
-    from retrograd.ops.resample import (
-        channel_shuffle,
-        pixel_shuffle,
-        pixel_unshuffle,
-    )
-    from retrograd.ops.resample import (
-        channel_shuffle as native_channel_shuffle,
-    )
-    from retrograd.ops.rounding import (
-        ceil,
-        floor,
-        fmod,
-        frac,
-        round,
-        trunc,
-    )
-    from retrograd.ops.rounding import (
-        trunc as fix,
-    )
-    from retrograd.ops.rows import (
-        index_add,
-        index_copy,
-        index_fill,
-        index_select,
-        repeat_interleave,
-    )
-    from retrograd.ops.running import (
-        cummax,
-        cummin,
-        logcumsumexp,
-    )
-    from retrograd.ops.sampler import (
-        affine_grid_generator,
-        grid_sampler,
-    )
-    from retrograd.ops.sampler import (
-        grid_sampler as grid_sampler_2d,
-    )
-    from retrograd.ops.sampler import (
-        grid_sampler as grid_sampler_3d,
-    )
-    from retrograd.ops.scan import (
-        cumprod,
-        cumsum,
-    )
-    from retrograd.ops.scatters import (
-        index_reduce,
-        put,
-        scatter_reduce,
-    )
-    from retrograd.ops.segments import (
-        segment_reduce,
-    )
-    from retrograd.ops.sets import (
-        bucketize,
-        isin,
-        searchsorted,
-        unique,
-        unique_consecutive,
-    )
-    from retrograd.ops.settings import (
+    from retrograd.ops.tensor.settings import (
         are_deterministic_algorithms_enabled,
         get_default_device,
         get_deterministic_debug_mode,
@@ -706,132 +832,6 @@ if _typing.TYPE_CHECKING:
         set_flush_denormal,
         set_warn_always,
         use_deterministic_algorithms,
-    )
-    from retrograd.ops.shape import (
-        broadcast_shapes,
-        broadcast_tensors,
-        broadcast_to,
-        expand,
-        expand_as,
-        flatten,
-        is_same_size,
-        numel,
-        ravel,
-        repeat,
-        reshape,
-        reshape_as,
-        squeeze,
-        tile,
-        unflatten,
-        unsqueeze,
-        view,
-        view_as,
-    )
-    from retrograd.ops.softmax import (
-        log_softmax,
-        softmax,
-    )
-    from retrograd.ops.solve import (
-        det,
-        inverse,
-        logdet,
-        slogdet,
-    )
-    from retrograd.ops.sort import (
-        argsort,
-        kthvalue,
-        median,
-        mode,
-        msort,
-        nanmedian,
-        sort,
-        topk,
-    )
-    from retrograd.ops.spectral import (
-        svd,
-    )
-    from retrograd.ops.split import (
-        chunk,
-        dsplit,
-        hsplit,
-        narrow,
-        select,
-        split,
-        split_with_sizes,
-        tensor_split,
-        unbind,
-        vsplit,
-    )
-    from retrograd.ops.statistics import (
-        std,
-        std_mean,
-        var,
-        var_mean,
-    )
-    from retrograd.ops.strided import (
-        as_strided,
-        as_strided_copy,
-        as_strided_scatter,
-    )
-    from retrograd.ops.triangle import (
-        diag,
-        diag_embed,
-        diagflat,
-        diagonal,
-        trace,
-        tril,
-        tril_indices,
-        triu,
-        triu_indices,
-    )
-    from retrograd.ops.triangular import (
-        triangular_solve,
-    )
-    from retrograd.ops.trigonometry import (
-        acos,
-        acosh,
-        asin,
-        asinh,
-        atan,
-        atanh,
-        cos,
-        cosh,
-        sin,
-        sinh,
-        tan,
-        tanh,
-    )
-    from retrograd.ops.trigonometry import (
-        acos as arccos,
-    )
-    from retrograd.ops.trigonometry import (
-        acosh as arccosh,
-    )
-    from retrograd.ops.trigonometry import (
-        asin as arcsin,
-    )
-    from retrograd.ops.trigonometry import (
-        asinh as arcsinh,
-    )
-    from retrograd.ops.trigonometry import (
-        atan as arctan,
-    )
-    from retrograd.ops.trigonometry import (
-        atanh as arctanh,
-    )
-    from retrograd.ops.view_scatters import (
-        diagonal_scatter,
-        select_scatter,
-        slice_scatter,
-    )
-    from retrograd.ops.windows import (
-        bartlett_window,
-        blackman_window,
-        hamming_window,
-        hann_window,
-        istft,
-        kaiser_window,
-        stft,
     )
     from retrograd.serialization import (
         load,
@@ -920,7 +920,7 @@ else:
             "retrograd.linalg": "linalg=",
             "retrograd.memory": "memory=",
             "retrograd.nn": "nn=",
-            "retrograd.ops.generator": "Generator default_generator",
+            "retrograd.ops.random.generator": "Generator default_generator",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
             "retrograd.random": "random=",

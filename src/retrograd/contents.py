@@ -4,50 +4,43 @@ Written by `tools/generate.py` from the op library.
 """
 
 METHODS: dict[str, str] = {
-    "retrograd.ops.activation": "relu",
-    "retrograd.ops.arithmetic": (
+    "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
+    "retrograd.ops.elementwise.arithmetic": (
         "add div divide float_power floor_divide mul multiply neg negative positive pow "
         "reciprocal remainder square sub subtract true_divide"
     ),
-    "retrograd.ops.arrange": (
-        "H T adjoint flip fliplr flipud mH mT moveaxis movedim permute roll rot90 "
-        "swapaxes swapdims t transpose"
+    "retrograd.ops.elementwise.binary": (
+        "arctan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp logaddexp2 nextafter xlogy"
     ),
-    "retrograd.ops.attributes": (
-        "apply_ const_data_ptr cuda is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
-        "is_nested is_pinned is_quantized is_shared is_sparse_csr is_vulkan is_xla is_xpu "
-        "layout map2_ map_ pin_memory share_memory_"
-    ),
-    "retrograd.ops.bessel": "i0",
-    "retrograd.ops.calculus": "diff",
-    "retrograd.ops.choose": "clamp clamp_max clamp_min clip maximum minimum where",
-    "retrograd.ops.combine": "__reversed__ nonzero_static sum_to_size",
-    "retrograd.ops.compare": (
+    "retrograd.ops.elementwise.choose": ("clamp clamp_max clamp_min clip maximum minimum where"),
+    "retrograd.ops.elementwise.compare": (
         "allclose bitwise_and bitwise_left_shift bitwise_not bitwise_or "
         "bitwise_right_shift bitwise_xor eq equal ge greater greater_equal gt isclose le "
         "less less_equal logical_and logical_not logical_or logical_xor lt ne not_equal"
     ),
-    "retrograd.ops.complexes": "imag isreal real resolve_neg",
-    "retrograd.ops.convert": (
-        "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
+    "retrograd.ops.elementwise.complex_numbers": "imag isreal real resolve_neg",
+    "retrograd.ops.elementwise.curves": "deg2rad logit rad2deg sinc",
+    "retrograd.ops.elementwise.exponential": (
+        "abs absolute angle conj conj_physical exp exp2 expm1 isfinite isinf isnan log "
+        "log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
     ),
-    "retrograd.ops.copies": ("narrow_copy unsafe_chunk unsafe_split unsafe_split_with_sizes"),
-    "retrograd.ops.covariance": "corrcoef cov nanmean",
-    "retrograd.ops.create": "new_empty new_full new_ones new_tensor new_zeros",
-    "retrograd.ops.curves": "deg2rad logit rad2deg sinc",
-    "retrograd.ops.distance": "dist norm renorm",
-    "retrograd.ops.draws": "cauchy_ geometric_ log_normal_",
-    "retrograd.ops.erf": "erf erfc",
-    "retrograd.ops.extrema": "amax amin aminmax argmax argmin max min",
-    "retrograd.ops.factor": "cholesky cholesky_inverse cholesky_solve qr",
-    "retrograd.ops.floats": "frexp isneginf isposinf nan_to_num signbit",
-    "retrograd.ops.fused": "addcdiv addcmul lerp",
-    "retrograd.ops.gammas": "digamma lgamma mvlgamma polygamma polygamma_",
-    "retrograd.ops.gated": "hardshrink prelu",
-    "retrograd.ops.gather": "gather index_put scatter scatter_add take take_along_dim",
-    "retrograd.ops.histogram": "bincount histc histogram",
-    "retrograd.ops.incomplete": "igamma igammac",
-    "retrograd.ops.inplace": (
+    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num signbit"),
+    "retrograd.ops.elementwise.rounding": "ceil fix floor fmod frac round trunc",
+    "retrograd.ops.elementwise.trigonometry": (
+        "acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
+        "cos cosh sin sinh tan tanh"
+    ),
+    "retrograd.ops.fourier.windows": "istft stft",
+    "retrograd.ops.index.gather": ("gather index_put scatter scatter_add take take_along_dim"),
+    "retrograd.ops.index.index_select": ("index_add index_copy index_fill index_select repeat_interleave"),
+    "retrograd.ops.index.mask": ("argwhere masked_fill masked_scatter masked_select nonzero"),
+    "retrograd.ops.index.scatter_reduce": "index_reduce put scatter_reduce",
+    "retrograd.ops.inplace.functions": (
+        "conj_physical_ eq_ float_power_ ge_ greater_ greater_equal_ gt_ le_ less_ "
+        "less_equal_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ ne_ "
+        "not_equal_"
+    ),
+    "retrograd.ops.inplace.methods": (
         "abs_ absolute_ acos_ acosh_ add_ addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ "
         "arccos_ arccosh_ arcsin_ arcsinh_ arctan2_ arctan_ arctanh_ asin_ asinh_ atan2_ "
         "atan_ atanh_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ "
@@ -63,58 +56,71 @@ METHODS: dict[str, str] = {
         "swapdims_ t_ tan_ tanh_ transpose_ tril_ triu_ true_divide_ trunc_ unsqueeze_ "
         "xlogy_ zero_"
     ),
-    "retrograd.ops.inplace_functions": (
-        "conj_physical_ eq_ float_power_ ge_ greater_ greater_equal_ gt_ le_ less_ "
-        "less_equal_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ ne_ "
-        "not_equal_"
+    "retrograd.ops.linalg.distance": "dist norm renorm",
+    "retrograd.ops.linalg.eigenvalues": "svd",
+    "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
+    "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
+    "retrograd.ops.linalg.least_squares": "pinverse",
+    "retrograd.ops.linalg.lu": "lu lu_solve",
+    "retrograd.ops.linalg.matmul": (
+        "addbmm addmm addmv addr baddbmm bmm dot ger inner matmul mm mv outer vdot"
     ),
-    "retrograd.ops.kinds": "is_nonzero",
-    "retrograd.ops.linalg": ("addbmm addmm addmv addr baddbmm bmm dot ger inner matmul mm mv outer vdot"),
-    "retrograd.ops.lstsq": "pinverse",
-    "retrograd.ops.lu": "lu lu_solve",
-    "retrograd.ops.mask": "argwhere masked_fill masked_scatter masked_select nonzero",
-    "retrograd.ops.math": (
-        "abs absolute angle conj conj_physical exp exp2 expm1 isfinite isinf isnan log "
-        "log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
+    "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power",
+    "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
+    "retrograd.ops.linalg.triangular": "triangular_solve",
+    "retrograd.ops.nn.activation": "relu",
+    "retrograd.ops.nn.gated": "hardshrink prelu",
+    "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.numpy.protocol": "__array_function__ __array_ufunc__",
+    "retrograd.ops.random.draws": "cauchy_ geometric_ log_normal_",
+    "retrograd.ops.random.sampling": (
+        "bernoulli bernoulli_ exponential_ multinomial normal_ random_ uniform_"
     ),
-    "retrograd.ops.matrix": "cross kron matrix_exp matrix_power",
-    "retrograd.ops.memory": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
-    "retrograd.ops.normal": "erfinv",
-    "retrograd.ops.numpy_protocol": "__array_function__ __array_ufunc__",
-    "retrograd.ops.pairs": (
-        "arctan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp logaddexp2 nextafter xlogy"
-    ),
-    "retrograd.ops.quantile": "nanquantile quantile",
-    "retrograd.ops.random": ("bernoulli bernoulli_ exponential_ multinomial normal_ random_ uniform_"),
-    "retrograd.ops.reduce": "all any count_nonzero logsumexp mean nansum prod sum",
-    "retrograd.ops.reflect": "geqrf orgqr ormqr",
-    "retrograd.ops.rounding": "ceil fix floor fmod frac round trunc",
-    "retrograd.ops.rows": "index_add index_copy index_fill index_select repeat_interleave",
-    "retrograd.ops.running": "cummax cummin logcumsumexp",
-    "retrograd.ops.scan": "cumprod cumsum",
-    "retrograd.ops.scatters": "index_reduce put scatter_reduce",
-    "retrograd.ops.sets": "unique unique_consecutive",
-    "retrograd.ops.shape": (
+    "retrograd.ops.reduce.calculus": "diff",
+    "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
+    "retrograd.ops.reduce.extrema": "amax amin aminmax argmax argmin max min",
+    "retrograd.ops.reduce.histogram": "bincount histc histogram",
+    "retrograd.ops.reduce.quantile": "nanquantile quantile",
+    "retrograd.ops.reduce.running_extrema": "cummax cummin logcumsumexp",
+    "retrograd.ops.reduce.running_sums": "cumprod cumsum",
+    "retrograd.ops.reduce.sort": "argsort kthvalue median mode msort nanmedian sort topk",
+    "retrograd.ops.reduce.statistics": "std var",
+    "retrograd.ops.reduce.sums": "all any count_nonzero logsumexp mean nansum prod sum",
+    "retrograd.ops.reduce.unique": "unique unique_consecutive",
+    "retrograd.ops.shape.combinations": "__reversed__ nonzero_static sum_to_size",
+    "retrograd.ops.shape.diagonals": "diag diag_embed diagflat diagonal trace tril triu",
+    "retrograd.ops.shape.reshape": (
         "broadcast_to expand expand_as flatten is_same_size ravel repeat reshape "
         "reshape_as squeeze tile unflatten unsqueeze view view_as"
     ),
-    "retrograd.ops.softmax": "log_softmax softmax",
-    "retrograd.ops.solve": "det inverse logdet slogdet",
-    "retrograd.ops.sort": "argsort kthvalue median mode msort nanmedian sort topk",
-    "retrograd.ops.spectral": "svd",
-    "retrograd.ops.split": (
+    "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
     ),
-    "retrograd.ops.statistics": "std var",
-    "retrograd.ops.strided": ("as_strided as_strided_ as_strided_scatter resize_ resize_as_ set_ unfold"),
-    "retrograd.ops.triangle": "diag diag_embed diagflat diagonal trace tril triu",
-    "retrograd.ops.triangular": "triangular_solve",
-    "retrograd.ops.trigonometry": (
-        "acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
-        "cos cosh sin sinh tan tanh"
+    "retrograd.ops.shape.strided": (
+        "as_strided as_strided_ as_strided_scatter resize_ resize_as_ set_ unfold"
     ),
-    "retrograd.ops.view_scatters": "diagonal_scatter select_scatter slice_scatter",
-    "retrograd.ops.windows": "istft stft",
+    "retrograd.ops.shape.transpose": (
+        "H T adjoint flip fliplr flipud mH mT moveaxis movedim permute roll rot90 "
+        "swapaxes swapdims t transpose"
+    ),
+    "retrograd.ops.shape.view_copies": ("narrow_copy unsafe_chunk unsafe_split unsafe_split_with_sizes"),
+    "retrograd.ops.shape.view_scatters": "diagonal_scatter select_scatter slice_scatter",
+    "retrograd.ops.special.bessel": "i0",
+    "retrograd.ops.special.erf": "erf erfc",
+    "retrograd.ops.special.gamma": "digamma lgamma mvlgamma polygamma polygamma_",
+    "retrograd.ops.special.incomplete_gamma": "igamma igammac",
+    "retrograd.ops.special.normal": "erfinv",
+    "retrograd.ops.tensor.attributes": (
+        "apply_ const_data_ptr cuda is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
+        "is_nested is_pinned is_quantized is_shared is_sparse_csr is_vulkan is_xla is_xpu "
+        "layout map2_ map_ pin_memory share_memory_"
+    ),
+    "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
+    "retrograd.ops.tensor.convert": (
+        "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
+    ),
+    "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
+    "retrograd.ops.tensor.kinds": "is_nonzero",
 }
 FUNCTIONS: dict[str, str] = {
     "retrograd.core.tensor": (
@@ -138,133 +144,163 @@ FUNCTIONS: dict[str, str] = {
         "sqrt_=Tensor.sqrt_ square_=Tensor.square_ tan_=Tensor.tan_ tanh_=Tensor.tanh_ "
         "trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_ zero_=Tensor.zero_"
     ),
-    "retrograd.ops.activation": "celu relu selu threshold",
-    "retrograd.ops.adaptive": ("adaptive_avg_pool1d adaptive_max_pool1d=adaptive_max_pool1d_with_indices"),
-    "retrograd.ops.arithmetic": (
+    "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
+    "retrograd.ops.elementwise.arithmetic": (
         "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "
         "positive pow reciprocal remainder rsub square sub subtract=sub true_divide=div"
     ),
-    "retrograd.ops.arrange": (
-        "adjoint flip fliplr flipud moveaxis=movedim movedim permute roll rot90 swapaxes "
-        "swapdims=transpose t transpose"
+    "retrograd.ops.elementwise.binary": (
+        "arctan2=atan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp "
+        "logaddexp2 nextafter xlogy"
     ),
-    "retrograd.ops.attributes": "frobenius_norm typename",
-    "retrograd.ops.bags": "embedding_bag=table_embedding_bag",
-    "retrograd.ops.batchnorm": "batch_norm instance_norm native_batch_norm",
-    "retrograd.ops.bessel": "i0",
-    "retrograd.ops.bilinear": "bilinear",
-    "retrograd.ops.calculus": "cumulative_trapezoid diff gradient trapezoid trapz",
-    "retrograd.ops.choose": "clamp clamp_max clamp_min clip=clamp maximum minimum where",
-    "retrograd.ops.combine": ("block_diag cartesian_prod combinations detach nonzero_static unravel_index"),
-    "retrograd.ops.compare": (
+    "retrograd.ops.elementwise.choose": ("clamp clamp_max clamp_min clip=clamp maximum minimum where"),
+    "retrograd.ops.elementwise.compare": (
         "allclose bitwise_and bitwise_left_shift bitwise_not bitwise_or "
         "bitwise_right_shift bitwise_xor eq equal ge greater=gt greater_equal=ge gt "
         "isclose le less=lt less_equal=le logical_and logical_not logical_or logical_xor "
         "lt ne not_equal=ne"
     ),
-    "retrograd.ops.complexes": (
+    "retrograd.ops.elementwise.complex_numbers": (
         "complex imag is_complex is_conj is_floating_point isreal polar real resolve_neg "
         "view_as_complex view_as_real"
     ),
-    "retrograd.ops.conv": (
+    "retrograd.ops.elementwise.curves": "deg2rad logit rad2deg sinc",
+    "retrograd.ops.elementwise.exponential": (
+        "abs absolute=abs angle conj conj_physical exp exp2 expm1 isfinite isinf isnan "
+        "log log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
+    ),
+    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num signbit"),
+    "retrograd.ops.elementwise.rounding": "ceil fix=trunc floor fmod frac round trunc",
+    "retrograd.ops.elementwise.trigonometry": (
+        "acos acosh arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan "
+        "arctanh=atanh asin asinh atan atanh cos cosh sin sinh tan tanh"
+    ),
+    "retrograd.ops.fourier.windows": (
+        "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft"
+    ),
+    "retrograd.ops.index.gather": ("gather index_put scatter scatter_add take take_along_dim"),
+    "retrograd.ops.index.index_select": ("index_add index_copy index_fill index_select repeat_interleave"),
+    "retrograd.ops.index.mask": ("argwhere masked_fill masked_scatter masked_select nonzero"),
+    "retrograd.ops.index.scatter_reduce": "index_reduce put scatter_reduce",
+    "retrograd.ops.inplace.functions": "celu_ dropout_ selu_ threshold_",
+    "retrograd.ops.inplace.methods": "fill",
+    "retrograd.ops.linalg.distance": (
+        "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
+    ),
+    "retrograd.ops.linalg.eigenvalues": "svd",
+    "retrograd.ops.linalg.einsum": "einsum",
+    "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
+    "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
+    "retrograd.ops.linalg.least_squares": "pinverse",
+    "retrograd.ops.linalg.low_rank": "pca_lowrank svd_lowrank",
+    "retrograd.ops.linalg.lu": "lu lu_solve lu_unpack",
+    "retrograd.ops.linalg.matmul": (
+        "addbmm addmm addmv addr baddbmm bmm chain_matmul dot ger=outer inner linear "
+        "matmul mm mv outer tensordot vdot"
+    ),
+    "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power vander",
+    "retrograd.ops.linalg.matrix_norm": "nuclear_norm",
+    "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
+    "retrograd.ops.linalg.triangular": "triangular_solve",
+    "retrograd.ops.nn.activation": "celu relu selu threshold",
+    "retrograd.ops.nn.adaptive_pool": (
+        "adaptive_avg_pool1d adaptive_max_pool1d=adaptive_max_pool1d_with_indices"
+    ),
+    "retrograd.ops.nn.batch_norm": "batch_norm instance_norm native_batch_norm",
+    "retrograd.ops.nn.bilinear": "bilinear",
+    "retrograd.ops.nn.conv": (
         "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution"
     ),
-    "retrograd.ops.convert": "clone contiguous cpu to type type_as",
-    "retrograd.ops.copies": (
+    "retrograd.ops.nn.ctc_loss": "ctc_loss",
+    "retrograd.ops.nn.dropout": (
+        "alpha_dropout=plain_alpha_dropout alpha_dropout_ dropout=plain_dropout "
+        "feature_alpha_dropout=plain_feature_alpha_dropout feature_alpha_dropout_ "
+        "feature_dropout feature_dropout_ native_dropout"
+    ),
+    "retrograd.ops.nn.embedding": "embedding=table_embedding embedding_renorm_",
+    "retrograd.ops.nn.embedding_bag": "embedding_bag=table_embedding_bag",
+    "retrograd.ops.nn.gated": "hardshrink prelu rrelu rrelu_",
+    "retrograd.ops.nn.grid_sample": (
+        "affine_grid_generator grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler"
+    ),
+    "retrograd.ops.nn.interpolate": (
+        "channel_shuffle native_channel_shuffle=channel_shuffle pixel_shuffle pixel_unshuffle"
+    ),
+    "retrograd.ops.nn.layer_norm": ("group_norm layer_norm native_group_norm native_layer_norm rms_norm"),
+    "retrograd.ops.nn.likelihood": (
+        "binary_cross_entropy_with_logits=coded_binary_cross_entropy_with_logits "
+        "kl_div=coded_kl_div poisson_nll_loss"
+    ),
+    "retrograd.ops.nn.pool": ("avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"),
+    "retrograd.ops.nn.ranking_loss": (
+        "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
+    ),
+    "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.random.draws": "binomial",
+    "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
+    "retrograd.ops.random.sampling": (
+        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm"
+    ),
+    "retrograd.ops.reduce.calculus": "cumulative_trapezoid diff gradient trapezoid trapz",
+    "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
+    "retrograd.ops.reduce.extrema": "amax amin aminmax argmax argmin max min",
+    "retrograd.ops.reduce.histogram": "bincount histc histogram histogramdd",
+    "retrograd.ops.reduce.quantile": "nanquantile quantile",
+    "retrograd.ops.reduce.running_extrema": "cummax cummin logcumsumexp",
+    "retrograd.ops.reduce.running_sums": "cumprod cumsum",
+    "retrograd.ops.reduce.segment_reduce": "segment_reduce",
+    "retrograd.ops.reduce.sort": "argsort kthvalue median mode msort nanmedian sort topk",
+    "retrograd.ops.reduce.statistics": "std std_mean var var_mean",
+    "retrograd.ops.reduce.sums": "all any count_nonzero logsumexp mean nansum prod sum",
+    "retrograd.ops.reduce.unique": "bucketize isin searchsorted unique unique_consecutive",
+    "retrograd.ops.shape.combinations": (
+        "block_diag cartesian_prod combinations detach nonzero_static unravel_index"
+    ),
+    "retrograd.ops.shape.diagonals": (
+        "diag diag_embed diagflat diagonal trace tril tril_indices triu triu_indices"
+    ),
+    "retrograd.ops.shape.join": (
+        "atleast_1d atleast_2d atleast_3d cat column_stack concat concatenate dstack "
+        "hstack meshgrid row_stack stack vstack"
+    ),
+    "retrograd.ops.shape.reshape": (
+        "broadcast_shapes broadcast_tensors broadcast_to expand expand_as flatten "
+        "is_same_size numel ravel repeat reshape reshape_as squeeze tile unflatten "
+        "unsqueeze view view_as"
+    ),
+    "retrograd.ops.shape.split": (
+        "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
+    ),
+    "retrograd.ops.shape.strided": "as_strided as_strided_copy as_strided_scatter",
+    "retrograd.ops.shape.transpose": (
+        "adjoint flip fliplr flipud moveaxis=movedim movedim permute roll rot90 swapaxes "
+        "swapdims=transpose t transpose"
+    ),
+    "retrograd.ops.shape.view_copies": (
         "alias_copy constant_pad_nd detach_copy diagonal_copy expand_copy narrow_copy "
         "permute_copy select_copy slice_copy split_copy split_with_sizes_copy "
         "squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk "
         "unsafe_split unsafe_split_with_sizes unsqueeze_copy view_as_complex_copy "
         "view_as_real_copy view_copy"
     ),
-    "retrograd.ops.covariance": "corrcoef cov nanmean",
-    "retrograd.ops.create": (
+    "retrograd.ops.shape.view_scatters": "diagonal_scatter select_scatter slice_scatter",
+    "retrograd.ops.special.bessel": "i0",
+    "retrograd.ops.special.erf": "erf erfc",
+    "retrograd.ops.special.gamma": "digamma lgamma mvlgamma polygamma",
+    "retrograd.ops.special.incomplete_gamma": "igamma igammac",
+    "retrograd.ops.special.normal": "erfinv",
+    "retrograd.ops.tensor.attributes": "frobenius_norm typename",
+    "retrograd.ops.tensor.buffers": (
+        "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
+    ),
+    "retrograd.ops.tensor.convert": "clone contiguous cpu to type type_as",
+    "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"
     ),
-    "retrograd.ops.ctc": "ctc_loss",
-    "retrograd.ops.curves": "deg2rad logit rad2deg sinc",
-    "retrograd.ops.data": "as_tensor asarray from_numpy tensor",
-    "retrograd.ops.distance": (
-        "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
-    ),
-    "retrograd.ops.draws": "binomial",
-    "retrograd.ops.dropouts": (
-        "alpha_dropout=plain_alpha_dropout alpha_dropout_ dropout=plain_dropout "
-        "feature_alpha_dropout=plain_feature_alpha_dropout feature_alpha_dropout_ "
-        "feature_dropout feature_dropout_ native_dropout"
-    ),
-    "retrograd.ops.einsum": "einsum",
-    "retrograd.ops.embed": "embedding=table_embedding embedding_renorm_",
-    "retrograd.ops.erf": "erf erfc",
-    "retrograd.ops.extrema": "amax amin aminmax argmax argmin max min",
-    "retrograd.ops.factor": "cholesky cholesky_inverse cholesky_solve qr",
-    "retrograd.ops.floats": "frexp isneginf isposinf nan_to_num signbit",
-    "retrograd.ops.fused": "addcdiv addcmul lerp",
-    "retrograd.ops.gammas": "digamma lgamma mvlgamma polygamma",
-    "retrograd.ops.gated": "hardshrink prelu rrelu rrelu_",
-    "retrograd.ops.gather": "gather index_put scatter scatter_add take take_along_dim",
-    "retrograd.ops.generator": "get_rng_state initial_seed manual_seed seed set_rng_state",
-    "retrograd.ops.histogram": "bincount histc histogram histogramdd",
-    "retrograd.ops.incomplete": "igamma igammac",
-    "retrograd.ops.inplace": "fill",
-    "retrograd.ops.inplace_functions": "celu_ dropout_ selu_ threshold_",
-    "retrograd.ops.join": (
-        "atleast_1d atleast_2d atleast_3d cat column_stack concat concatenate dstack "
-        "hstack meshgrid row_stack stack vstack"
-    ),
-    "retrograd.ops.kinds": "get_device is_inference is_neg is_nonzero is_signed is_tensor",
-    "retrograd.ops.likelihood": (
-        "binary_cross_entropy_with_logits=coded_binary_cross_entropy_with_logits "
-        "kl_div=coded_kl_div poisson_nll_loss"
-    ),
-    "retrograd.ops.linalg": (
-        "addbmm addmm addmv addr baddbmm bmm chain_matmul dot ger=outer inner linear "
-        "matmul mm mv outer tensordot vdot"
-    ),
-    "retrograd.ops.lowrank": "pca_lowrank svd_lowrank",
-    "retrograd.ops.lstsq": "pinverse",
-    "retrograd.ops.lu": "lu lu_solve lu_unpack",
-    "retrograd.ops.mask": "argwhere masked_fill masked_scatter masked_select nonzero",
-    "retrograd.ops.math": (
-        "abs absolute=abs angle conj conj_physical exp exp2 expm1 isfinite isinf isnan "
-        "log log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
-    ),
-    "retrograd.ops.matrix": "cross kron matrix_exp matrix_power vander",
-    "retrograd.ops.matrix_norm": "nuclear_norm",
-    "retrograd.ops.memory": (
-        "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
-    ),
-    "retrograd.ops.norm": ("group_norm layer_norm native_group_norm native_layer_norm rms_norm"),
-    "retrograd.ops.normal": "erfinv",
-    "retrograd.ops.pairs": (
-        "arctan2=atan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp "
-        "logaddexp2 nextafter xlogy"
-    ),
-    "retrograd.ops.pool": ("avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"),
-    "retrograd.ops.quantile": "nanquantile quantile",
-    "retrograd.ops.random": (
-        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm"
-    ),
-    "retrograd.ops.ranking": (
-        "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
-    ),
-    "retrograd.ops.reduce": "all any count_nonzero logsumexp mean nansum prod sum",
-    "retrograd.ops.reflect": "geqrf orgqr ormqr",
-    "retrograd.ops.resample": (
-        "channel_shuffle native_channel_shuffle=channel_shuffle pixel_shuffle pixel_unshuffle"
-    ),
-    "retrograd.ops.rounding": "ceil fix=trunc floor fmod frac round trunc",
-    "retrograd.ops.rows": "index_add index_copy index_fill index_select repeat_interleave",
-    "retrograd.ops.running": "cummax cummin logcumsumexp",
-    "retrograd.ops.sampler": (
-        "affine_grid_generator grid_sampler grid_sampler_2d=grid_sampler grid_sampler_3d=grid_sampler"
-    ),
-    "retrograd.ops.scan": "cumprod cumsum",
-    "retrograd.ops.scatters": "index_reduce put scatter_reduce",
-    "retrograd.ops.segments": "segment_reduce",
-    "retrograd.ops.sets": "bucketize isin searchsorted unique unique_consecutive",
-    "retrograd.ops.settings": (
+    "retrograd.ops.tensor.data": "as_tensor asarray from_numpy tensor",
+    "retrograd.ops.tensor.kinds": ("get_device is_inference is_neg is_nonzero is_signed is_tensor"),
+    "retrograd.ops.tensor.settings": (
         "are_deterministic_algorithms_enabled get_default_device "
         "get_deterministic_debug_mode get_float32_matmul_precision "
         "is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled "
@@ -272,37 +308,18 @@ FUNCTIONS: dict[str, str] = {
         "set_float32_matmul_precision set_flush_denormal set_warn_always "
         "use_deterministic_algorithms"
     ),
-    "retrograd.ops.shape": (
-        "broadcast_shapes broadcast_tensors broadcast_to expand expand_as flatten "
-        "is_same_size numel ravel repeat reshape reshape_as squeeze tile unflatten "
-        "unsqueeze view view_as"
-    ),
-    "retrograd.ops.softmax": "log_softmax softmax",
-    "retrograd.ops.solve": "det inverse logdet slogdet",
-    "retrograd.ops.sort": "argsort kthvalue median mode msort nanmedian sort topk",
-    "retrograd.ops.spectral": "svd",
-    "retrograd.ops.split": (
-        "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
-    ),
-    "retrograd.ops.statistics": "std std_mean var var_mean",
-    "retrograd.ops.strided": "as_strided as_strided_copy as_strided_scatter",
-    "retrograd.ops.triangle": ("diag diag_embed diagflat diagonal trace tril tril_indices triu triu_indices"),
-    "retrograd.ops.triangular": "triangular_solve",
-    "retrograd.ops.trigonometry": (
-        "acos acosh arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan "
-        "arctanh=atanh asin asinh atan atanh cos cosh sin sinh tan tanh"
-    ),
-    "retrograd.ops.view_scatters": "diagonal_scatter select_scatter slice_scatter",
-    "retrograd.ops.windows": (
-        "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft"
-    ),
 }
 FUNCTIONAL: dict[str, str] = {
-    "retrograd.ops.activation": (
+    "retrograd.ops.elementwise.exponential": "sigmoid",
+    "retrograd.ops.elementwise.trigonometry": "tanh",
+    "retrograd.ops.inplace.functions": ("celu_ elu_ hardtanh_ leaky_relu_ relu_ selu_ threshold_"),
+    "retrograd.ops.linalg.distance": "cosine_similarity normalize pairwise_distance pdist",
+    "retrograd.ops.linalg.matmul": "linear",
+    "retrograd.ops.nn.activation": (
         "celu dropout elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
         "relu relu6 selu silu softplus softsign tanhshrink threshold"
     ),
-    "retrograd.ops.adaptive": (
+    "retrograd.ops.nn.adaptive_pool": (
         "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d "
         "adaptive_max_pool1d_with_indices adaptive_max_pool2d "
         "adaptive_max_pool2d_with_indices adaptive_max_pool3d "
@@ -310,103 +327,104 @@ FUNCTIONAL: dict[str, str] = {
         "fractional_max_pool2d_with_indices fractional_max_pool3d "
         "fractional_max_pool3d_with_indices"
     ),
-    "retrograd.ops.attention": "scaled_dot_product_attention",
-    "retrograd.ops.bags": "embedding_bag",
-    "retrograd.ops.batchnorm": ("batch_norm=functional_batch_norm instance_norm=functional_instance_norm"),
-    "retrograd.ops.bilinear": "bilinear",
-    "retrograd.ops.conv": (
+    "retrograd.ops.nn.attention": "scaled_dot_product_attention",
+    "retrograd.ops.nn.batch_norm": (
+        "batch_norm=functional_batch_norm instance_norm=functional_instance_norm"
+    ),
+    "retrograd.ops.nn.bilinear": "bilinear",
+    "retrograd.ops.nn.conv": (
         "conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d"
     ),
-    "retrograd.ops.ctc": "ctc_loss=functional_ctc_loss",
-    "retrograd.ops.distance": "cosine_similarity normalize pairwise_distance pdist",
-    "retrograd.ops.dropouts": (
-        "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax"
-    ),
-    "retrograd.ops.embed": "embedding one_hot",
-    "retrograd.ops.entropy": (
+    "retrograd.ops.nn.cross_entropy": (
         "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div nll_loss"
     ),
-    "retrograd.ops.gated": "glu hardshrink prelu rrelu rrelu_ softshrink",
-    "retrograd.ops.inplace_functions": ("celu_ elu_ hardtanh_ leaky_relu_ relu_ selu_ threshold_"),
-    "retrograd.ops.likelihood": (
+    "retrograd.ops.nn.ctc_loss": "ctc_loss=functional_ctc_loss",
+    "retrograd.ops.nn.difference_loss": "huber_loss l1_loss mse_loss smooth_l1_loss",
+    "retrograd.ops.nn.dropout": (
+        "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout gumbel_softmax"
+    ),
+    "retrograd.ops.nn.embedding": "embedding one_hot",
+    "retrograd.ops.nn.embedding_bag": "embedding_bag",
+    "retrograd.ops.nn.fold": "fold unfold",
+    "retrograd.ops.nn.gated": "glu hardshrink prelu rrelu rrelu_ softshrink",
+    "retrograd.ops.nn.grid_sample": "affine_grid grid_sample",
+    "retrograd.ops.nn.interpolate": (
+        "channel_shuffle interpolate native_channel_shuffle=channel_shuffle pixel_shuffle "
+        "pixel_unshuffle upsample upsample_bilinear upsample_nearest"
+    ),
+    "retrograd.ops.nn.layer_norm": (
+        "group_norm=functional_group_norm layer_norm local_response_norm rms_norm"
+    ),
+    "retrograd.ops.nn.likelihood": (
         "gaussian_nll_loss linear_cross_entropy poisson_nll_loss=functional_poisson_nll_loss"
     ),
-    "retrograd.ops.linalg": "linear",
-    "retrograd.ops.loss": "huber_loss l1_loss mse_loss smooth_l1_loss",
-    "retrograd.ops.margin": (
+    "retrograd.ops.nn.margin_loss": (
         "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss soft_margin_loss"
     ),
-    "retrograd.ops.math": "sigmoid",
-    "retrograd.ops.multihead": "multi_head_attention_forward",
-    "retrograd.ops.norm": ("group_norm=functional_group_norm layer_norm local_response_norm rms_norm"),
-    "retrograd.ops.pad": "pad",
-    "retrograd.ops.patches": "fold unfold",
-    "retrograd.ops.pool": (
+    "retrograd.ops.nn.multi_head_attention": "multi_head_attention_forward",
+    "retrograd.ops.nn.pad": "pad",
+    "retrograd.ops.nn.pool": (
         "avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d max_pool1d "
         "max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d "
         "max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d"
     ),
-    "retrograd.ops.ranking": (
+    "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss=functional_cosine_embedding_loss "
         "hinge_embedding_loss=functional_hinge_embedding_loss "
         "margin_ranking_loss=functional_margin_ranking_loss "
         "triplet_margin_loss=functional_triplet_margin_loss "
         "triplet_margin_with_distance_loss"
     ),
-    "retrograd.ops.resample": (
-        "channel_shuffle interpolate native_channel_shuffle=channel_shuffle pixel_shuffle "
-        "pixel_unshuffle upsample upsample_bilinear upsample_nearest"
-    ),
-    "retrograd.ops.sampler": "affine_grid grid_sample",
-    "retrograd.ops.softmax": ("log_softmax=functional_log_softmax softmax=functional_softmax softmin"),
-    "retrograd.ops.trigonometry": "tanh",
+    "retrograd.ops.nn.softmax": ("log_softmax=functional_log_softmax softmax=functional_softmax softmin"),
 }
 LINALG: dict[str, str] = {
     "retrograd.errors": "LinAlgError",
-    "retrograd.ops.factor": "cholesky=linalg_cholesky cholesky_ex qr=linalg_qr_of",
-    "retrograd.ops.ldl": "ldl_factor ldl_factor_ex ldl_solve",
-    "retrograd.ops.linalg": "matmul",
-    "retrograd.ops.lstsq": "lstsq pinv",
-    "retrograd.ops.lu": "lu=linalg_lu_of lu_factor lu_factor_ex lu_solve=linalg_lu_solve",
-    "retrograd.ops.matrix": (
+    "retrograd.ops.linalg.eigenvalues": ("eig eigh eigvals eigvalsh svd=linalg_svd_of svdvals"),
+    "retrograd.ops.linalg.factorizations": ("cholesky=linalg_cholesky cholesky_ex qr=linalg_qr_of"),
+    "retrograd.ops.linalg.householder": "householder_product",
+    "retrograd.ops.linalg.ldl": "ldl_factor ldl_factor_ex ldl_solve",
+    "retrograd.ops.linalg.least_squares": "lstsq pinv",
+    "retrograd.ops.linalg.lu": ("lu=linalg_lu_of lu_factor lu_factor_ex lu_solve=linalg_lu_solve"),
+    "retrograd.ops.linalg.matmul": "matmul",
+    "retrograd.ops.linalg.matrix_functions": (
         "cross=linalg_cross diagonal=linalg_diagonal matrix_exp=linalg_matrix_exp "
         "matrix_power multi_dot tensorinv tensorsolve vander=linalg_vander vecdot"
     ),
-    "retrograd.ops.matrix_norm": "cond matrix_norm matrix_rank norm=linalg_norm",
-    "retrograd.ops.reflect": "householder_product",
-    "retrograd.ops.solve": ("det=linalg_det inv inv_ex slogdet=linalg_slogdet_of solve solve_ex"),
-    "retrograd.ops.spectral": "eig eigh eigvals eigvalsh svd=linalg_svd_of svdvals",
-    "retrograd.ops.statistics": "vector_norm",
-    "retrograd.ops.triangular": "solve_triangular",
+    "retrograd.ops.linalg.matrix_norm": "cond matrix_norm matrix_rank norm=linalg_norm",
+    "retrograd.ops.linalg.solve": ("det=linalg_det inv inv_ex slogdet=linalg_slogdet_of solve solve_ex"),
+    "retrograd.ops.linalg.triangular": "solve_triangular",
+    "retrograd.ops.reduce.statistics": "vector_norm",
 }
 FFT: dict[str, str] = {
-    "retrograd.ops.fourier": (
+    "retrograd.ops.fourier.frequencies": "fftfreq fftshift ifftshift rfftfreq",
+    "retrograd.ops.fourier.transform": (
         "fft fft2 fftn hfft hfft2 hfftn ifft ifft2 ifftn ihfft ihfft2 ihfftn irfft irfft2 "
         "irfftn rfft rfft2 rfftn"
     ),
-    "retrograd.ops.frequencies": "fftfreq fftshift ifftshift rfftfreq",
 }
 SPECIAL: dict[str, str] = {
-    "retrograd.ops.bessel": (
+    "retrograd.ops.elementwise.binary": "xlog1py xlogy",
+    "retrograd.ops.elementwise.curves": "entr logit sinc",
+    "retrograd.ops.elementwise.exponential": "exp2 expit=sigmoid expm1 log1p",
+    "retrograd.ops.elementwise.rounding": "round",
+    "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.reduce.sums": "logsumexp",
+    "retrograd.ops.special.bessel": (
         "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 i0 i0e i1 i1e modified_bessel_i0 "
         "modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
         "scaled_modified_bessel_k0 scaled_modified_bessel_k1 spherical_bessel_j0"
     ),
-    "retrograd.ops.curves": "entr logit sinc",
-    "retrograd.ops.erf": "erf erfc",
-    "retrograd.ops.gammas": ("digamma gammaln=lgamma multigammaln=mvlgamma polygamma psi=digamma zeta"),
-    "retrograd.ops.incomplete": "gammainc=igamma gammaincc=igammac",
-    "retrograd.ops.math": "exp2 expit=sigmoid expm1 log1p",
-    "retrograd.ops.normal": "erfcx erfinv log_ndtr ndtr ndtri",
-    "retrograd.ops.pairs": "xlog1py xlogy",
-    "retrograd.ops.polynomials": (
+    "retrograd.ops.special.erf": "erf erfc",
+    "retrograd.ops.special.gamma": (
+        "digamma gammaln=lgamma multigammaln=mvlgamma polygamma psi=digamma zeta"
+    ),
+    "retrograd.ops.special.incomplete_gamma": "gammainc=igamma gammaincc=igammac",
+    "retrograd.ops.special.normal": "erfcx erfinv log_ndtr ndtr ndtri",
+    "retrograd.ops.special.polynomials": (
         "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v "
         "chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he "
         "laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t "
         "shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
         "shifted_chebyshev_polynomial_w"
     ),
-    "retrograd.ops.reduce": "logsumexp",
-    "retrograd.ops.rounding": "round",
-    "retrograd.ops.softmax": "log_softmax softmax",
 }

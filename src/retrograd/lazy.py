@@ -77,7 +77,7 @@ def load(module: str) -> ModuleType:
 class Loaded(Mapping[str, Any]):
     """What names stand for, imported at the first lookup.
 
-    >>> functions = Loaded({"retrograd.ops.trigonometry": "cos arccos=acos"})
+    >>> functions = Loaded({"retrograd.ops.elementwise.trigonometry": "cos arccos=acos"})
     >>> "arccos" in functions, "acos" in functions, functions["arccos"].__name__
     (True, False, 'acos')
     """

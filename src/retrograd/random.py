@@ -1,6 +1,6 @@
 """The default random generator, under the names of `torch.random`."""
 
-from retrograd.ops.generator import (
+from retrograd.ops.random.generator import (
     default_generator,
     fork_rng,
     get_rng_state,

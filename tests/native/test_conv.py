@@ -10,7 +10,7 @@ import pytest
 import retrograd as rg
 from retrograd.backends.convolution import channel_sums
 from retrograd.backends.native import PACK
-from retrograd.ops.sliding import sliding
+from retrograd.ops.nn.sliding import sliding
 from tests.native.networks import FLOATS, check, check_threads, layouts, moderate, needs_pack, normal
 
 pytestmark = needs_pack

@@ -9,7 +9,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends.native import PACK
-from retrograd.ops.sliding import sliding
+from retrograd.ops.nn.sliding import sliding
 from tests.native.networks import (
     FLOATS,
     assert_close,

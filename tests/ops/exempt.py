@@ -13,15 +13,16 @@ EXEMPT_OPS: dict[str, str] = {
     ),
     **because(
         "has no derivative, as in PyTorch; see test_without_derivative.py",
-        "arithmetic.NotImplemented gammas.SpecialZetaBackward2 pairs.NotImplemented",
+        "arithmetic.NotImplemented gamma.SpecialZetaBackward2 binary.NotImplemented",
     ),
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
         """
-        random.BernoulliBackward0 random.BernoulliBackward1 random.BernoulliBackward2 random.ExponentialBackward0
-        random.NormalBackward0 random.NormalBackward1 random.NormalBackward2 random.NormalBackward3
-        random.PoissonBackward0 random.RandomBackward0 random.RandomBackward1 random.RandomBackward2
-        random.UniformBackward0
+        sampling.BernoulliBackward0 sampling.BernoulliBackward1 sampling.BernoulliBackward2
+        sampling.ExponentialBackward0
+        sampling.NormalBackward0 sampling.NormalBackward1 sampling.NormalBackward2 sampling.NormalBackward3
+        sampling.PoissonBackward0 sampling.RandomBackward0 sampling.RandomBackward1 sampling.RandomBackward2
+        sampling.UniformBackward0
         draws.CauchyBackward0 draws.GeometricBackward0 draws.LogNormalBackward0
     """,
     ),
@@ -29,7 +30,7 @@ EXEMPT_OPS: dict[str, str] = {
 
 EXEMPT_OPS |= because(
     "refuses a derivative; see test_without_derivative.py",
-    "draws.BinomialDrawBackward0 scatters.TwoZerosBackward0",
+    "draws.BinomialDrawBackward0 scatter_reduce.TwoZerosBackward0",
 )
 
 EXEMPT_FUNCTIONS: dict[str, str] = {
@@ -103,14 +104,14 @@ EXEMPT_FUNCTIONS |= {
     ),
 }
 
-EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "reflect.GeqrfBackward0")
+EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "householder.GeqrfBackward0")
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "linalg.matrix_rank")
 EXEMPT_FUNCTIONS |= because("has no derivative, as in PyTorch", "geqrf")
 EXEMPT_FUNCTIONS |= because("an exception, not an operation", "linalg.LinAlgError")
 
 EXEMPT_OPS |= because(
     "refuses a derivative; see programs_ops_sorting.py",
-    "histogram.NotImplemented sets.UniqueConsecutiveBackward0 sets.UniqueDimBackward0",
+    "histogram.NotImplemented unique.UniqueConsecutiveBackward0 unique.UniqueDimBackward0",
 )
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "argsort bucketize histc isin searchsorted")
 EXEMPT_FUNCTIONS |= because(

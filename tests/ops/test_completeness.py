@@ -21,7 +21,7 @@ from tests.ops.exempt import EXEMPT_FUNCTIONS, EXEMPT_OPS
 
 every_row = pytest.mark.parametrize("case", CASES, ids=str)
 MODULES = [
-    importlib.import_module(f"retrograd.ops.{m.name}") for m in pkgutil.iter_modules(retrograd.ops.__path__)
+    importlib.import_module(m.name) for m in pkgutil.walk_packages(retrograd.ops.__path__, "retrograd.ops.")
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.ops.spectral import LinalgEig, LinalgEigh, LinalgSvd
+from retrograd.ops.linalg.eigenvalues import LinalgEig, LinalgEigh, LinalgSvd
 
 STEP = 1e-6
 

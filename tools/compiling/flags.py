@@ -7,16 +7,16 @@ from pathlib import Path
 
 # Modules of operations that are worth quick code. The others are compiled to be small: they pass arguments on.
 _QUICK = (
-    "activation",
-    "arithmetic",
-    "arrange",
-    "join",
-    "linalg",
-    "math",
+    "elementwise___arithmetic",
+    "elementwise___exponential",
+    "linalg___matmul",
+    "linalg___products",
+    "nn___activation",
     "operators",
-    "products",
-    "reduce",
-    "shape",
+    "reduce___sums",
+    "shape___join",
+    "shape___reshape",
+    "shape___transpose",
 )
 
 

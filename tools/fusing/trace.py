@@ -23,12 +23,14 @@ from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, 
 
 # Families beside ElementwiseUnary and ElementwiseBinary whose formulas are elementwise.
 FAMILIES = {
-    "activation.Gate", "choose.Clamp", "choose.ClampMinTensor", "choose.ClampTensor", "choose.Extremum",
-    "fused.Addcdiv", "fused.Addcmul", "fused.LerpTensor", "gated.PreluKernel", "math.Abs", "pairs.Fmax",
+    "nn.activation.Gate", "elementwise.choose.Clamp", "elementwise.choose.ClampMinTensor",
+    "elementwise.choose.ClampTensor", "elementwise.choose.Extremum", "elementwise.addcmul.Addcdiv",
+    "elementwise.addcmul.Addcmul", "elementwise.addcmul.LerpTensor", "nn.gated.PreluKernel",
+    "elementwise.exponential.Abs", "elementwise.binary.Fmax",
 }  # fmt: skip
 
 # Functions that are one operation for a kernel, though they are long formulas for NumPy.
-PRIMITIVES = {"erf.erf_array": "erf", "erf.erfc_array": "erfc"}
+PRIMITIVES = {"special.erf.erf_array": "erf", "special.erf.erfc_array": "erfc"}
 
 # Parameters that may be something else than a number, and what they may be.
 NUMERIC = "a number"
@@ -67,7 +69,7 @@ class Case(NamedTuple):
 class Kernel(NamedTuple):
     """What one method of one class computes from its arguments."""
 
-    key: str  # such as `trigonometry.Tanh.vjp`
+    key: str  # such as `elementwise.trigonometry.Tanh.vjp`
     slots: tuple[str, ...]
     params: tuple[str, ...]
     cases: tuple[Case, ...]
@@ -122,13 +124,13 @@ def leaves(tree: Any) -> Iterator[Leaf]:
 
 
 def op_classes() -> Iterator[tuple[str, type[Op]]]:
-    """Every class of the op library whose formulas are elementwise, as `module.Class`."""
+    """Every class of the op library whose formulas are elementwise, as `room.module.Class`."""
     package = importlib.import_module("retrograd.ops")
-    for found in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"retrograd.ops.{found.name}")
+    for found in pkgutil.walk_packages(package.__path__, "retrograd.ops."):
+        module = importlib.import_module(found.name)
         for name, cls in vars(module).items():
             if isinstance(cls, type) and cls.__module__ == module.__name__ and is_elementwise(cls):
-                yield f"{found.name}.{name}", cls
+                yield f"{found.name.removeprefix('retrograd.ops.')}.{name}", cls
 
 
 def is_elementwise(cls: type) -> bool:
@@ -139,7 +141,7 @@ def is_elementwise(cls: type) -> bool:
 
 
 def _named(name: str) -> Any:
-    module, _, attribute = name.partition(".")
+    module, _, attribute = name.rpartition(".")
     return getattr(importlib.import_module(f"retrograd.ops.{module}"), attribute)
 
 

@@ -13,7 +13,7 @@ from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.backends.base import namespace_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 from retrograd.values import Array
 
 WHOLE, REAL, IMAG = "", "real", "imaginary"  # which part of complex outputs is looked at

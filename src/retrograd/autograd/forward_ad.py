@@ -24,7 +24,7 @@ from retrograd.core.op import View
 from retrograd.core.tangent import Level, laid_out, step_down, step_up, tangent_of, zeros_laid_out
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
-from retrograd.ops.shape import Reshape
+from retrograd.ops.shape.reshape import Reshape
 from retrograd.values import Array
 
 __all__ = [

@@ -34,8 +34,8 @@ from retrograd.backends.batch.array import Level
 from retrograd.core.batched import entered, left
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
-from retrograd.ops.create import ones_like, zeros_like
-from retrograd.ops.join import stack
+from retrograd.ops.shape.join import stack
+from retrograd.ops.tensor.create import ones_like, zeros_like
 
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 

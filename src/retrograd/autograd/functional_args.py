@@ -9,7 +9,7 @@ from retrograd.autograd.backward import grad
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 
 Tensors = tuple[Any, ...]
 

@@ -15,7 +15,7 @@ from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.backends.base import namespace_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 

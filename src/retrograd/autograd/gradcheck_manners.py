@@ -12,8 +12,8 @@ from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.autograd.graph import _engine_run_backward
 from retrograd.core.places import warn
 from retrograd.errors import add_note
-from retrograd.ops.create import zeros_like
-from retrograd.ops.join import stack
+from retrograd.ops.shape.join import stack
+from retrograd.ops.tensor.create import zeros_like
 
 
 def check_linear(subject: Subject) -> None:

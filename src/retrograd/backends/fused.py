@@ -19,7 +19,7 @@ KERNELS: dict[str, Any] = {} if PACK is None else PACK.fused_kernels()
 
 
 def attach(cls: Any, key: str) -> None:
-    """Gives an op class its kernels, if there are any; `key` is where its source is, such as `math.Exp`."""
+    """Gives an op class its kernels, if there are any; `key` is where its source is, `elementwise.exponential.Exp`."""
     for method in ("forward", "vjp"):
         kernel = KERNELS.get(f"{key}.{method}")
         if kernel is not None:

@@ -9,7 +9,13 @@ from retrograd.contents import FFT as _FFT
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.ops.fourier import (
+    from retrograd.ops.fourier.frequencies import (
+        fftfreq,
+        fftshift,
+        ifftshift,
+        rfftfreq,
+    )
+    from retrograd.ops.fourier.transform import (
         fft,
         fft2,
         fftn,
@@ -28,12 +34,6 @@ if _typing.TYPE_CHECKING:
         rfft,
         rfft2,
         rfftn,
-    )
-    from retrograd.ops.frequencies import (
-        fftfreq,
-        fftshift,
-        ifftshift,
-        rfftfreq,
     )
 else:
     __getattr__, __dir__ = _lazily(__name__, _FFT)

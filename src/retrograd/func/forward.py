@@ -11,7 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.grads import Recording, end, gradients
 from retrograd.func.transform import Function, differentiating, require_tensors, with_aux
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 
 CALL = "jvp(f, primals, tangents)"
 

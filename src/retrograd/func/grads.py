@@ -36,7 +36,7 @@ from retrograd.func.transform import (
     require_tensors,
     with_aux,
 )
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 
 # -- arguments to differentiate by ---------------------------------------------------------------------------------
 

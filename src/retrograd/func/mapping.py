@@ -14,8 +14,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, spread_over, unflatten
 from retrograd.func.transform import Function, name_of, transforming
 from retrograd.ops.common import wrap_dim
-from retrograd.ops.generator import get_rng_state, set_rng_state
-from retrograd.ops.join import cat
+from retrograd.ops.random.generator import get_rng_state, set_rng_state
+from retrograd.ops.shape.join import cat
 
 RANDOMNESS = ("error", "different", "same")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
-from retrograd.ops.join import stack
+from retrograd.ops.shape.join import stack
 
 
 def named_tensors(model: Any) -> dict[str, Tensor]:

@@ -27,7 +27,7 @@ from retrograd.core.tree import Form, children_of, flatten, unflatten
 from retrograd.func.mapping import Batch
 from retrograd.func.own import OwnOfEach, check_paths
 from retrograd.func.transform import Function, differentiating, name_of, transforming
-from retrograd.ops.join import cat
+from retrograd.ops.shape.join import cat
 
 Each = Callable[[Any, Tensor], None]
 

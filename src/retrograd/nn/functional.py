@@ -9,7 +9,31 @@ from retrograd.contents import FUNCTIONAL as _FUNCTIONAL
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.ops.activation import (
+    from retrograd.ops.elementwise.exponential import (
+        sigmoid,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        tanh,
+    )
+    from retrograd.ops.inplace.functions import (
+        celu_,
+        elu_,
+        hardtanh_,
+        leaky_relu_,
+        relu_,
+        selu_,
+        threshold_,
+    )
+    from retrograd.ops.linalg.distance import (
+        cosine_similarity,
+        normalize,
+        pairwise_distance,
+        pdist,
+    )
+    from retrograd.ops.linalg.matmul import (
+        linear,
+    )
+    from retrograd.ops.nn.activation import (
         celu,
         dropout,
         elu,
@@ -29,7 +53,7 @@ if _typing.TYPE_CHECKING:
         tanhshrink,
         threshold,
     )
-    from retrograd.ops.adaptive import (
+    from retrograd.ops.nn.adaptive_pool import (
         adaptive_avg_pool1d,
         adaptive_avg_pool2d,
         adaptive_avg_pool3d,
@@ -44,22 +68,19 @@ if _typing.TYPE_CHECKING:
         fractional_max_pool3d,
         fractional_max_pool3d_with_indices,
     )
-    from retrograd.ops.attention import (
+    from retrograd.ops.nn.attention import (
         scaled_dot_product_attention,
     )
-    from retrograd.ops.bags import (
-        embedding_bag,
-    )
-    from retrograd.ops.batchnorm import (
+    from retrograd.ops.nn.batch_norm import (
         functional_batch_norm as batch_norm,
     )
-    from retrograd.ops.batchnorm import (
+    from retrograd.ops.nn.batch_norm import (
         functional_instance_norm as instance_norm,
     )
-    from retrograd.ops.bilinear import (
+    from retrograd.ops.nn.bilinear import (
         bilinear,
     )
-    from retrograd.ops.conv import (
+    from retrograd.ops.nn.conv import (
         conv1d,
         conv2d,
         conv3d,
@@ -68,16 +89,23 @@ if _typing.TYPE_CHECKING:
         conv_transpose2d,
         conv_transpose3d,
     )
-    from retrograd.ops.ctc import (
+    from retrograd.ops.nn.cross_entropy import (
+        binary_cross_entropy,
+        binary_cross_entropy_with_logits,
+        cross_entropy,
+        kl_div,
+        nll_loss,
+    )
+    from retrograd.ops.nn.ctc_loss import (
         functional_ctc_loss as ctc_loss,
     )
-    from retrograd.ops.distance import (
-        cosine_similarity,
-        normalize,
-        pairwise_distance,
-        pdist,
+    from retrograd.ops.nn.difference_loss import (
+        huber_loss,
+        l1_loss,
+        mse_loss,
+        smooth_l1_loss,
     )
-    from retrograd.ops.dropouts import (
+    from retrograd.ops.nn.dropout import (
         alpha_dropout,
         dropout1d,
         dropout2d,
@@ -85,18 +113,18 @@ if _typing.TYPE_CHECKING:
         feature_alpha_dropout,
         gumbel_softmax,
     )
-    from retrograd.ops.embed import (
+    from retrograd.ops.nn.embedding import (
         embedding,
         one_hot,
     )
-    from retrograd.ops.entropy import (
-        binary_cross_entropy,
-        binary_cross_entropy_with_logits,
-        cross_entropy,
-        kl_div,
-        nll_loss,
+    from retrograd.ops.nn.embedding_bag import (
+        embedding_bag,
     )
-    from retrograd.ops.gated import (
+    from retrograd.ops.nn.fold import (
+        fold,
+        unfold,
+    )
+    from retrograd.ops.nn.gated import (
         glu,
         hardshrink,
         prelu,
@@ -104,59 +132,50 @@ if _typing.TYPE_CHECKING:
         rrelu_,
         softshrink,
     )
-    from retrograd.ops.inplace_functions import (
-        celu_,
-        elu_,
-        hardtanh_,
-        leaky_relu_,
-        relu_,
-        selu_,
-        threshold_,
+    from retrograd.ops.nn.grid_sample import (
+        affine_grid,
+        grid_sample,
     )
-    from retrograd.ops.likelihood import (
+    from retrograd.ops.nn.interpolate import (
+        channel_shuffle,
+        interpolate,
+        pixel_shuffle,
+        pixel_unshuffle,
+        upsample,
+        upsample_bilinear,
+        upsample_nearest,
+    )
+    from retrograd.ops.nn.interpolate import (
+        channel_shuffle as native_channel_shuffle,
+    )
+    from retrograd.ops.nn.layer_norm import (
+        functional_group_norm as group_norm,
+    )
+    from retrograd.ops.nn.layer_norm import (
+        layer_norm,
+        local_response_norm,
+        rms_norm,
+    )
+    from retrograd.ops.nn.likelihood import (
         functional_poisson_nll_loss as poisson_nll_loss,
     )
-    from retrograd.ops.likelihood import (
+    from retrograd.ops.nn.likelihood import (
         gaussian_nll_loss,
         linear_cross_entropy,
     )
-    from retrograd.ops.linalg import (
-        linear,
-    )
-    from retrograd.ops.loss import (
-        huber_loss,
-        l1_loss,
-        mse_loss,
-        smooth_l1_loss,
-    )
-    from retrograd.ops.margin import (
+    from retrograd.ops.nn.margin_loss import (
         multi_margin_loss,
         multilabel_margin_loss,
         multilabel_soft_margin_loss,
         soft_margin_loss,
     )
-    from retrograd.ops.math import (
-        sigmoid,
-    )
-    from retrograd.ops.multihead import (
+    from retrograd.ops.nn.multi_head_attention import (
         multi_head_attention_forward,
     )
-    from retrograd.ops.norm import (
-        functional_group_norm as group_norm,
-    )
-    from retrograd.ops.norm import (
-        layer_norm,
-        local_response_norm,
-        rms_norm,
-    )
-    from retrograd.ops.pad import (
+    from retrograd.ops.nn.pad import (
         pad,
     )
-    from retrograd.ops.patches import (
-        fold,
-        unfold,
-    )
-    from retrograd.ops.pool import (
+    from retrograd.ops.nn.pool import (
         avg_pool1d,
         avg_pool2d,
         avg_pool3d,
@@ -173,48 +192,29 @@ if _typing.TYPE_CHECKING:
         max_unpool2d,
         max_unpool3d,
     )
-    from retrograd.ops.ranking import (
+    from retrograd.ops.nn.ranking_loss import (
         functional_cosine_embedding_loss as cosine_embedding_loss,
     )
-    from retrograd.ops.ranking import (
+    from retrograd.ops.nn.ranking_loss import (
         functional_hinge_embedding_loss as hinge_embedding_loss,
     )
-    from retrograd.ops.ranking import (
+    from retrograd.ops.nn.ranking_loss import (
         functional_margin_ranking_loss as margin_ranking_loss,
     )
-    from retrograd.ops.ranking import (
+    from retrograd.ops.nn.ranking_loss import (
         functional_triplet_margin_loss as triplet_margin_loss,
     )
-    from retrograd.ops.ranking import (
+    from retrograd.ops.nn.ranking_loss import (
         triplet_margin_with_distance_loss,
     )
-    from retrograd.ops.resample import (
-        channel_shuffle,
-        interpolate,
-        pixel_shuffle,
-        pixel_unshuffle,
-        upsample,
-        upsample_bilinear,
-        upsample_nearest,
-    )
-    from retrograd.ops.resample import (
-        channel_shuffle as native_channel_shuffle,
-    )
-    from retrograd.ops.sampler import (
-        affine_grid,
-        grid_sample,
-    )
-    from retrograd.ops.softmax import (
+    from retrograd.ops.nn.softmax import (
         functional_log_softmax as log_softmax,
     )
-    from retrograd.ops.softmax import (
+    from retrograd.ops.nn.softmax import (
         functional_softmax as softmax,
     )
-    from retrograd.ops.softmax import (
+    from retrograd.ops.nn.softmax import (
         softmin,
-    )
-    from retrograd.ops.trigonometry import (
-        tanh,
     )
 else:
     __getattr__, __dir__ = _lazily(__name__, _FUNCTIONAL)

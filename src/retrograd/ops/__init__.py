@@ -17,6 +17,8 @@ class OpLibrary(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if isinstance(value, ModuleType):
+            if hasattr(value, "__path__"):  # a room, which is imported before the modules in it
+                value.__class__ = OpLibrary
             take_in(value)
 
 

@@ -11,7 +11,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.batched import Enter, left
 from retrograd.core.batching import warn_of_loop
 from retrograd.core.tensor import Tensor
-from retrograd.ops.join import stack
+from retrograd.ops.shape.join import stack
 
 
 def differs(*arguments: Any) -> bool:

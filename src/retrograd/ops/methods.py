@@ -64,6 +64,6 @@ def name_nodes(module: ModuleType) -> None:
     """Gives a module's op classes the names PyTorch's nodes have (`type(y.grad_fn).__name__`), and fused kernels."""
     for name, cls in tuple(vars(module).items()):
         if isinstance(cls, type) and issubclass(cls, Op) and cls.__module__ == module.__name__:
-            attach(cls, f"{module.__name__.rpartition('.')[2]}.{name}")
+            attach(cls, f"{module.__name__.removeprefix('retrograd.ops.')}.{name}")
             own = cls.__dict__.get("node_name", "")
             cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"

@@ -13,8 +13,8 @@ from retrograd.core.operators import SOCKET, Operators
 from retrograd.core.places import OPERATOR
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError
-from retrograd.ops import compare
-from retrograd.ops.arithmetic import (
+from retrograd.ops.elementwise import compare
+from retrograd.ops.elementwise.arithmetic import (
     Add,
     Div,
     FloorDivide,
@@ -29,12 +29,12 @@ from retrograd.ops.arithmetic import (
     rsub,
     sub,
 )
-from retrograd.ops.convert import ToCopy, clone
-from retrograd.ops.index import getitem, setitem
-from retrograd.ops.linalg import matmul
-from retrograd.ops.math import abs as absolute
-from retrograd.ops.reduce import sum_to
-from retrograd.ops.split import unbind
+from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.index.getitem import getitem, setitem
+from retrograd.ops.linalg.matmul import matmul
+from retrograd.ops.reduce.sums import sum_to
+from retrograd.ops.shape.split import unbind
+from retrograd.ops.tensor.convert import ToCopy, clone
 
 
 def _operand(y: Any) -> Any:

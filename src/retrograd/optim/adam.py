@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
-from retrograd.ops.create import zeros_like
+from retrograd.ops.tensor.create import zeros_like
 from retrograd.optim.memory import advanced, must_record, new_count, state_array
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number

@@ -8,7 +8,7 @@ from retrograd.backends.dtypes import float32, float64, get_default_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
-from retrograd.ops.create import full
+from retrograd.ops.tensor.create import full
 from retrograd.values import Array
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.core.tensor import Tensor
-from retrograd.ops.choose import maximum
-from retrograd.ops.complexes import view_as_complex, view_as_real
+from retrograd.ops.elementwise.choose import maximum
+from retrograd.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 
 
 def sgd_recorded(

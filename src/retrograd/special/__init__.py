@@ -9,7 +9,34 @@ from retrograd.contents import SPECIAL as _SPECIAL
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.ops.bessel import (
+    from retrograd.ops.elementwise.binary import (
+        xlog1py,
+        xlogy,
+    )
+    from retrograd.ops.elementwise.curves import (
+        entr,
+        logit,
+        sinc,
+    )
+    from retrograd.ops.elementwise.exponential import (
+        exp2,
+        expm1,
+        log1p,
+    )
+    from retrograd.ops.elementwise.exponential import (
+        sigmoid as expit,
+    )
+    from retrograd.ops.elementwise.rounding import (
+        round,
+    )
+    from retrograd.ops.nn.softmax import (
+        log_softmax,
+        softmax,
+    )
+    from retrograd.ops.reduce.sums import (
+        logsumexp,
+    )
+    from retrograd.ops.special.bessel import (
         airy_ai,
         bessel_j0,
         bessel_j1,
@@ -27,55 +54,38 @@ if _typing.TYPE_CHECKING:
         scaled_modified_bessel_k1,
         spherical_bessel_j0,
     )
-    from retrograd.ops.curves import (
-        entr,
-        logit,
-        sinc,
-    )
-    from retrograd.ops.erf import (
+    from retrograd.ops.special.erf import (
         erf,
         erfc,
     )
-    from retrograd.ops.gammas import (
+    from retrograd.ops.special.gamma import (
         digamma,
         polygamma,
         zeta,
     )
-    from retrograd.ops.gammas import (
+    from retrograd.ops.special.gamma import (
         digamma as psi,
     )
-    from retrograd.ops.gammas import (
+    from retrograd.ops.special.gamma import (
         lgamma as gammaln,
     )
-    from retrograd.ops.gammas import (
+    from retrograd.ops.special.gamma import (
         mvlgamma as multigammaln,
     )
-    from retrograd.ops.incomplete import (
+    from retrograd.ops.special.incomplete_gamma import (
         igamma as gammainc,
     )
-    from retrograd.ops.incomplete import (
+    from retrograd.ops.special.incomplete_gamma import (
         igammac as gammaincc,
     )
-    from retrograd.ops.math import (
-        exp2,
-        expm1,
-        log1p,
-    )
-    from retrograd.ops.math import (
-        sigmoid as expit,
-    )
-    from retrograd.ops.normal import (
+    from retrograd.ops.special.normal import (
         erfcx,
         erfinv,
         log_ndtr,
         ndtr,
         ndtri,
     )
-    from retrograd.ops.pairs import (
-        xlog1py,
-        xlogy,
-    )
-    from retrograd.ops.polynomials import (
+    from retrograd.ops.special.polynomials import (
         chebyshev_polynomial_t,
         chebyshev_polynomial_u,
         chebyshev_polynomial_v,
@@ -88,16 +98,6 @@ if _typing.TYPE_CHECKING:
         shifted_chebyshev_polynomial_u,
         shifted_chebyshev_polynomial_v,
         shifted_chebyshev_polynomial_w,
-    )
-    from retrograd.ops.reduce import (
-        logsumexp,
-    )
-    from retrograd.ops.rounding import (
-        round,
-    )
-    from retrograd.ops.softmax import (
-        log_softmax,
-        softmax,
     )
 else:
     __getattr__, __dir__ = _lazily(__name__, _SPECIAL)

@@ -13,7 +13,7 @@ from retrograd.core.modes import is_grad_enabled
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
-from retrograd.ops.generator import get_rng_state
+from retrograd.ops.random.generator import get_rng_state
 from retrograd.utils.checkpoint_frame import CheckpointError, Frame, random_numbers_again
 
 __all__ = [

@@ -36,7 +36,7 @@ from retrograd.core.version import VersionCounter
 from retrograd.engine.engine import ENGINE
 from retrograd.engine.task import GraphTask
 from retrograd.errors import sizes
-from retrograd.ops.generator import get_rng_state, set_rng_state
+from retrograd.ops.random.generator import get_rng_state, set_rng_state
 from retrograd.values import DType, Shape
 
 

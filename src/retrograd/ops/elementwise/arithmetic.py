@@ -1,0 +1,504 @@
+"""Arithmetic: sums, products, quotients, powers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, unsupported_dtype
+from retrograd.ops.common import (
+    check_division,
+    deliver,
+    number_pair,
+    plain,
+    require_tensor,
+    wrapped,
+    zero_like,
+)
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.elementwise.exponential import Log
+from retrograd.ops.elementwise.rounding import DivRounded, rounded_division
+from retrograd.ops.tensor.convert import convert
+from retrograd.ops.tensor.data import narrowed, number_for
+from retrograd.values import Array
+
+
+def no_bools(kernel: str, *operands: Any) -> None:
+    """Refuses to compute in booleans."""
+    if all(np.asarray(v).dtype.kind == "b" for v in operands):
+        raise unsupported_dtype(f"{kernel}_cpu", np.dtype("bool"))
+
+
+class Add(ElementwiseBinary):
+    """x + y"""
+
+    alpha: Any = 1
+    shown = {"alpha": "alpha"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        try:
+            return xp.add(x, y)
+        except OverflowError:
+            return xp.add(*wrapped(x, y))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1
+
+
+class AddScaled(Add):
+    """x + alpha * y"""
+
+    node_name = "AddBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.add(*wrapped(x, y * self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else self.alpha
+
+
+class Sub(ElementwiseBinary):
+    """x - y"""
+
+    alpha: Any = 1
+    shown = {"alpha": "alpha"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        try:
+            return xp.subtract(x, y)
+        except OverflowError:
+            return xp.subtract(*wrapped(x, y))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -1
+
+
+class SubScaled(Sub):
+    """x - alpha * y"""
+
+    node_name = "SubBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.subtract(*wrapped(x, y * self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -self.alpha
+
+
+class RsubTensor(ElementwiseBinary):
+    """y - alpha * x"""
+
+    node_name = "RsubBackward0"
+    params = ("alpha",)
+
+    def __init__(self, alpha: Any) -> None:
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.subtract(*wrapped(y, x if self.alpha == 1 else x * self.alpha))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return -self.alpha if i == 0 else 1
+
+
+class Rsub(ElementwiseUnary):
+    """number - alpha * x"""
+
+    node_name = "RsubBackward1"
+    params = ("number", "alpha")
+    shown = {"alpha": "alpha"}
+
+    def __init__(self, number: Any, alpha: Any = 1) -> None:
+        self.number = number
+        self.alpha = alpha
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.subtract(*wrapped(self.number, x if self.alpha == 1 else x * self.alpha))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -self.alpha
+
+
+class Mul(ElementwiseBinary):
+    """x * y"""
+
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        try:
+            return xp.multiply(x, y)
+        except OverflowError:
+            return xp.multiply(*wrapped(x, y))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return y if i == 0 else x
+
+
+class Div(ElementwiseBinary):
+    """x / y"""
+
+    floats: ClassVar[bool] = True
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.true_divide(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if self.out_dtype.kind == "c":
+            x, y = None if x is None else conjugate(x), conjugate(y)
+        return g / y if i == 0 else -g * ((x / y) / y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 / y if i == 0 else -((x / y) / y)
+
+
+class Reciprocal(ElementwiseUnary):
+    """1 / x"""
+
+    floats: ClassVar[bool] = True
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.reciprocal(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -(out * out)
+
+
+class Neg(ElementwiseUnary):
+    """-x"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise DtypeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
+            )
+        return xp.negative(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return -1
+
+
+class Pow(ElementwiseUnary):
+    """x ** exponent, the exponent a number"""
+
+    params = ("exponent",)
+    shown = {"exponent": "exponent"}
+    keeps: ClassVar[int] = X
+
+    def __init__(self, exponent: Any) -> None:
+        self.exponent = exponent
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            return x.copy() if self.exponent else xp.ones_like(x)
+        if x.dtype.kind in "iu":
+            if self.exponent < 0:
+                raise DtypeError("Integers to negative integer powers are not allowed.")
+            return x ** narrowed(np.asarray(self.exponent), x.dtype)
+        if self.exponent == -0.5 and x.dtype.kind == "f":
+            return 1 / xp.sqrt(x)  # as PyTorch: C's power differs at -0.0 and -Inf
+        return x**self.exponent
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return zero_like(g) if self.exponent == 0 else super().vjp(g, x, out)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        if self.exponent == 0:
+            return zero_like(x)
+        # PyTorch's formula to the letter when it is recorded: each order keeps its place in the graph.
+        direct = self.exponent == 2 and not isinstance(x, Tensor)
+        return self.exponent * (x if direct else Pow(self.exponent - 1).on(x))
+
+
+def _power(xp: Any, x: Any, y: Array) -> Array:
+    """X ** y; a negative power of an integer is rounded towards zero, so that only 1 and -1 leave something."""
+    if y.dtype.kind != "i" or not (y < 0).any():
+        return xp.power(x, y)
+    whole = xp.power(x, xp.where(y < 0, y & 1, y))
+    return xp.where((y < 0) & (xp.abs(x) != 1), y.dtype.type(0), whole)
+
+
+class PowTensor(ElementwiseBinary):
+    """x ** y"""
+
+    node_name = "PowBackward1"
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y | OUT
+    shown: ClassVar[dict[str, str]] = {"exponent": "y"}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        no_bools("pow", x, y)
+        return _power(xp, x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        if i == 0:
+            zero = plain(y) == 0
+            return Where().on(zero, 0.0, y * x ** (y - 1))
+        # At x = 0 the power does not depend on a non-negative exponent; the logarithm there must not poison it.
+        flat = (plain(x) == 0) & (plain(y).real >= 0)
+        return Where().on(flat, 0.0, out * Log().on(Where().on(flat, 1.0, x)))
+
+
+class PowOfNumber(ElementwiseUnary):
+    """number ** x"""
+
+    node_name = "PowBackward2"
+    params = ("number",)
+    shown = {"self": "number"}
+    keeps: ClassVar[int] = OUT
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        no_bools("pow", x)
+        return _power(xp, *wrapped(self.number, x))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        if self.number == 0:
+            return zero_like(out)
+        number = complex(self.number) if self.number < 0 and self.out_dtype.kind == "c" else self.number
+        return out * np.log(number).item()
+
+
+class RemainderOfNumber(ElementwiseUnary):
+    """x modulo a number, with the number's sign"""
+
+    node_name = "RemainderBackward0"
+    params = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        x, number = wrapped(x, self.number)
+        check_division("remainder_cpu", x, number)
+        return xp.remainder(x, number)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 1
+
+
+class Remainder(ElementwiseBinary):
+    """x modulo y, with the sign of y"""
+
+    node_name = "RemainderBackward1"
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        x, y = wrapped(x, y)
+        check_division("remainder_cpu", x, y)
+        return xp.remainder(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return 1 if i == 0 else -DivRounded("floor").on(x, y)
+
+
+class FloorDivide(Binary):
+    """floor(x / y), which PyTorch does not differentiate"""
+
+    node_name = "NotImplemented"
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def function_name(self) -> str:
+        return "floor_divide"
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        x, y = wrapped(x, y)
+        check_division("div_floor_cpu", x, y)
+        return xp.floor_divide(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        raise RuntimeError(
+            "derivative for aten::floor_divide is not implemented: it is zero almost everywhere. Detach the result, or "
+            "divide with `/`."
+        )
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """`input + alpha * other`, broadcasting.
+
+    >>> import retrograd as rg
+    >>> rg.add(rg.tensor([1.0, 2.0]), 10)
+    tensor([11., 12.])
+    """
+    input = number_pair(input, other)
+    plainly = alpha == 1 and type(alpha) is not bool
+    return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
+
+
+def _factor(alpha: Any, x: Any, y: Any) -> Any:
+    """`alpha`, if the dtype of the result can hold it."""
+    alpha = python_number(alpha)
+    dtype = result_type(x, y)
+    if isinstance(alpha, bool) and dtype.kind != "b":
+        raise DtypeError("Boolean alpha only supported for Boolean results. Give a number.")
+    if isinstance(alpha, float) and dtype.kind in "biu":
+        raise DtypeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and dtype.kind != "c":
+        raise DtypeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    if dtype.kind in "biu":
+        return narrowed(np.asarray(alpha), dtype).item()
+    number_for(alpha, dtype)
+    return alpha
+
+
+def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """`input - alpha * other`, broadcasting."""
+    _no_bool_subtraction(input, other)
+    input = number_pair(input, other)
+    plainly = alpha == 1 and type(alpha) is not bool
+    return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
+
+
+def _no_bool_subtraction(x: Any, y: Any) -> None:
+    bools = [isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)]
+    if all(bools):
+        raise DtypeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if any(bools):
+        raise DtypeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+
+
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    _no_bool_subtraction(other, input)
+    if alpha != 1 or type(alpha) is bool:
+        alpha = _factor(alpha, input, other)
+    if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):
+        return apply1(Rsub(other, alpha), _for_number(input, other))
+    return apply2(RsubTensor(alpha), input, other)
+
+
+def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input * other`, broadcasting."""
+    input = number_pair(input, other)
+    return deliver(apply2(Mul(), input, other), out)
+
+
+def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+    """`input / other`, broadcasting; integers divide to floats.
+
+    Args:
+        rounding_mode: None, "trunc" (towards zero) or "floor".
+    """
+    input = number_pair(input, other)
+    if rounding_mode is None:
+        return deliver(apply2(Div(), input, other), out)
+    return deliver(rounded_division(input, other, rounding_mode), out)
+
+
+def reciprocal(input: Any, *, out: Any = None) -> Any:
+    """`1 / input`."""
+    return deliver(apply1(Reciprocal(), input), out)
+
+
+def neg(input: Any, *, out: Any = None) -> Any:
+    """`-input`."""
+    return deliver(apply1(Neg(), input), out)
+
+
+def positive(input: Any) -> Any:
+    """`input` itself."""
+    if require_tensor("positive", "input", 1, input).array.dtype.kind == "b":
+        raise DtypeError("The `+` operator, on a bool tensor is not supported. Convert it with .int() first.")
+    return input
+
+
+def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input ** exponent`; either may be a number.
+
+    >>> import retrograd as rg
+    >>> rg.pow(2, rg.tensor([1.0, 3.0]))
+    tensor([2., 8.])
+    """
+    return deliver(power(input, exponent), out)
+
+
+def power(x: Any, y: Any) -> Any:
+    """The three kinds of power: by a number, of a number, and of two tensors."""
+    if isinstance(y, (bool, int, float, complex, np.generic)):
+        number = python_number(y)
+        return apply1(Pow(number), _for_number(x, number))
+    if isinstance(x, (bool, int, float, complex, np.generic)):
+        number = python_number(x)
+        return apply1(PowOfNumber(number), _for_number(y, number))
+    return apply2(PowTensor(), x, y)
+
+
+def _for_number(x: Any, number: Any) -> Any:
+    """A tensor in the dtype that it and a Python number promote to."""
+    if not isinstance(x, Tensor):
+        return x
+    dtype = result_with_scalar(x.array.dtype, number)
+    if dtype == x.array.dtype:
+        return x
+    return convert(x, dtype)
+
+
+def square(input: Any, *, out: Any = None) -> Any:
+    """`input ** 2`."""
+    return deliver(power(input, 2), out)
+
+
+def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+    """`input ** exponent`, computed in double precision."""
+
+    def wide(v: Any) -> Any:
+        return (
+            convert(v, "complex128" if v.array.dtype.kind == "c" else "float64")
+            if isinstance(v, Tensor)
+            else v
+        )
+
+    return deliver(power(wide(input), wide(exponent)), out)
+
+
+def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input` modulo `other`, with the sign of `other`."""
+    return deliver(modulo(input, other), out)
+
+
+def modulo(x: Any, y: Any) -> Any:
+    """`x % y`: by a number, or by a tensor."""
+    y = python_number(y)
+    if isinstance(x, Tensor) and isinstance(y, (int, float)):
+        return apply1(RemainderOfNumber(y), _for_number(x, y))
+    return apply2(Remainder(), x, y)
+
+
+def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`floor(input / other)`."""
+    return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)
+
+
+FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)
+ALIASES = {"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "negative": neg}
+NOT_METHODS = (rsub,)

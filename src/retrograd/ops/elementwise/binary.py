@@ -1,0 +1,454 @@
+"""Elementwise functions of two tensors: angles and lengths, signs and exponents, extrema that skip NaN."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, operand_error, unsupported_dtype
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.elementwise.compare import Pointwise
+from retrograd.ops.elementwise.exponential import LN2, Exp2, Log, Log1p, Sigmoid
+from retrograd.ops.elementwise.steps import tied
+from retrograd.ops.special.real import RealBinary, RealUnary
+from retrograd.values import Array
+
+
+class Atan2(RealBinary):
+    """the angle of the point (y, x), in radians"""
+
+    node_name = "Atan2Backward0"
+    kernel = "atan2_cpu"
+    floats: ClassVar[bool] = True
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.arctan2(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        square = x * x + y * y
+        at_origin = plain(square) == 0
+        safe = Where().on(at_origin, 1.0, square)
+        return Where().on(at_origin, 0.0, (y if i == 0 else -x) / safe)
+
+
+class Hypot(RealBinary):
+    """the length of (x, y), without overflow"""
+
+    kernel = "hypot_cpu"
+    keeps0: ClassVar[int] = X | OUT
+    keeps1: ClassVar[int] = Y | OUT
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.hypot(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return (x if i == 0 else y) / out
+
+
+class Copysign(RealBinary):
+    """x with the sign of y"""
+
+    kernel = "copysign_cpu"
+    floats: ClassVar[bool] = True
+    keeps0: ClassVar[int] = X | OUT
+    keeps1: ClassVar[int] = X
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.copysign(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g) if i == 1 else super().vjp(i, g, x, y, out)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(x) if i == 1 else tied(sign_change(x, out), x, self)
+
+
+class CopysignNumber(RealUnary):
+    """x with the sign of a number"""
+
+    node_name = "CopysignBackward1"
+    kernel = "copysign_cpu"
+    params = ("number",)
+    keeps: ClassVar[int] = X | OUT
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def curve(self, x: Array) -> Array:
+        return np.copysign(x, self.number)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return tied(sign_change(x, out), x, self)
+
+
+def sign_change(x: Any, out: Any) -> Any:
+    """Out / x where the two differ by their sign at most; 0 at 0, NaN where either is not finite, as in PyTorch."""
+    a = plain(x)
+    return as_value(np.where(a == 0, np.zeros_like(a), plain(out) / np.where(a == 0, np.ones_like(a), a)), x)
+
+
+class Ldexp(ElementwiseBinary):
+    """x * 2**y"""
+
+    floats: ClassVar[bool] = True
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return x * xp.exp2(y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return Exp2().on(y) if i == 0 else out * LN2
+
+
+class Fmax(Binary):
+    """the larger of x and y, NaN only where both are; x gets the gradient of equals"""
+
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.fmax(x, y)
+
+    def first(self, x: Array, y: Array) -> Array:
+        """Where x is chosen."""
+        return (x >= y) | np.isnan(y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        first = self.first(plain(x), plain(y))
+        return Where().on(first, g, 0.0) if i == 0 else Where().on(first, 0.0, g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        first = self.first(plain(x), plain(y))
+        return Where().on(first, 0.0 if tx is None else tx, 0.0 if ty is None else ty)
+
+
+class Fmin(Fmax):
+    """the smaller of x and y, NaN only where both are; x gets the gradient of equals"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.fmin(x, y)
+
+    def first(self, x: Array, y: Array) -> Array:
+        return (x <= y) | np.isnan(y)
+
+
+class Nextafter(ElementwiseBinary):
+    """the next number after x towards y; it moves with x"""
+
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported_dtype("nextafter_cpu", x.dtype)
+        return xp.nextafter(x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g) if i == 1 else Where().on(plain(x) != plain(y), g, 0.0)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return as_value((plain(x) != plain(y)).astype(plain(x).dtype), x) if i == 0 else zero_like(y)
+
+
+class Heaviside(Binary):
+    """0 where x is negative, 1 where it is positive, y at 0; PyTorch does not differentiate it"""
+
+    node_name = "NotImplemented"
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def function_name(self) -> str:
+        return "heaviside"
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where(x == 0, y, (x > 0).astype(x.dtype))
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        raise RuntimeError(
+            "derivative for aten::heaviside is not implemented: it is zero almost everywhere. Detach the result."
+        )
+
+
+# -- logarithms ----------------------------------------------------------------------------------------------------
+
+
+class Xlogy(RealBinary):
+    """x * log(y), and 0 where x is 0"""
+
+    kernel = "xlogy_cpu"
+    floats: ClassVar[bool] = True
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        if i == 1:
+            return x / y
+        flat = (plain(x) == 0) & (plain(y) <= 0)
+        return Where().on(flat, 0.0, Log().on(Where().on(flat, 1.0, y)))
+
+
+class XlogyOfNumber(RealUnary):
+    """number * log(x)"""
+
+    node_name = "XlogyBackward1"
+    kernel = "xlogy_cpu"
+    params = ("number",)
+    shown: ClassVar[dict[str, str]] = {"self": "number"}
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def curve(self, x: Array) -> Array:
+        return Xlogy().surface(np.full_like(x, self.number), x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return self.number / x
+
+
+class XlogyByNumber(RealUnary):
+    """x * log(number)"""
+
+    node_name = "XlogyBackward2"
+    kernel = "xlogy_cpu"
+    params = ("number",)
+    shown: ClassVar[dict[str, str]] = {"other": "number"}
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+    def curve(self, x: Array) -> Array:
+        return Xlogy().surface(x, np.full_like(x, self.number))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Xlogy().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+
+
+class Xlog1py(RealBinary):
+    """x * log(1 + y), and 0 where x is 0"""
+
+    node_name = "SpecialXlog1PyBackward0"
+    kernel = "xlog1py_cpu"
+    floats: ClassVar[bool] = True
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        if i == 1:
+            return x / (y + 1)
+        flat = (plain(x) == 0) & (plain(y) <= -1)
+        return Where().on(flat, 0.0, Log1p().on(Where().on(flat, 0.0, y)))
+
+
+class Xlog1pyOfNumber(XlogyOfNumber):
+    """number * log(1 + x)"""
+
+    node_name = "SpecialXlog1PyBackward1"
+    kernel = "xlog1py_cpu"
+
+    def curve(self, x: Array) -> Array:
+        return Xlog1py().surface(np.full_like(x, self.number), x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return self.number / (x + 1)
+
+
+class Xlog1pyByNumber(XlogyByNumber):
+    """x * log(1 + number)"""
+
+    node_name = "SpecialXlog1PyBackward2"
+    kernel = "xlog1py_cpu"
+
+    def curve(self, x: Array) -> Array:
+        return Xlog1py().surface(x, np.full_like(x, self.number))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Xlog1py().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+
+
+class Logaddexp(ElementwiseBinary):
+    """log(exp(x) + exp(y)), without overflow"""
+
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if x.dtype.kind in "biu":
+            raise unsupported_dtype("logaddexp_cpu", x.dtype)
+        if x.dtype.kind == "f":
+            return xp.logaddexp(x, y)
+        first = x.real >= y.real
+        high, low = xp.where(first, x, y), xp.where(first, y, x)
+        return high + xp.log1p(xp.exp(low - high))
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return Sigmoid().on(x - y if i == 0 else y - x)
+
+
+class Logaddexp2(RealBinary):
+    """log2(2**x + 2**y), without overflow"""
+
+    node_name = "Logaddexp2Backward0"
+    kernel = "logaddexp2_cpu"
+
+    def surface(self, x: Array, y: Array) -> Array:
+        return np.logaddexp2(x, y)
+
+    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
+        return Sigmoid().on((x - y if i == 0 else y - x) * LN2)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _tensors(function: str, input: Any, other: Any, name: str = "other") -> None:
+    require_tensor(function, "input", 1, input)
+    require_tensor(function, name, 2, other)
+
+
+def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The angle in radians from the positive x axis to the point (`other`, `input`), for each pair of elements.
+
+    >>> import retrograd as rg
+    >>> rg.atan2(rg.tensor([1.0, -1.0]), rg.tensor([1.0, 0.0]))
+    tensor([ 0.7854, -1.5708])
+    """
+    _tensors("atan2", input, other)
+    return deliver(apply2(Atan2(), input, other), out)
+
+
+def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`sqrt(input ** 2 + other ** 2)`, without overflow."""
+    _tensors("hypot", input, other)
+    return deliver(apply2(Hypot(), input, other), out)
+
+
+def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input` with the sign of `other`, a tensor or a number."""
+    x = require_tensor("copysign", "input", 1, input)
+    if isinstance(other, (int, float)):
+        return deliver(apply1(CopysignNumber(other), x), out)
+    return deliver(apply2(Copysign(), x, other), out)
+
+
+def ldexp(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input * 2 ** other`."""
+    _tensors("ldexp", input, other)
+    return deliver(apply2(Ldexp(), input, other), out)
+
+
+def _no_complex(function: str, *operands: Tensor) -> None:
+    if any(v.array.dtype.kind == "c" for v in operands):
+        raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
+
+
+def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The larger of two tensors, element by element; NaN only where both are."""
+    _tensors("fmax", input, other)
+    _no_complex("fmax", input, other)
+    return deliver(apply2(Fmax(), input, other), out)
+
+
+def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The smaller of two tensors, element by element; NaN only where both are."""
+    _tensors("fmin", input, other)
+    _no_complex("fmin", input, other)
+    return deliver(apply2(Fmin(), input, other), out)
+
+
+def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The next floating point number after `input` towards `other`."""
+    _tensors("nextafter", input, other)
+    return deliver(apply2(Nextafter(), input, other), out)
+
+
+def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
+    """0 where `input` is negative, 1 where it is positive, `values` where it is 0."""
+    _tensors("heaviside", input, values, "values")
+    if "c" in (input.array.dtype.kind, values.array.dtype.kind):
+        raise DtypeError("heaviside is not yet implemented for complex tensors.")
+    if input.array.dtype != values.array.dtype:
+        raise DtypeError(
+            "heaviside is not yet implemented for tensors with different dtypes: "
+            f"{input.dtype} and {values.dtype}. Convert one with .to()."
+        )
+    return deliver(apply2(Heaviside(), input, values), out)
+
+
+def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input * log(other)`, and 0 where `input` is 0; either may be a number.
+
+    >>> import retrograd as rg
+    >>> rg.xlogy(rg.tensor([0.0, 2.0]), rg.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+    return deliver(product_with_log("xlogy", (Xlogy, XlogyOfNumber, XlogyByNumber), input, other), out)
+
+
+def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`input * log1p(other)`, and 0 where `input` is 0; either may be a number."""
+    forms = (Xlog1py, Xlog1pyOfNumber, Xlog1pyByNumber)
+    return deliver(product_with_log("special_xlog1py", forms, input, other), out)
+
+
+def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any) -> Any:
+    """The form for two tensors, of a number and a tensor, or of a tensor and a number."""
+    number = (int, float, complex)
+    if isinstance(x, number) and isinstance(y, Tensor):
+        return apply1(forms[1](x), y)
+    if not isinstance(x, Tensor):
+        raise operand_error(function, "input", 1, x)
+    if isinstance(y, complex):
+        return apply2(forms[0](), x, y)
+    return apply1(forms[2](y), x) if isinstance(y, number) else apply2(forms[0](), x, y)
+
+
+def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`log(exp(input) + exp(other))`, without overflow.
+
+    >>> import retrograd as rg
+    >>> rg.logaddexp(rg.tensor([1000.0]), rg.tensor([1000.0]))
+    tensor([1000.6932])
+    """
+    _tensors("logaddexp", input, other)
+    return deliver(apply2(Logaddexp(), input, other), out)
+
+
+def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
+    """`log2(2 ** input + 2 ** other)`, without overflow."""
+    _tensors("logaddexp2", input, other)
+    return deliver(apply2(Logaddexp2(), input, other), out)
+
+
+def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
+    _tensors(function, input, other)
+    kinds = {input.array.dtype.kind, other.array.dtype.kind}
+    if kinds - set("biu") or kinds == {"b"}:
+        dtype = next((v.array.dtype for v in (input, other) if v.array.dtype.kind in "fc"), np.dtype(bool))
+        raise unsupported_dtype(f"{function}_cpu", dtype, "it takes integer tensors.")
+    return deliver(apply2(Pointwise(function), input, other), out)
+
+
+def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The greatest common divisor of integers."""
+    return _of_integers("gcd", input, other, out)
+
+
+def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The least common multiple of integers."""
+    return _of_integers("lcm", input, other, out)
+
+
+FUNCTIONS = (
+    atan2, hypot, copysign, ldexp, fmax, fmin, nextafter, heaviside, xlogy, logaddexp, logaddexp2, gcd, lcm,
+)  # fmt: skip
+ALIASES = {"arctan2": atan2}
+SPECIAL = {"xlogy": xlogy, "xlog1py": xlog1py}

@@ -1,0 +1,353 @@
+"""Choosing between values: where, maximum, minimum, clamp."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.cpu import as_array
+from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
+from retrograd.core.apply import apply1, apply2, apply_n
+from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
+from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.tensor.data import narrowed, number_for
+from retrograd.values import Array, DType
+
+
+class Where(Binary):
+    """x where the condition holds, else y. The condition is a bare boolean array: it has no gradient."""
+
+    condition: Any = None
+
+    def on(self, *values: Any) -> Any:
+        """`Where().on(condition, x, y)`, inside a formula."""
+        self.condition = plain(values[0])
+        return super().on(values[1], values[2])
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where(self.condition, x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.condition, g, 0.0) if i == 0 else Where().on(self.condition, 0.0, g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.condition, 0.0 if tx is None else tx, 0.0 if ty is None else ty)
+
+    def fresh(self) -> Where:
+        made = Where()
+        made.condition = self.condition
+        return made
+
+    @property
+    def _saved_condition(self) -> Tensor:
+        return Tensor(self.condition)
+
+
+class Extremum(Binary):
+    """The larger or smaller of two; equals share the gradient, NaN wins and leaves it to both, as in PyTorch."""
+
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def shared(self, i: int, v: Any, x: Any, y: Any) -> Any:
+        """What operand `i` has of v: all where it was chosen, half where both are equal, else nothing."""
+        a, b = (plain(x), plain(y)) if i == 0 else (plain(y), plain(x))
+        half = np.where(a == b, self.out_dtype.type(0.5), self.out_dtype.type(1))
+        return Where().on(self.prefers(b, a), 0.0, v * as_value(half, v))
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        """Where `a` is chosen over `b`."""
+        raise NotImplementedError
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return self.shared(i, g, x, y)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else self.shared(0, tx, x, y)
+        b = None if ty is None else self.shared(1, ty, x, y)
+        return added(a, b)
+
+
+class Maximum(Extremum):
+    """the larger of x and y"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.maximum(x, y)
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        return a > b
+
+
+class Minimum(Extremum):
+    """the smaller of x and y"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.minimum(x, y)
+
+    def prefers(self, a: Array, b: Array) -> Array:
+        return a < b
+
+
+SAFE = 60_000  # up to here every floating dtype can hold a number
+
+
+def _limit(number: Any, dtype: DType) -> Any:
+    """A limit for `clamp`; one for integers has to fit their dtype."""
+    return narrowed(np.asarray(number), dtype) if type(number) is int and dtype.kind in "iu" else number
+
+
+class Clamp(Unary):
+    """x limited to [low, high], each a number or None; the gradient passes where x is within"""
+
+    node_name = "ClampBackward1"
+    params = ("low", "high")
+    shown = {"min": "low", "max": "high"}
+    keeps: ClassVar[int] = X
+
+    def __init__(self, low: Any, high: Any) -> None:
+        self.low = python_number(low)
+        self.high = python_number(high)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "c":
+            raise NotImplementedError("clamp is not supported for complex types")
+        low, high = (_limit(v, x.dtype) for v in (self.low, self.high))
+        found = x if low is None else xp.maximum(x, low)
+        return found if high is None else xp.minimum(found, high)
+
+    def inside(self, x: Any) -> Array:
+        """Where x is within the limits."""
+        a = plain(x)
+        low = True if self.low is None else a >= self.low
+        return as_array(low & (a <= self.high) if self.high is not None else low)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return Where().on(self.inside(x), g, 0.0)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return self.vjp(t, x, out)
+
+
+class ClampMin(Clamp):
+    """x, but at least a number"""
+
+    node_name = "ClampMinBackward0"
+
+
+class ClampMax(Clamp):
+    """x, but at most a number"""
+
+    node_name = "ClampMaxBackward0"
+
+
+class ClampMinTensor(Binary):
+    """x, but at least y, which gets the gradient where x is below it"""
+
+    node_name = "ClampMinBackward1"
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.maximum(x, y)
+
+    def within(self, i: int, x: Any, y: Any) -> Array:
+        """Where operand `i` is chosen; neither is where one of them is NaN."""
+        return as_array(plain(x) >= plain(y) if i == 0 else plain(x) < plain(y))
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return Where().on(self.within(i, x, y), g, 0.0)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        a = None if tx is None else self.vjp(0, tx, x, y, out)
+        return added(a, None if ty is None else self.vjp(1, ty, x, y, out))
+
+
+class ClampMaxTensor(ClampMinTensor):
+    """x, but at most y, which gets the gradient where x is above it"""
+
+    node_name = "ClampMaxBackward1"
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.minimum(x, y)
+
+    def within(self, i: int, x: Any, y: Any) -> Array:
+        return as_array(plain(x) <= plain(y) if i == 0 else plain(x) > plain(y))
+
+
+class ClampTensor(Variadic):
+    """x limited by tensors; a limit that is passed gets the gradient, NaN and two equal limits leave it to nobody"""
+
+    node_name = "ClampBackward0"
+    keeps: ClassVar[int] = X
+    shown: ClassVar[dict[str, str]] = {"self": "x:0", "min": "x:1", "max": "x:2"}
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        dtype = _common_dtype([v for v in xs if v is not None])
+        x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
+        try:
+            found = x if low is None else xp.maximum(x, low)
+            return found if high is None else xp.minimum(found, high)
+        except ValueError:
+            shapes = [v.shape for v in xs if v is not None]
+            raise broadcast_error(shapes[0], next(s for s in shapes if s != shapes[0])) from None
+
+    def masks(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
+        """Where x, the lower and the upper limit decide."""
+        x, low, high = (None if v is None else plain(v) for v in xs)
+        over = np.asarray(False) if high is None else (x > high if low is None else (x > high) | (low > high))
+        under = np.asarray(False) if low is None else (x < low if high is None else (x < low) & (low < high))
+        inside = (True if low is None else x >= low) & (True if high is None else x <= high)
+        return as_array(inside), under, over
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [Where().on(m, g, 0.0) if self.needs(i) else None for i, m in enumerate(self.masks(xs))]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        total: Any = None
+        for t, m in zip(ts, self.masks(xs), strict=True):
+            if t is not None:
+                total = added(total, Where().on(m, t, 0.0))
+        return total
+
+
+def _common_dtype(arrays: Sequence[Array]) -> DType:
+    """The dtype of a result of these arrays."""
+    found = arrays[0]
+    for other in arrays[1:]:
+        found = np.empty((1,) * max(found.ndim, other.ndim), result_of_arrays(found, other))
+    return found.dtype
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where `condition` holds, else `other`; with the condition alone, the indices where it holds.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([-1.0, 2.0])
+    >>> rg.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    if not isinstance(condition, Tensor):
+        raise operand_error("where", "condition", 1, condition)
+    if input is None and other is None:
+        return tuple(Tensor(i) for i in np.nonzero(condition.array))
+    if condition.array.dtype.kind != "b":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
+    x, y = _pair(input, other)
+    op = Where()
+    op.condition = condition.array
+    try:
+        return deliver(apply2(op, x, y), out)
+    except ValueError:
+        raise broadcast_error(
+            condition.array.shape, np.broadcast_shapes(x.array.shape, y.array.shape)
+        ) from None
+
+
+def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two branches as tensors of a common dtype; numbers count less than tensors."""
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
+        return Tensor(np.asarray(x, dtype)), Tensor(np.asarray(y, dtype))
+    if not isinstance(x, Tensor):
+        return _beside(y, x), y
+    return x, y if isinstance(y, Tensor) else _beside(x, y)
+
+
+def _beside(x: Tensor, number: Any) -> Tensor:
+    """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
+    if type(number) is int and x.array.dtype.kind in "iu":
+        return Tensor(narrowed(np.asarray(number), x.array.dtype))
+    return Tensor(number_for(number, scalar_dtype(number)))
+
+
+def _two_tensors(function: str, x: Any, y: Any) -> None:
+    """Refuses numbers, and tensors without an order."""
+    require_tensor(function, "input", 1, x)
+    if "c" in (x.array.dtype.kind, require_tensor(function, "other", 2, y).array.dtype.kind):
+        raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
+
+
+def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The larger of two tensors, element by element; NaN wins."""
+    _two_tensors("maximum", input, other)
+    return deliver(apply2(Maximum(), input, other), out)
+
+
+def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The smaller of two tensors, element by element; NaN wins."""
+    _two_tensors("minimum", input, other)
+    return deliver(apply2(Minimum(), input, other), out)
+
+
+def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+    """`input` limited to the range from `min` to `max`, each a number, a tensor or None.
+
+    >>> import retrograd as rg
+    >>> rg.clamp(rg.tensor([-1.0, 0.5, 3.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    x = _limited("clamp", input, min, max)
+    if not isinstance(min, Tensor) and not isinstance(max, Tensor):
+        return deliver(apply1(Clamp(min, max), x), out)
+    for position, (name, limit) in enumerate((("min", min), ("max", max)), 2):
+        if limit is not None:
+            require_tensor("clamp", name, position, limit)
+    return deliver(apply_n(ClampTensor(), (x, min, max)), out)
+
+
+def _limited(function: str, input: Any, *limits: Any) -> Tensor:
+    """What is to be clamped, in the dtype that it and the numbers among its limits have in common."""
+    x = require_tensor(function, "input", 1, input)
+    if x.array.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types")
+    numbers = [v for v in limits if v is not None and not isinstance(v, Tensor)]
+    if any(isinstance(v, complex) for v in numbers):
+        raise DtypeError(
+            "value cannot be converted to type double without overflow: clamp got a complex limit"
+        )
+    dtype = x.array.dtype
+    for v in numbers:
+        dtype = result_with_scalar(dtype, v)
+    if dtype.kind == "b" and numbers:
+        raise unsupported_dtype("clamp_scalar_cpu", dtype)
+    for v in numbers:
+        if abs(v) > SAFE and dtype.kind == "f":
+            number_for(v, dtype)
+    return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype))
+
+
+def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+    """`input`, but at least `min`."""
+    if isinstance(min, Tensor):
+        return deliver(apply2(ClampMinTensor(), _limited("clamp_min", input), min), out)
+    return deliver(apply1(ClampMin(min, None), _limited("clamp_min", input, min)), out)
+
+
+def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+    """`input`, but at most `max`."""
+    if isinstance(max, Tensor):
+        return deliver(apply2(ClampMaxTensor(), _limited("clamp_max", input), max), out)
+    return deliver(apply1(ClampMax(None, max), _limited("clamp_max", input, max)), out)
+
+
+def where_method(input: Any, condition: Any, other: Any) -> Any:
+    """`input` where `condition` holds, else `other`."""
+    return where(condition, input, other)
+
+
+FUNCTIONS = (maximum, minimum, clamp, clamp_min, clamp_max)
+ALIASES = {"clip": clamp}
+NOT_METHODS = (where,)
+METHODS = {"where": where_method}

@@ -1,0 +1,216 @@
+"""Complex numbers and their parts."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.base import namespace_of
+from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import Binary, View, X, Y, added
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.elementwise.trigonometry import Cos, Sin
+from retrograd.ops.index.getitem import setitem
+from retrograd.ops.shape.split import Select
+from retrograd.ops.tensor.convert import contiguous
+from retrograd.values import Array
+
+
+class ViewAsReal(View):
+    """complex numbers as pairs of real ones, in a new last dimension"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.size == 0:
+            return xp.empty((*x.shape, 2), real_of(x.dtype))
+        return x[..., None].view(real_of(x.dtype))
+
+    def transpose(self, g: Any) -> Any:
+        return ViewAsComplex().on(dense(g))
+
+
+class ViewAsComplex(View):
+    """pairs of real numbers, in the last dimension, as complex ones"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.size == 0:
+            return xp.empty(
+                x.shape[:-1], complex_of(x.dtype)
+            )  # NumPy's strides of empty arrays allow no view
+        return x.view(complex_of(x.dtype)).reshape(x.shape[:-1])
+
+    def transpose(self, g: Any) -> Any:
+        return ViewAsReal().on(g)
+
+
+def dense(v: Any) -> Any:
+    """A value whose elements lie in row-major order."""
+    return contiguous(v) if isinstance(v, Tensor) else namespace_of(v).ascontiguousarray(v)
+
+
+class Complex(Binary):
+    """x + iy, of real x and y"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        out = xp.empty(xp.broadcast_shapes(x.shape, y.shape), complex_of(x.dtype))
+        out.real = x
+        out.imag = y
+        return out
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return g.real if i == 0 else g.imag
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        if tx is None or ty is None:
+            return Complex().on(ty * 0 if tx is None else tx, tx * 0 if ty is None else ty)
+        return Complex().on(tx, ty)
+
+
+class Polar(Binary):
+    """the complex number of absolute value x and angle y"""
+
+    keeps0: ClassVar[int] = Y
+    keeps1: ClassVar[int] = X | Y
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        out = xp.empty(xp.broadcast_shapes(x.shape, y.shape), complex_of(x.dtype))
+        out.real = x * xp.cos(y)
+        out.imag = x * xp.sin(y)
+        return out
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if i == 0:
+            return g.real * Cos().on(y) + g.imag * Sin().on(y)
+        return x * (g.imag * Cos().on(y) - g.real * Sin().on(y))
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        along = None if tx is None else Polar().on(tx, y)
+        across = None if ty is None else out * Complex().on(ty * 0, ty)
+        return added(along, across)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def view_as_real(input: Any) -> Any:
+    """A view of complex numbers as pairs of real ones, in a new last dimension.
+
+    >>> import retrograd as rg
+    >>> rg.view_as_real(rg.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+    x = require_tensor("view_as_real", "input", 1, input)
+    if x.array.dtype.kind != "c":
+        raise DtypeError("view_as_real is only supported for complex tensors")
+    return apply1(ViewAsReal(), x)
+
+
+def view_as_complex(input: Any) -> Any:
+    """A view of pairs of real numbers, in the last dimension, as complex ones."""
+    x = require_tensor("view_as_complex", "input", 1, input)
+    a = x.array
+    if a.dtype not in (np.float32, np.float64):
+        raise DtypeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{SCALAR_NAMES[a.dtype]}"
+        )
+    if a.ndim == 0:
+        raise ShapeError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise ShapeError(f"Tensor must have a last dimension of size 2, but its size is {a.shape[-1]}")
+    if a.size and a.strides[-1] != a.itemsize:
+        raise ShapeError("Tensor must have a last dimension with stride 1. Call contiguous() first.")
+    if a.size and any(s % (2 * a.itemsize) for s in a.strides[:-1]):
+        raise ShapeError(
+            "Tensor must have a stride divisible by 2 for all but last dimension. Use contiguous() first."
+        )
+    return apply1(ViewAsComplex(), x)
+
+
+def real(input: Any) -> Any:
+    """A view of the real parts; a real tensor itself."""
+    x = require_tensor("real", "input", 1, input)
+    if x.array.dtype.kind != "c":
+        return x
+    return apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
+
+
+def imag(input: Any) -> Any:
+    """A view of the imaginary parts."""
+    x = require_tensor("imag", "input", 1, input)
+    if x.array.dtype.kind != "c":
+        raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
+    return apply1(Select(x.array.ndim, 1), apply1(ViewAsReal(), x))
+
+
+def _set_real(x: Tensor, value: Any) -> None:
+    setitem(real(x), ..., value)
+
+
+def _set_imag(x: Tensor, value: Any) -> None:
+    setitem(imag(x), ..., value)
+
+
+def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
+    """Two real tensors of one floating-point dtype."""
+    a, b = require_tensor(function, first, 1, x), require_tensor(function, second, 2, y)
+    kinds = SCALAR_NAMES[a.array.dtype], SCALAR_NAMES[b.array.dtype]
+    if a.array.dtype.kind != "f" or b.array.dtype.kind != "f":
+        raise DtypeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
+        )
+    if kinds[0] != kinds[1]:
+        raise DtypeError(
+            f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
+        )
+    return a, b
+
+
+def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
+    """Complex numbers from their real and imaginary parts.
+
+    >>> import retrograd as rg
+    >>> rg.complex(rg.tensor([1.0]), rg.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    return deliver(apply2(Complex(), *_check_parts("complex", "real", "imag", real, imag)), out)
+
+
+def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
+    """Complex numbers from their absolute values and angles."""
+    return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the dtype is complex."""
+    return bool(require_tensor("is_complex", "input", 1, input).array.dtype.kind == "c")
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the dtype is float16, float32 or float64."""
+    return bool(require_tensor("is_floating_point", "input", 1, input).array.dtype.kind == "f")
+
+
+def is_conj(input: Any) -> bool:
+    """Always false: conjugation is computed at once, never left pending."""
+    return require_tensor("is_conj", "input", 1, input).is_conj()
+
+
+def resolve_neg(input: Any) -> Any:
+    """`input` itself: negation is never left pending here."""
+    return require_tensor("resolve_neg", "input", 1, input)
+
+
+def isreal(input: Any) -> Any:
+    """Where the imaginary part is zero."""
+    return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
+
+
+FUNCTIONS: tuple[Any, ...] = (resolve_neg, isreal)
+METHODS: dict[str, Any] = {"real": property(real, _set_real), "imag": property(imag, _set_imag)}
+NOT_METHODS: tuple[Any, ...] = (
+    view_as_real, view_as_complex, real, imag, complex, polar, is_complex, is_floating_point, is_conj,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Fourier transforms, their frequencies and windows."""

@@ -1,0 +1,86 @@
+"""The frequencies of a Fourier transform, and spectra with frequency 0 at the start or in the middle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, unsupported_dtype
+from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.shape.reshape import sizes_of
+from retrograd.ops.shape.transpose import roll
+from retrograd.ops.tensor.create import finish, int_from, number_from, shape_from
+from retrograd.ops.tensor.data import check_options
+from retrograd.values import Array, Shape
+
+
+def _frequencies(
+    function: str, numbers: Array, n: int, d: Any, dtype: Any, out: Any, requires_grad: bool
+) -> Tensor:
+    """Numbers of waves as frequencies, of `n` points at a distance `d`."""
+    target = get_default_dtype() if dtype is None else as_dtype(dtype)
+    if target.kind not in "fc":
+        raise DtypeError(f"{function} requires a floating point or complex dtype")
+    if target.kind == "c":
+        raise unsupported_dtype("arange_cpu", target)
+    width = n * number_from(f"fft_{function}", "d", 2, d)
+    step = np.asarray(np.inf if width == 0 else 1.0 / width, target)
+    with np.errstate(invalid="ignore"):
+        return finish(numbers.astype(target) * step, out, requires_grad)
+
+
+def fftfreq(
+    n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies of the elements of `fft` of `n` points at a distance `d`.
+
+    >>> import retrograd as rg
+    >>> rg.fft.fftfreq(4)
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
+    """
+    check_options(device, layout, False)
+    count = shape_from("fft_fftfreq", (int_from("fft_fftfreq", "n", 1, n),), None)[0]
+    numbers = np.fft.ifftshift(np.arange(count) - count // 2)
+    return _frequencies("fftfreq", numbers, count, d, dtype, out, requires_grad)
+
+
+def rfftfreq(
+    n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The frequencies of the elements of `rfft` of `n` points at a distance `d`."""
+    check_options(device, layout, False)
+    count = int_from("fft_rfftfreq", "n", 1, n)
+    numbers = np.arange(shape_from("fft_rfftfreq", (count // 2 + 1,), None)[0])
+    return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad)
+
+
+def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: int) -> Any:
+    x = require_tensor(f"fft_{function}", "input", 1, input)
+    dim = numpy.pop("axis", dim)
+    if numpy:
+        raise TypeError(f"fft_{function}() got an unexpected keyword argument '{next(iter(numpy))}'")
+    if dim is None:
+        dims: Shape = tuple(range(x.array.ndim))
+    else:
+        listed = sizes_of(f"fft_{function}", "dim", (dim if isinstance(dim, (tuple, list)) else (dim,),))
+        dims = tuple([wrap_dim(d, x.array.ndim) for d in listed])
+    return roll(x, tuple([(x.array.shape[d] + extra) // 2 for d in dims]), dims)
+
+
+def fftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
+    """A spectrum with frequency 0 in the middle of each dimension in `dim`, all unless given."""
+    return _shift("fftshift", input, dim, numpy, 0)
+
+
+def ifftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
+    """The inverse of `fftshift`."""
+    return _shift("ifftshift", input, dim, numpy, 1)
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+FFT: dict[str, Any] = {f.__name__: f for f in (fftfreq, rfftfreq, fftshift, ifftshift)}

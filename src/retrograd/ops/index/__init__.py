@@ -1,0 +1,1 @@
+"""Elements and rows picked by index or mask, and put back."""

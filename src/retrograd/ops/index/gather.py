@@ -1,0 +1,430 @@
+"""Gathering and scattering: elements picked by index tensors, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends import picks
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, sizes, type_name
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.index.getitem import Index, IndexPut, added_at, filled, read_index
+from retrograd.ops.shape.reshape import broadcast_shapes, expand, reshape
+from retrograd.ops.shape.split import Place
+from retrograd.ops.tensor.data import number_for
+from retrograd.values import Array, Shape
+
+
+class LinearAt(Linear):
+    """A Linear op along a dimension, at an index."""
+
+    params: ClassVar[tuple[str, ...]] = ("dim", "index")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+
+    def __init__(self, dim: int, index: Array) -> None:
+        self.dim = dim
+        self.index = index
+
+    @property
+    def _saved_index(self) -> Tensor:
+        return Tensor(self.index)
+
+
+class AdjointAt(LinearAt):
+    """The adjoint of one that picks elements: it adds them to zeros of the shape they came from."""
+
+    params: ClassVar[tuple[str, ...]] = ("dim", "index", "size")
+
+    def __init__(self, dim: int, index: Array, size: Shape) -> None:
+        super().__init__(dim, index)
+        self.size = size
+
+
+class ValueAt(Unary):
+    """x with a number written along a dimension, at an index."""
+
+    params = ("dim", "index", "value")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+
+    def __init__(self, dim: int, index: Array, value: Any) -> None:
+        self.dim = dim
+        self.index = index
+        self.value = value
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return type(self)(self.dim, self.index, 0).on(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return type(self)(self.dim, self.index, 0).on(t)
+
+    @property
+    def _saved_index(self) -> Tensor:
+        return Tensor(self.index)
+
+
+class SourceAt(Variadic):
+    """x and a source that goes into it along a dimension, at an index."""
+
+    params: ClassVar[tuple[str, ...]] = ("dim", "index")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    x_shape: Shape = ()
+    source_shape: Shape = ()
+
+    def __init__(self, dim: int, index: Array) -> None:
+        self.dim = dim
+        self.index = index
+
+    def kept(self, g: Any) -> Any:
+        """The gradient of x: without what was overwritten."""
+        raise NotImplementedError
+
+    def source_grad(self, g: Any) -> Any:
+        """The gradient of the source."""
+        raise NotImplementedError
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [self.kept(g) if self.needs(0) else None, self.source_grad(g) if self.needs(1) else None]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, (self.x_shape, self.source_shape)))
+
+    @property
+    def _saved_index(self) -> Tensor:
+        return Tensor(self.index)
+
+
+class Gather(LinearAt):
+    """the elements that an index names along a dimension"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return picks.taken(xp, x, self.index, self.dim)
+
+    def transpose(self, g: Any) -> Any:
+        return GatherAdjoint(self.dim, self.index, self.in_shape).on(g)
+
+
+class GatherAdjoint(AdjointAt):
+    """zeros of some shape with x added at an index along a dimension"""
+
+    node_name = "ScatterAddBackward0"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return scatter_added(xp, xp.zeros(self.size, x.dtype), self.dim, self.index, x)
+
+    def transpose(self, g: Any) -> Any:
+        return Gather(self.dim, self.index).on(g)
+
+
+def scatter_added(xp: Any, out: Array, dim: int, index: Array, src: Array) -> Array:
+    """Adds a source, cut to the index's shape, to a contiguous array."""
+    picks.add(xp, out, index, dim, cut(src, index.shape))
+    return out
+
+
+def cut(src: Any, shape: Shape) -> Any:
+    """The first elements of each dimension, so many as `shape` says."""
+    return src if tuple(src.shape) == shape else src[tuple([slice(0, n) for n in shape])]
+
+
+class ScatterAdd(SourceAt):
+    """x with a source added at an index along a dimension"""
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, src = xs
+        self.x_shape, self.source_shape = x.shape, src.shape
+        return scatter_added(xp, x.copy("C"), self.dim, self.index, src)
+
+    def kept(self, g: Any) -> Any:
+        return g
+
+    def source_grad(self, g: Any) -> Any:
+        found = Gather(self.dim, self.index).on(g)
+        if self.index.shape == self.source_shape:
+            return found
+        return Place(self.source_shape, tuple([slice(0, n) for n in self.index.shape])).on(found)
+
+
+class Scatter(ScatterAdd):
+    """x with a source written at an index along a dimension"""
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, src = xs
+        self.x_shape, self.source_shape = x.shape, src.shape
+        out = x.copy("C")
+        picks.put(xp, out, self.index, self.dim, cut(src, self.index.shape))
+        return out
+
+    def kept(self, g: Any) -> Any:
+        return ScatterValue(self.dim, self.index, 0).on(g)
+
+
+class ScatterValue(ValueAt):
+    """x with a number written at an index along a dimension"""
+
+    node_name = "ScatterBackward1"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = x.copy("C")
+        picks.put(xp, out, self.index, self.dim, xp.asarray(self.value, x.dtype))
+        return out
+
+
+class IndexPutAdd(IndexPut):
+    """x with a value added at index arrays and masks"""
+
+    node_name = "IndexPutBackward0"
+    accumulate: bool = True
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, value = xs
+        self.shapes = x.shape, value.shape
+        return added_at(xp, x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [g if self.needs(0) else None, Index(self.key).on(g) if self.needs(1) else None]
+
+
+class Take(LinearAt):
+    """elements by their number in the flattened x"""
+
+    params = ("index",)
+    shown: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, index: Array) -> None:
+        super().__init__(0, index)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return xp.take(x, self.index)
+
+    def transpose(self, g: Any) -> Any:
+        return Put(self.index, self.in_shape).on(g)
+
+
+class Put(AdjointAt):
+    """zeros of some shape with x added at numbers of the flattened result"""
+
+    params = ("index", "size")
+    shown: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, index: Array, size: Shape) -> None:
+        super().__init__(0, index, size)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.size, x.dtype)
+        added_at(xp, out.reshape(-1), (self.index.reshape(-1),), x.reshape(-1))
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Take(self.index).on(g)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _along(
+    function: str, x: Tensor, dim: Any, index: Any, source: Array | None, called: str
+) -> tuple[int, Array]:
+    """The dimension and the index of a gather or scatter, checked."""
+    i = require_tensor(function, "index", 2, index).array
+    shape = x.array.shape
+    d = wrap_dim(dim, len(shape))
+    if not picks.is_index(i):
+        raise DtypeError(
+            f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
+        )
+    if i.size == 0:
+        return d, i.astype(np.int64)
+    if max(i.ndim, 1) != max(len(shape), 1) or (source is not None and max(source.ndim, 1) != max(i.ndim, 1)):
+        raise ShapeError(
+            f"Index tensor must have the same number of dimensions as {called} tensor: index is {sizes(i.shape)}, "
+            f"{called} is {sizes(shape)}"
+        )
+    for k, n in enumerate(i.shape):
+        if len(shape) == len(i.shape) and k != d and n > shape[k]:
+            raise _too_large(i.shape, shape, d, k, source)
+        if source is not None and source.ndim == i.ndim and n > source.shape[k]:
+            raise _too_large(i.shape, shape, d, k, source)
+    check_bounds(i, d, shape[d] if shape else 1, False)
+    return d, i.astype(np.int64, copy=False)
+
+
+def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | None) -> ShapeError:
+    larger = (
+        f"xpected index {sizes(index)} to be no larger than self {sizes(shape)} apart from dimension {dim}"
+    )
+    if source is None:
+        return ShapeError(f"Size does not match at dimension {at} e{larger}")
+    return ShapeError(f"E{larger} and to be no larger size than src {sizes(source.shape)}")
+
+
+def check_bounds(index: Array, dim: int, size: int, negative: bool) -> None:
+    """Every index must point into the dimension; negative ones count from its end where they are allowed."""
+    wrong = picks.outside(index, -size if negative else 0, size)
+    if wrong is not None:
+        raise ShapeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
+
+
+def check_range(function: str, index: Array, dim: int, shape: Shape, negative: bool) -> None:
+    """`check_bounds` where PyTorch raises IndexError."""
+    try:
+        check_bounds(index, dim, shape[dim] if shape else 1, negative)
+    except ShapeError as error:
+        raise IndexError(f"{function}{error}") from None
+
+
+def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Any = None) -> Any:
+    """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
+
+    >>> import retrograd as rg
+    >>> rg.gather(rg.tensor([[1, 2], [3, 4]]), 1, rg.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+    x = require_tensor("gather", "input", 1, input)
+    d, i = _along("gather", x, dim, index, None, "input")
+    return deliver(apply1(Gather(d, i), x), out)
+
+
+def scatter(
+    input: Any,
+    dim: Any,
+    index: Any,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+    out: Any = None,
+) -> Any:
+    """A copy of `input` with `src`, a tensor or a number, written where `index` points along `dim`.
+
+    Args:
+        reduce: "add" or "multiply" to combine instead; see `scatter_reduce`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(1, 3).scatter(1, rg.tensor([[2]]), 5.0)
+    tensor([[0., 0., 5.]])
+    """
+    x = require_tensor("scatter", "input", 1, input)
+    source = src if src is not None else value
+    if reduce is not None:
+        from retrograd.ops.index.scatter_reduce import scatter_combined  # which imports this module
+
+        return deliver(scatter_combined(x, dim, index, source, reduce), out)
+    if not isinstance(source, Tensor):
+        d, i = _along("scatter", x, dim, index, None, "self")
+        return deliver(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
+    d, i = _along("scatter", x, dim, index, source.array, "self")
+    check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
+    return deliver(apply_n(Scatter(d, i), (x, source)), out)
+
+
+def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
+    """What goes into a tensor must have its dtype."""
+    if x.array.dtype != source.array.dtype:
+        raise DtypeError(
+            f"{complaint}, but got {SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[source.array.dtype]}"
+        )
+
+
+def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) -> Any:
+    """A copy of `input` with `src` added where `index` points along `dim`."""
+    x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
+    d, i = _along("scatter", x, dim, index, source.array, "self")
+    check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
+    return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
+
+
+def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
+    """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
+    x, source = (
+        require_tensor("index_put", "input", 1, input),
+        require_tensor("index_put", "values", 3, values),
+    )
+    check_dtypes("Index put requires the source and destination dtypes match", x, source)
+    _check_indices(indices)
+    # Integers of no dimensions get one: they would be read as views otherwise.
+    single = [i.ndim == 0 and i.array.dtype.kind != "b" for i in indices]
+    spread = [i.reshape(1) if alone else i for i, alone in zip(indices, single, strict=True)]
+    steps, key = read_index(x.array.shape, tuple(spread))
+    part: Any = x
+    for step in steps:  # masks of no dimensions, each with a new one to select from
+        part = apply1(step, part)
+    wanted = Index(key).on(part.array).shape[1 if all(single) else 0 :]
+    try:
+        np.broadcast_to(source.array, wanted)
+    except ValueError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {sizes(source.array.shape)} cannot be broadcast to indexing result "
+            f"of shape {sizes(wanted)}"
+        ) from None
+    made = apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (part, source))
+    return reshape(made, x.array.shape) if steps else made
+
+
+def _check_indices(indices: Any) -> None:
+    """What `index_put` is given must be tensors, in a tuple."""
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type_name(indices)}"
+        )
+    if not indices:
+        raise ShapeError(
+            "index_put(): no indices were given. To write to all elements, use copy_() or fill_()."
+        )
+    for i, item in enumerate(indices):
+        if not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
+
+
+def take(input: Any, index: Any, *, out: Any = None) -> Any:
+    """The elements of `input` by their number in its flattened order."""
+    x = require_tensor("take", "input", 1, input)
+    i = require_tensor("take", "index", 2, index).array
+    if not picks.is_index(i) or i.dtype.itemsize < 8:
+        raise DtypeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
+    n = x.array.size
+    if n == 0 and i.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    wrong = picks.outside(i, -n, n)
+    if wrong is not None:
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
+    return deliver(apply1(Take(i), x), out)
+
+
+def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Any:
+    """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
+    x = require_tensor("take_along_dim", "input", 1, input)
+    i = require_tensor("take_along_dim", "indices", 2, indices)
+    if i.array.dtype.kind not in "iu":
+        raise DtypeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_NAMES[i.array.dtype]}"
+        )
+    if dim is None:
+        return gather(reshape(x, -1), 0, reshape(i, -1), out=out)
+    if x.array.ndim != i.array.ndim:
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{x.array.ndim} dimensions for input, and {i.array.ndim} dimensions for indices"
+        )
+    d = wrap_dim(dim, x.array.ndim)
+    others = tuple(
+        broadcast_shapes(*[s[:d] + (1,) + s[d + 1 :] if s else s for s in (x.array.shape, i.array.shape)])
+    )
+    wide = [others[:d] + a.shape[d : d + 1] + others[d + 1 :] for a in (x.array, i.array)]
+    check_range("", i.array, d, x.array.shape, True)
+    # Unlike gather, this counts negative indices from the end.
+    wrapped = Tensor(np.where(i.array < 0, i.array + x.array.shape[d], i.array)) if x.array.ndim else i
+    return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)
+
+
+FUNCTIONS: tuple[Any, ...] = (gather, scatter, scatter_add, index_put, take, take_along_dim)

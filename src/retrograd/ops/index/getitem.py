@@ -1,0 +1,487 @@
+"""Indexing: `x[...]` and `x[...] = value` in all of PyTorch's forms.
+
+Note [How an index is read]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~
+An index is read from left to right. Integers, slices and None become views, one op each: Select, Slice, Unsqueeze.
+Index arrays and masks are only collected on the way; what the views leave is then indexed by all of them at once, by
+one Index. Assignment reads the index in the same way and writes into the view that it arrives at, or into those of
+its elements that the index arrays name; see Note [Views and in-place] for what that does to the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from retrograd.backends.batch.array import IN_PLACE, BatchedArray
+from retrograd.backends.batch.shape import Unbatchable
+from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
+from retrograd.backends.picks import is_index
+from retrograd.backends.tables import add_rows
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.modes import FORWARD, current
+from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched, overlap_error
+from retrograd.errors import DtypeError, ShapeError, sizes, type_name
+from retrograd.ops.common import as_value
+from retrograd.ops.inplace.methods import copy_, fill_
+from retrograd.ops.shape.reshape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
+from retrograd.ops.shape.split import END, WHOLE, Select, Slice
+from retrograd.ops.tensor.data import number_for
+from retrograd.values import Array, Shape
+
+
+class Index(Linear):
+    """the elements that index arrays and masks point at"""
+
+    params = ("key",)
+    shown = SIZES
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        axis = lonely_axis(self.key)
+        try:
+            # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
+            if axis >= 0:
+                return xp.take(x, self.key[axis], axis)
+            return xp.ascontiguousarray(x[self.key])
+        except IndexError as error:
+            raise index_error(error, self.key) from None
+
+    def transpose(self, g: Any) -> Any:
+        return IndexPutImpl(self.in_shape, self.key).on(g)
+
+    @property
+    def _saved_indices(self) -> tuple[Tensor | None, ...]:
+        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
+
+
+class IndexPutImpl(Linear):
+    """zeros of some shape with x added at index arrays: the adjoint of Index"""
+
+    params = ("size", "key")
+
+    def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
+        self.size = size
+        self.key = key
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return added_at(xp, xp.zeros(self.size, x.dtype), self.key, x)
+
+    def transpose(self, g: Any) -> Any:
+        return Index(self.key).on(g)
+
+
+class Cleared(Linear):
+    """x with zeros at index arrays and masks; its own adjoint"""
+
+    params = ("key",)
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = x.copy()
+        out[self.key] = 0
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Cleared(self.key).on(g)
+
+
+class IndexPut(Variadic):
+    """x with a value written to the elements that index arrays and masks point at"""
+
+    params = ("key",)
+    accumulate: bool = False
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+
+    def __init__(self, key: tuple[Any, ...]) -> None:
+        self.key = key
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, value = xs
+        self.shapes = x.shape, value.shape
+        out = x.copy()
+        put(out, self.key, value)
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        kept = Cleared(self.key).on(g) if self.needs(0) else None
+        return [kept, Index(self.key).on(g) if self.needs(1) else None]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, self.shapes))
+
+    @property
+    def _saved_indices(self) -> tuple[Tensor | None, ...]:
+        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
+
+
+def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
+    """Tangents, with zeros for those that are missing."""
+    given = next(t for t in ts if t is not None)
+    return [
+        as_value(np.zeros(shape, given.dtype), given) if t is None else t
+        for t, shape in zip(ts, shapes, strict=True)
+    ]
+
+
+def lonely_axis(key: tuple[Any, ...]) -> int:
+    """Where the one index array of a key is; -1 if there are several, or it is a mask."""
+    last = len(key) - 1
+    for i in range(last):
+        if key[i] is not WHOLE:
+            return -1
+    return -1 if key[last].dtype.kind == "b" else last
+
+
+def added_at(xp: Any, out: Array, key: tuple[Any, ...], x: Array) -> Array:
+    """Adds `x` to the elements of a contiguous `out` that `key` points at; one that comes twice gets both."""
+    axis = lonely_axis(key)
+    if axis >= 0 and add_rows(xp, out, axis, key[axis], x):
+        return out
+    if axis < 0 and sum([i is not WHOLE for i in key]) == 1:
+        out[key] += x  # a mask names no element twice
+        return out
+    if x.size <= 256:
+        xp.add.at(out, key, x)
+        return out
+    # `add.at` is many times faster on one dimension.
+    if len(key) == 1:
+        width = out[:1].size
+        rows = xp.where(key[0] < 0, key[0] + len(out), key[0]).reshape(-1, 1)
+        where = rows * width + xp.arange(width)
+    else:
+        where = xp.arange(out.size).reshape(out.shape)[key]
+    xp.add.at(out.reshape(-1), where.reshape(-1), x.reshape(-1))
+    return out
+
+
+def index_error(error: IndexError, key: tuple[Any, ...]) -> IndexError:
+    """NumPy's complaint about an index in PyTorch's words."""
+    text = str(error)
+    if "broadcast" in text:
+        shapes = [i.nonzero()[0].shape if i.dtype.kind == "b" else i.shape for i in key if i is not WHOLE]
+        return IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join([sizes(s) for s in shapes])
+        )
+    return IndexError(text.replace("for axis", "for dimension"))
+
+
+# -- reading an index ----------------------------------------------------------------------------------------------
+
+
+class Plan(NamedTuple):
+    """What an index means: views to take, then index arrays and masks (WHOLE where a dimension has none)."""
+
+    steps: list[View]
+    key: tuple[Any, ...]
+
+
+def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
+    """The plan of an index for a tensor of `shape`. See Note [How an index is read]."""
+    items = [i if i is None or type(i) in (int, slice, bool) or i is Ellipsis else as_index(i) for i in index]
+    rest = len(shape) - sum([_consumed(i) for i in items])
+    if rest < 0:
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    steps: list[View] = []
+    key: list[Any] = []
+    dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
+    for item in items:
+        if item is None or isinstance(item, bool):
+            steps.append(Unsqueeze(at))
+            key.append(WHOLE if item is None else np.zeros(1 if item else 0, np.int64))
+            at += 1
+            continue
+        used = rest if item is Ellipsis else _consumed(item)
+        if item is Ellipsis:
+            key.extend([WHOLE] * rest)
+        elif type(item) is int:
+            steps.append(select_step(at, item, dim, shape[dim]))
+            at -= 1
+        elif isinstance(item, slice):
+            step = slice_step(at, item)
+            if step.start or step.step != 1 or step.end < shape[dim]:
+                steps.append(step)
+            key.append(WHOLE)
+        else:
+            _check_mask(item, shape, dim)
+            key.append(item)
+        dim += used
+        at += used
+    while key and key[-1] is WHOLE:
+        key.pop()
+    return Plan(steps, tuple(key))
+
+
+def _consumed(item: Any) -> int:
+    """How many dimensions an item of an index uses up."""
+    if type(item) is int or type(item) is slice:
+        return 1
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return int(item.ndim) if item.dtype.kind == "b" else 1
+
+
+def as_index(item: Any) -> Any:
+    """A tensor, array or sequence as an int, a bool or an array of integers or booleans."""
+    if isinstance(item, Tensor):
+        return _index_array(item.array)
+    if isinstance(item, (list, tuple, range, np.ndarray)):
+        found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
+        if found.dtype.kind not in "bfiu" and found.size:
+            raise TypeError(f"an index of this kind cannot be used: {item!r}")
+        return _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
+    if isinstance(item, str):
+        raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
+    if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
+        return integer(item)
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type_name(item)})"
+    )
+
+
+def _index_array(a: Array) -> Any:
+    """An index array, checked; one of no dimensions is an int or a bool."""
+    if is_index(a) and a.ndim:
+        return a
+    if a.dtype == np.uint8 and a.ndim:
+        warn(
+            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+            UserWarning,
+        )
+    if a.dtype.kind == "b" or a.dtype == np.uint8:
+        return a.astype(bool, copy=False) if a.ndim else bool(a)
+    if a.dtype.kind in "iu" and a.ndim == 0 and not isinstance(a, BatchedArray):
+        return int(a)
+    if not is_index(a):
+        raise IndexError(
+            f"tensors used as indices must be long, int, byte or bool tensors, not {a.dtype}. Convert it with .long()."
+        )
+    return a
+
+
+def _numbers(items: Any) -> Any:
+    """Nested sequences of numbers, with the tensors in them as numbers."""
+    if isinstance(items, Tensor):
+        return items.array
+    return [_numbers(i) for i in items] if isinstance(items, (list, tuple)) else items
+
+
+def _check_mask(item: Array, shape: Shape, dim: int) -> None:
+    """A mask must have the sizes of the dimensions it selects from."""
+    if item.dtype.kind != "b":
+        return
+    for i, n in enumerate(item.shape):
+        if n != shape[dim + i]:
+            raise IndexError(
+                f"The shape of the mask {sizes(item.shape)} at index {i} does not match the shape of the indexed "
+                f"tensor {sizes(shape)} at index {dim + i}"
+            )
+
+
+def select_step(dim: int, index: int, named: int, size: int) -> Select:
+    """One element of dimension `dim`, which messages call `named`."""
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {named} with size {size}")
+    return Select(dim, index)
+
+
+def slice_step(dim: int, item: slice) -> Slice:
+    """A slice, which PyTorch only takes forwards."""
+    start = 0 if item.start is None else _slice_index(item.start)
+    end = END if item.stop is None else _slice_index(item.stop)
+    step = 1 if item.step is None else _slice_index(item.step)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError("step must be greater than zero. To reverse a dimension, use flip().")
+    return Slice(dim, start, end, step)
+
+
+def _slice_index(n: Any) -> int:
+    if type(n) is int:
+        return n
+    try:
+        return integer(n)
+    except TypeError:
+        raise TypeError(
+            f"slice indices must be integers or None or have an __index__ method, not {type_name(n)}"
+        ) from None
+
+
+def as_tuple(index: Any) -> tuple[Any, ...]:
+    """An index as a tuple; a list that holds more than numbers counts as one, as it once did in NumPy."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32:
+        several = (Tensor, np.ndarray, list, tuple, range, slice)
+        if any(isinstance(i, several) or i is None or i is Ellipsis for i in index):
+            warn(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+                "x[seq].",
+                UserWarning,
+            )
+            return tuple(index)
+    return (index,)
+
+
+def zero_dim_error() -> IndexError:
+    """A number has no elements to choose from."""
+    return IndexError(
+        "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a Python number"
+    )
+
+
+def plan(x: Array, index: Any) -> Plan:
+    """The plan of `x[index]`."""
+    if type(index) is int:
+        if x.ndim == 0:
+            raise zero_dim_error()
+        return Plan([select_step(0, index, 0, x.shape[0])], ())
+    if type(index) is slice:
+        if x.ndim == 0:
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        return Plan([slice_step(0, index)], ())
+    return read_index(x.shape, as_tuple(index))
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]`: a view for integers, slices and None, a copy where arrays or masks take part."""
+    if type(index) is int and x.array.ndim:
+        return apply1(select_step(0, index, 0, x.array.shape[0]), x)
+    steps, key = plan(x.array, index)
+    if not steps and not key:
+        return apply1(Alias(), x)
+    for step in steps:
+        x = apply1(step, x)
+    return apply1(Index(key), x) if key else x
+
+
+# -- writing -------------------------------------------------------------------------------------------------------
+
+
+def setitem(x: Tensor, index: Any, value: Any) -> None:
+    """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
+    steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
+    source = _source(x, value, key)
+    state = current()
+    tracked = state.grad_enabled and (x.requires_grad or source.requires_grad)
+    if (tracked or state.special & FORWARD) and is_differentiable(x.array.dtype):
+        part: Any = x
+        for step in steps:
+            part = apply1(step, part)
+        _write_recorded(part, key, source)
+        return
+    check_writable(x, stretched=True)
+    array = x.array
+    for step in steps:
+        array = step.forward(np, array)
+    _check_expanded(array, key)
+    put(array, key, source.array)
+    x.bump_version()
+
+
+def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
+    """Writes into a view in a way that autograd sees."""
+    if key:
+        check_writable(part, stretched=True)
+        _check_expanded(part.array, key)
+        write_back(part, apply_n(IndexPut(key), (part, _fitted(source, part.array, key))))
+    elif source.array.ndim == 0:
+        fill_(part, source)
+    else:
+        copy_(part, _fitted(source, part.array, key))
+
+
+def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
+    """Expanded memory is refused, except by index arrays and masks, as PyTorch has it."""
+    if array.flags.c_contiguous or not is_stretched(array):
+        return
+    if not key:
+        raise overlap_error()
+    warn(
+        "Use of index_put_ on expanded tensors is deprecated: elements that share memory change together. clone() the "
+        "tensor first.",
+        UserWarning,
+    )
+
+
+def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
+    """Writes a value into an array: into all of it, or where index arrays and masks point."""
+    if value.dtype.kind == "c" and array.dtype.kind != "c":
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
+        value = value.real
+    if isinstance(value, BatchedArray) and not isinstance(array, BatchedArray):
+        raise Unbatchable(IN_PLACE)
+    if not key:
+        if value.ndim and value.shape != array.shape:
+            expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words
+        array[...] = value
+        return
+    try:
+        array[key] = value
+    except IndexError as error:
+        raise index_error(error, key) from None
+    except (ValueError, TypeError):
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "
+            f"shape {sizes(array[key].shape)}"
+        ) from None
+
+
+def trimmed(value: Any, ndim: int) -> Any:
+    """A value without those leading dimensions of size 1 that are too many."""
+    shape = tuple(value.shape)
+    while len(shape) > ndim and shape[0] == 1:
+        shape = shape[1:]
+    return value if len(shape) == value.ndim else value.reshape(shape)
+
+
+def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
+    """What is assigned, as a tensor."""
+    if isinstance(value, np.ndarray):
+        return Tensor(value)
+    if not isinstance(value, Tensor):
+        return Tensor(number_for(value, x.array.dtype))
+    if key and value.array.dtype != x.array.dtype:
+        masked = len(key) == 1 and key[0].dtype.kind == "b"
+        if value.array.ndim or not masked:
+            raise DtypeError(
+                "Index put requires the source and destination dtypes match, got "
+                f"{SCALAR_NAMES[x.array.dtype]} for the destination and {SCALAR_NAMES[value.array.dtype]} for the "
+                "source. Convert the source with .to(dtype)."
+            )
+    return value
+
+
+def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
+    """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
+    shape = source.array.shape
+    if not shape or (not key and shape == part.shape):
+        return source
+    rest = shape
+    while rest and rest[0] == 1:
+        rest = rest[1:]
+    if key:
+        return source if rest == shape else apply1(Reshape(rest), source)
+    found = apply1(Reshape(rest), source)
+    return found if rest == part.shape else apply1(Expand(expanded_shape(found.array, part.shape)), found)
+
+
+FUNCTIONS: tuple[Any, ...] = ()

@@ -1,0 +1,282 @@
+"""Whole rows (or columns, …) picked by an index along a dimension, and put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends import picks
+from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import conjugate
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.by_sample import by_sample, differs
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.index.gather import (
+    AdjointAt,
+    LinearAt,
+    SourceAt,
+    ValueAt,
+    check_bounds,
+    check_dtypes,
+    check_range,
+)
+from retrograd.ops.index.getitem import added_at
+from retrograd.ops.shape.reshape import integer, reshape
+from retrograd.ops.shape.split import WHOLE
+from retrograd.ops.tensor.data import number_for
+from retrograd.values import Array
+
+
+class IndexSelect(LinearAt):
+    """the rows (or columns, …) that an index names"""
+
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "self_sym_sizes": "in_shape"}
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
+
+    def transpose(self, g: Any) -> Any:
+        return IndexSelectAdjoint(self.dim, self.index, self.in_shape).on(g)
+
+
+class IndexSelectAdjoint(AdjointAt):
+    """zeros of some shape with the rows of x added at an index"""
+
+    node_name = "IndexAddBackward0"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if not self.size:
+            return x.copy()
+        return added_at(xp, xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
+
+    def transpose(self, g: Any) -> Any:
+        return IndexSelect(self.dim, self.index).on(g)
+
+
+class IndexAdd(SourceAt):
+    """x with the rows of a source, times a number, added at an index"""
+
+    params: ClassVar[tuple[str, ...]] = ("dim", "index", "alpha")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "alpha": "alpha"}
+
+    def __init__(self, dim: int, index: Array, alpha: Any) -> None:
+        super().__init__(dim, index)
+        self.alpha = alpha
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.x_shape, self.source_shape = x.shape, source.shape
+        scaled = source if self.alpha == 1 else source * self.alpha
+        out = x.copy("C")
+        rows = out.reshape((1,)) if out.ndim == 0 else out
+        added_at(
+            xp, rows, (WHOLE,) * self.dim + (self.index,), scaled.reshape((1,)) if x.ndim == 0 else scaled
+        )
+        return out
+
+    def kept(self, g: Any) -> Any:
+        return g
+
+    def source_grad(self, g: Any) -> Any:
+        found = IndexSelect(self.dim, self.index).on(g)
+        found = found if self.alpha == 1 else found * conjugate(self.alpha)
+        return found.reshape(self.source_shape)
+
+
+class IndexCopy(IndexAdd):
+    """x with the rows of a source written at an index"""
+
+    params = ("dim", "index")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+
+    def __init__(self, dim: int, index: Array) -> None:
+        super().__init__(dim, index, 1)
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        self.x_shape, self.source_shape = x.shape, source.shape
+        if x.ndim == 0:
+            return source.reshape(()).astype(x.dtype)
+        out = x.copy()
+        out[(WHOLE,) * self.dim + (self.index,)] = source
+        return out
+
+    def kept(self, g: Any) -> Any:
+        return IndexFill(self.dim, self.index, 0).on(g)
+
+
+class IndexFill(ValueAt):
+    """x with a number in the rows that an index names"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = x.copy()
+        out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = self.value
+        return out
+
+
+class IndexFillTensor(SourceAt):
+    """x with a 0-dim tensor in the rows that an index names"""
+
+    node_name = "IndexFillBackward1"
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, value = xs
+        self.x_shape = x.shape
+        return IndexFill(self.dim, self.index, value).forward(xp, x)
+
+    def kept(self, g: Any) -> Any:
+        return IndexFill(self.dim, self.index, 0).on(g)
+
+    def source_grad(self, g: Any) -> Any:
+        # A row that the index names twice was filled once.
+        n = self.x_shape[self.dim] if self.x_shape else 1
+        if isinstance(self.index, BatchedArray):  # samples may fill more or fewer rows
+            named = np.zeros_like(self.index, shape=(n,), dtype=bool)
+            named[self.index] = True
+            line = (-1,) + (1,) * (max(len(self.x_shape), 1) - self.dim - 1)
+            return Where().on(named.reshape(line if self.x_shape else ()), g, 0.0).sum()
+        rows = np.unique(np.where(self.index < 0, self.index + n, self.index))
+        return IndexSelect(self.dim, rows).on(g).sum()
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> Array:
+    """The index of an op on whole rows, checked and with one dimension."""
+    i = require_tensor(function, "index", position, index).array
+    if not picks.is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
+        kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
+        raise DtypeError(f"{function}(): {kind}")
+    if i.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
+    return i.astype(np.int64, copy=False).reshape(-1)
+
+
+def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
+    """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
+    x = require_tensor("index_select", "input", 1, input)
+    d, i = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
+    n = x.array.shape[d] if x.array.ndim else 1
+    if x.array.ndim == 0 and i.size != 1:
+        raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
+    if i.size and n == 0 and x.array.ndim > 1:
+        raise ShapeError(
+            f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty"
+        )
+    if picks.outside(i, 0, n) is not None:
+        raise IndexError(
+            f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
+        )
+    return deliver(apply1(IndexSelect(d, i), x), out)
+
+
+def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+    """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
+    x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
+    d, i = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
+    shape, given = x.array.shape, src.array.shape
+    if shape and d >= len(given) > 0:
+        raise ShapeError(
+            f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {len(given)}"
+        )
+    if i.size != (given[d] if given else 1):
+        raise ShapeError(
+            f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): "
+            f"({given[d] if given else 1}), for dim: {d}"
+        )
+    if shape and (shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :] or not given):
+        raise ShapeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{sizes(shape)} source.shape = {sizes(given)}"
+        )
+    check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
+    check_bounds(i, d, shape[d] if shape else 1, False)
+    return deliver(apply_n(IndexAdd(d, i, alpha), (x, src)), out)
+
+
+def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None) -> Any:
+    """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    x, src = (
+        require_tensor("index_copy", "input", 1, input),
+        require_tensor("index_copy", "source", 3, source),
+    )
+    d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_copy", "index", 2, index).array.reshape(-1)
+    if i.dtype != np.int64:
+        raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
+    shape, given = x.array.shape, src.array.shape
+    if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
+        raise ShapeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape "
+            f"{sizes(shape)} and source has shape {sizes(given)}; only dimension {d} may differ."
+        )
+    if i.size != (given[d] if given else 1):
+        raise IndexError(
+            f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) "
+            f"({given[d] if given else 1})"
+        )
+    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
+    check_range("index_copy_(): ", i, d, shape, False)
+    return deliver(apply_n(IndexCopy(d, i), (x, src)), out)
+
+
+def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
+    """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
+    x = require_tensor("index_fill", "input", 1, input)
+    d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index).array
+    if i.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if i.ndim > 1:
+        raise ShapeError("Index has to be a vector/scalar")
+    i = i.reshape(-1)
+    check_range("", i, d, x.array.shape, True)
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise ShapeError(
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value.array.ndim} dimension(s)."
+            )
+        return apply_n(IndexFillTensor(d, i), (x, value))
+    if isinstance(value, complex) and x.array.dtype.kind != "c":
+        raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
+
+
+def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+    """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
+
+    With `repeats` alone, its indices, each as often as it says.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2]).repeat_interleave(2)
+    tensor([1, 1, 2, 2])
+    """
+    x = require_tensor("repeat_interleave", "input", 1, input)
+    if differs(repeats) or (repeats is None and differs(x)):
+        return by_sample(repeat_interleave, x, repeats, dim)
+    if repeats is None:
+        return repeat_interleave(Tensor(np.arange(x.array.size)), x)
+    if dim is None:
+        x, dim = reshape(x, -1), 0
+    elif x.array.ndim == 0:
+        x = reshape(x, 1)
+    d = wrap_dim(dim, x.array.ndim)
+    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(integer(repeats))
+    if not picks.is_index(counts):
+        raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
+    if (counts < 0).any():
+        raise ShapeError(f"Repeats must be non-negative, got {repeats}")
+    if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
+        raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
+    index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    return apply1(IndexSelect(d, index), x)
+
+
+FUNCTIONS: tuple[Any, ...] = (repeat_interleave, index_select, index_add, index_copy, index_fill)

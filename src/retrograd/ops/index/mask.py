@@ -1,0 +1,264 @@
+"""Masks: elements chosen by booleans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.batch.array import all_samples, is_batched
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error
+from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.index.gather import take
+from retrograd.ops.shape.reshape import stretched
+from retrograd.ops.shape.split import Place
+from retrograd.ops.tensor.data import number_for
+from retrograd.values import Array, Shape
+
+
+def _common_shape(x: Array, mask: Array) -> Shape:
+    return x.shape if x.shape == mask.shape else np.broadcast_shapes(x.shape, mask.shape)
+
+
+class MaskedFill(Unary):
+    """x with a number where a mask holds"""
+
+    params = ("mask", "value")
+
+    def __init__(self, mask: Array, value: Any) -> None:
+        self.mask = mask
+        self.value = value
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.where(self.mask, xp.asarray(self.value, x.dtype), x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return MaskedFill(self.mask, 0).on(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return MaskedFill(self.mask, 0).on(t)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedFillTensor(Variadic):
+    """x with a 0-dim tensor where a mask holds"""
+
+    node_name = "MaskedFillBackward1"
+    params = ("mask",)
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, value = xs
+        return xp.where(self.mask, value.astype(x.dtype), x)
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [
+            MaskedFill(self.mask, 0).on(g) if self.needs(0) else None,
+            Where().on(self.mask, g, 0.0) if self.needs(1) else None,
+        ]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        tx, tv = ts
+        return Where().on(self.mask, 0.0 if tv is None else tv, 0.0 if tx is None else tx)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedSelect(Linear):
+    """the elements where a mask holds, as a vector"""
+
+    params = ("mask",)
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.whole = _common_shape(x, self.mask)
+        return stretched(xp, x, self.whole)[stretched(xp, self.mask, self.whole)]
+
+    def transpose(self, g: Any) -> Any:
+        return MaskedPlace(self.mask, self.whole).on(g)
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+class MaskedPlace(Linear):
+    """zeros of some shape with the elements of a vector where a mask holds"""
+
+    node_name = "MaskedScatterBackward0"
+    params = ("mask", "size")
+
+    def __init__(self, mask: Array, size: Shape) -> None:
+        self.mask = mask
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.size, x.dtype)
+        out[stretched(xp, self.mask, self.size)] = x
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return MaskedSelect(self.mask).on(g)
+
+
+class MaskedScatter(Variadic):
+    """x with the first elements of a source where a mask holds"""
+
+    params = ("mask",)
+    shown: ClassVar[dict[str, str]] = {"source_sym_sizes": "source_shape"}
+
+    def __init__(self, mask: Array) -> None:
+        self.mask = mask
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        x, source = xs
+        whole = _common_shape(x, self.mask)
+        self.source_shape, self.x_shape = source.shape, x.shape
+        where = stretched(xp, self.mask, whole)
+        self.count = int(where.sum())
+        out = xp.array(stretched(xp, x, whole), order="C")
+        out[where] = source.reshape(-1)[: self.count]
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        return [
+            MaskedFill(self.mask, 0).on(g) if self.needs(0) else None,
+            self.source_grad(g) if self.needs(1) else None,
+        ]
+
+    def source_grad(self, g: Any) -> Any:
+        """The gradient of the source: zero for the elements that found no place."""
+        used = MaskedSelect(self.mask).on(g)
+        return Place((prod(self.source_shape),), (slice(0, self.count),)).on(used).reshape(self.source_shape)
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        tx, source = ts
+        if source is None:
+            return MaskedFill(self.mask, 0).on(tx)
+        return self.fresh().on(
+            as_value(np.zeros(self.x_shape, source.dtype), source) if tx is None else tx, source
+        )
+
+    @property
+    def _saved_mask(self) -> Tensor:
+        return Tensor(self.mask)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
+    """A mask, checked: booleans that broadcast with `x`."""
+    m = require_tensor(function, "mask", 2, mask).array
+    if m.dtype.kind != "b":
+        raise DtypeError(
+            f"{complaint.format(dtype=m.dtype)} (its dtype is {SCALAR_NAMES[m.dtype]}; compare, or convert it with "
+            ".bool())"
+        )
+    try:
+        if m.shape != x.array.shape:
+            np.broadcast_shapes(m.shape, x.array.shape)
+    except ValueError:
+        raise broadcast_error(m.shape, x.array.shape) from None
+    return m
+
+
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """A copy of `input` with `value`, a number or a 0-dim tensor, where `mask` holds.
+
+    >>> import retrograd as rg
+    >>> x = rg.tensor([1.0, -2.0])
+    >>> x.masked_fill(x < 0, 0.0)
+    tensor([1., 0.])
+    """
+    x = require_tensor("masked_fill", "input", 1, input)
+    m = _mask(
+        x, mask, "masked_fill", "masked_fill_ only supports boolean masks, but got mask with dtype {dtype}"
+    )
+    if not isinstance(value, Tensor):
+        return apply1(MaskedFill(m, number_for(value, x.array.dtype)), x)
+    if value.array.ndim:
+        raise ShapeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{value.array.ndim} dimension(s)."
+        )
+    return apply_n(MaskedFillTensor(m), (x, value))
+
+
+def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
+    """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
+    x = require_tensor("masked_select", "input", 1, input)
+    m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
+    if is_batched(m):
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask). We cannot support this because "
+            "for each batch this would return a differently shaped Tensor. Use where(mask, x, 0)."
+        )
+    return deliver(apply1(MaskedSelect(m), x), out)
+
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
+    x = require_tensor("masked_scatter", "input", 1, input)
+    src = require_tensor("masked_scatter", "source", 3, source)
+    m = _mask(x, mask, "masked_scatter", "masked_scatter_ only supports boolean masks, but got another dtype")
+    if x.array.dtype != src.array.dtype:
+        raise DtypeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
+        )
+    where = stretched(np, m, _common_shape(x.array, m))
+    needed = int(all_samples(where.sum()).max())
+    if src.array.size < needed:
+        raise ShapeError(
+            f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
+        )
+    if is_batched(m) and src.array.size:
+        # Samples may need more or fewer elements: each place looks up the one that it would get.
+        order = np.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
+        return Where().on(where, take(src, Tensor(order)), x)
+    return apply_n(MaskedScatter(m), (x, src))
+
+
+def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
+    """The indices of the elements that are not zero, one row each; or one tensor per dimension.
+
+    >>> import retrograd as rg
+    >>> rg.nonzero(rg.tensor([0, 3, 4]))
+    tensor([[1],
+            [2]])
+    """
+    a = require_tensor("nonzero", "input", 1, input).array
+    found = np.nonzero(a if a.ndim else a.reshape(1))
+    if as_tuple:
+        return tuple([Tensor(np.ascontiguousarray(i)) for i in found])
+    rows = np.stack(found, 1) if a.ndim else np.zeros((len(found[0]), 0), np.int64)
+    return deliver(Tensor(rows), out)
+
+
+def argwhere(input: Any) -> Any:
+    """The indices of the elements that are not zero, one row each."""
+    if not isinstance(input, Tensor):
+        raise operand_error("argwhere", "input", 1, input)
+    return nonzero(input)
+
+
+FUNCTIONS: tuple[Any, ...] = (masked_fill, masked_select, masked_scatter, nonzero, argwhere)

@@ -1,0 +1,1 @@
+"""Functions that write into their first argument."""

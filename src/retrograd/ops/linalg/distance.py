@@ -1,0 +1,501 @@
+"""Distances between points, lengths of vectors and angles between them, and vectors brought to a length."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import OUT, Binary, Unary, X, Y, added
+from retrograd.core.tensor import Tensor
+from retrograd.errors import (
+    DimensionError,
+    DtypeError,
+    ShapeError,
+    broadcast_error,
+    type_name,
+    unsupported_dtype,
+)
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim, zero_like
+from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
+from retrograd.ops.elementwise.choose import Where, clamp_min
+from retrograd.ops.elementwise.exponential import Sgn
+from retrograd.ops.index.gather import Put, Take
+from retrograd.ops.linalg.matrix_norm import matrix_norm
+from retrograd.ops.reduce.statistics import VectorNorm, check_identity, norm_order, real_part, vector_norm
+from retrograd.ops.reduce.sums import dims_given, sum
+from retrograd.ops.shape.reshape import Reshape, expand, expand_as, reshape
+from retrograd.ops.shape.transpose import transpose
+from retrograd.ops.tensor.convert import clone, convert
+from retrograd.ops.tensor.create import int_from
+from retrograd.values import Array, Axis, Shape
+
+# -- the distance of two tensors -----------------------------------------------------------------------------------
+
+
+class Norm(VectorNorm):
+    """The norm as PyTorch's older functions compute it."""
+
+    node_name = "NormBackward1"
+    shown: ClassVar[dict[str, str]] = {"p": "ord", "dim": "axis", "keepdim": "keepdims"}
+
+
+class NormOfAll(Norm):
+    """the same over all dimensions"""
+
+    node_name = "NormBackward0"
+    shown: ClassVar[dict[str, str]] = {"p": "ord"}
+
+
+def tangent(norm: VectorNorm, t: Any, x: Any, out: Any) -> Any:
+    """The tangent of a norm that keeps its dimensions, or is of all elements."""
+    if norm.ord == 0:
+        return zero_like(out)
+    return real_part(norm.field(1, x, out).conj() * t).sum(axis=norm.axis, keepdims=norm.keepdims)
+
+
+class Dist(Binary):
+    """the norm of x - y"""
+
+    params = ("p",)
+    shown: ClassVar[dict[str, str]] = {"p": "p"}
+    keeps0: ClassVar[int] = X | Y | OUT
+    keeps1: ClassVar[int] = X | Y | OUT
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return VectorNorm(self.p, None, False).forward(xp, x - y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if self.p == 0:
+            return None
+        pulled = VectorNorm(self.p, None, False).field(g, x - y, out)
+        return -pulled if i else pulled
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        moved = added(tx, None if ty is None else -ty)
+        return tangent(VectorNorm(self.p, None, False), moved, x - y, out)
+
+
+# -- distances of all pairs of rows --------------------------------------------------------------------------------
+
+
+def offsets(x: Any, y: Any) -> Any:
+    """Every row of x minus every row of y."""
+    return x[..., :, None, :] - y[..., None, :, :]
+
+
+def lengths(xp: Any, d: Array, p: float) -> Array:
+    """The p-norms along the last dimension."""
+    if not d.shape[-1]:
+        return xp.zeros(d.shape[:-1], d.dtype)
+    return VectorNorm(p, (-1,), False).measure(xp, d).astype(d.dtype, copy=False)
+
+
+def pulled(p: float, v: Any, d: Any, out: Any) -> Any:
+    """`v` times the derivative of the lengths of d; where the largest offset is the length, all that reach it count."""
+    v, out = v[..., None], out[..., None]
+    if p == 0:
+        return zero_like(d)
+    if p == math.inf:
+        reached = np.absolute(plain(d)) == plain(out)
+        return Sgn().on(d) * as_value(reached.astype(plain(d).dtype), d) * v
+    return VectorNorm(p, (-1,), True).field(v, d, out)
+
+
+class Cdist(Binary):
+    """the distance of every row of x to every row of y"""
+
+    params = ("p",)
+    shown: ClassVar[dict[str, str]] = {"p": "p"}
+    keeps0: ClassVar[int] = X | Y | OUT
+    keeps1: ClassVar[int] = X | Y | OUT
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return lengths(xp, offsets(x, y), self.p)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        found = pulled(self.p, g, offsets(x, y), out)
+        return -found.sum(axis=-3) if i else found.sum(axis=-2)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        slope = pulled(self.p, as_value(np.ones_like(plain(out)), out), offsets(x, y), out)
+        a = None if tx is None else slope * tx[..., :, None, :]
+        b = None if ty is None else -slope * ty[..., None, :, :]
+        return added(a, b).sum(axis=-1)
+
+    def saved_slot(self, name: str) -> str:
+        return super().saved_slot({"x1": "self", "x2": "other"}.get(name, name))
+
+
+class EuclideanDist(Cdist):
+    """the Euclidean distances of many rows, by a matrix product: |x - y|**2 = |x|**2 + |y|**2 - 2 x·y"""
+
+    shown: ClassVar[dict[str, str]] = {}
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        squares = (x * x).sum(axis=-1)[..., :, None] + (y * y).sum(axis=-1)[..., None, :]
+        return xp.sqrt(xp.maximum(squares - 2 * (x @ y.swapaxes(-1, -2)), 0))
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        flat = plain(out) == 0
+        ratio = Where().on(flat, 0.0, g / Where().on(flat, 1.0, out))
+        if i:
+            ratio, x, y = ratio.swapaxes(-1, -2), y, x
+        return x * ratio.sum(axis=-1, keepdims=True) - ratio @ y
+
+
+class Pdist(Unary):
+    """the distance of every row to every later one"""
+
+    params = ("p",)
+    shown: ClassVar[dict[str, str]] = {"p": "p"}
+    keeps: ClassVar[int] = X | OUT
+
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        first, second = xp.triu_indices(len(x), 1)
+        self.places = first * len(x) + second  # of the pairs in the matrix of all distances
+        return lengths(xp, x[first] - x[second], self.p)
+
+    def all_pairs(self, v: Any, n: int) -> Any:
+        """Values of the pairs as a matrix, 0 elsewhere."""
+        return Put(self.places, (n, n)).on(v)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        n = x.shape[0]
+        found = pulled(self.p, self.all_pairs(g, n), offsets(x, x), self.all_pairs(out, n))
+        return found.sum(axis=1) - found.sum(axis=0)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        n = x.shape[0]
+        one = self.all_pairs(as_value(np.ones_like(plain(out)), out), n)
+        slope = pulled(self.p, one, offsets(x, x), self.all_pairs(out, n))
+        return Take(self.places).on((slope * offsets(t, t)).sum(axis=-1))
+
+
+# -- vectors brought to a length -----------------------------------------------------------------------------------
+
+NEARLY = 1e-7  # added to a norm before dividing by it, as PyTorch does
+
+
+class Renorm(Unary):
+    """x, whose slices along a dimension are shortened where their norm is larger than `maxnorm`"""
+
+    params = ("p", "dim", "maxnorm")
+    shown: ClassVar[dict[str, str]] = {"p": "p", "dim": "dim", "maxnorm": "maxnorm"}
+    keeps: ClassVar[int] = X
+
+    def __init__(self, p: float, dim: int, maxnorm: float) -> None:
+        self.p = p
+        self.dim = dim
+        self.maxnorm = maxnorm
+
+    def norm(self, x: Any) -> VectorNorm:
+        """The norm of a slice, over all other dimensions."""
+        return VectorNorm(self.p, tuple([i for i in range(x.ndim) if i != self.dim]), True)
+
+    def factor(self, size: Any) -> tuple[Any, Any]:
+        """What slices of these norms are multiplied with, and its derivative by the norm."""
+        long = plain(size) > self.maxnorm
+        factor = Where().on(long, self.maxnorm / (size + NEARLY), 1.0)
+        return factor, Where().on(long, -factor / (size + NEARLY), 0.0)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        size = self.norm(x).forward(xp, x)
+        return (x * xp.where(size > self.maxnorm, self.maxnorm / (size + NEARLY), 1)).astype(x.dtype)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        norm = self.norm(x)
+        size = norm.on(x)
+        factor, slope = self.factor(size)
+        change = real_part(g * x.conj()).sum(axis=norm.axis, keepdims=True)
+        shorter = self.norm(x).field(change * slope, x, size)
+        return g * factor + Where().on(plain(size) > self.maxnorm, shorter, 0.0)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        size = self.norm(x).on(x)
+        factor, slope = self.factor(size)
+        return t * factor + x * (slope * tangent(self.norm(x), t, x, size))
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def dist(input: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of `input - other`, broadcasting.
+
+    >>> import retrograd as rg
+    >>> rg.dist(rg.tensor([0.0, 3.0]), rg.tensor([4.0, 0.0]))
+    tensor(5.)
+    """
+    x, y = require_tensor("dist", "input", 1, input), require_tensor("dist", "other", 2, other)
+    order = _power("dist", p, 3)
+    dtype = promote_types(x.array.dtype, y.array.dtype)
+    _check_norm(dtype)
+    shape = _together(x.array.shape, y.array.shape)
+    if order < 0 or order == math.inf:
+        check_identity(order, None, Tensor(np.empty(shape)))
+    return apply2(Dist(order), x, y)
+
+
+def _power(function: str, p: Any, position: int) -> float:
+    if isinstance(p, complex) or not isinstance(p, (int, float, np.number, Tensor)):
+        raise TypeError(
+            f"{function}(): argument 'p' (position {position}) must be Number, not {type_name(p)}"
+        )
+    return norm_order(p)
+
+
+def _check_norm(dtype: Any) -> None:
+    if dtype.kind not in "fc":
+        raise DtypeError(
+            f"norm(): input dtype should be either floating point or complex. Got {SCALAR_NAMES[dtype]} instead."
+        )
+
+
+def _together(a: Shape, b: Shape) -> Shape:
+    """The shape that two shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise broadcast_error(a, b) from None
+
+
+# How cdist computes Euclidean distances: by a matrix product if there are many rows, always, or never.
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 25,
+    "use_mm_for_euclid_dist": -1,
+    "donot_use_mm_for_euclid_dist": 2**62,
+}
+
+
+def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """The p-norm distance of every row of `x1` to every row of `x2`; leading dimensions are batches.
+
+    Args:
+        compute_mode: whether Euclidean distances are computed by a matrix product, which is faster and less exact:
+            with more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist") or never
+            ("donot_use_mm_for_euclid_dist").
+
+    >>> import retrograd as rg
+    >>> rg.cdist(rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    tensor([[5., 1.]])
+    """
+    if compute_mode not in MODES:
+        raise ValueError(
+            f"{compute_mode} is not a valid value for compute_mode: it is one of {', '.join(MODES)}"
+        )
+    x, y = require_tensor("cdist", "x1", 1, x1), require_tensor("cdist", "x2", 2, x2)
+    power = float(_power("cdist", p, 3))
+    _check_rows(x.array, y.array, power)
+    rows, columns = x.array.shape[-2], y.array.shape[-2]
+    shape = (*_together(x.array.shape[:-2], y.array.shape[:-2]), rows, columns)
+    if power == 2 and max(rows, columns) > MODES[compute_mode] and x.array.size and y.array.size:
+        return apply1(Reshape(shape), apply2(EuclideanDist(2.0), x, y))
+    return apply2(Cdist(power), x, y)
+
+
+def _check_rows(x: Array, y: Array, p: float) -> None:
+    """Whether two arrays of rows have distances."""
+    for name, v in (("X1", x), ("X2", y)):
+        if v.ndim < 2:
+            raise ShapeError(f"cdist only supports at least 2D tensors, {name} got: {v.ndim}D")
+    for name, v in (("X1", x), ("X2", y)):
+        if v.dtype.kind != "f":
+            raise DtypeError(
+                f"cdist only supports floating-point dtypes, {name} got: {SCALAR_NAMES[v.dtype]}"
+            )
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(
+            f"X1 and X2 must have the same number of columns. X1: {x.shape[-1]} X2: {y.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    if x.dtype != y.dtype:
+        raise DtypeError(
+            f"cdist(): expected scalar type {SCALAR_NAMES[x.dtype]} but found {SCALAR_NAMES[y.dtype]}"
+        )
+    if x.dtype == np.float16:
+        raise unsupported_dtype("cdist", x.dtype, "convert with .float() first.")
+
+
+def pdist(input: Any, p: Any = 2) -> Any:
+    """The p-norm distances of all pairs of rows, each pair once: those of the first row come first.
+
+    >>> import retrograd as rg
+    >>> rg.pdist(rg.tensor([[0.0], [1.0], [4.0]]))
+    tensor([1., 4., 3.])
+    """
+    x = require_tensor("pdist", "input", 1, input)
+    a, power = x.array, float(_power("pdist", p, 2))
+    if a.ndim != 2:
+        raise ShapeError(f"pdist only supports 2D tensors, got: {a.ndim}D")
+    if a.dtype.kind != "f":
+        raise DtypeError(f"pdist only supports floating-point dtypes, not {SCALAR_NAMES[a.dtype]}")
+    if power < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {power}")
+    if a.dtype == np.float16:
+        raise unsupported_dtype("pdist", a.dtype, "convert with .float() first.")
+    return apply1(Pdist(power), x)
+
+
+def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Any = None) -> Any:
+    """`input` with each slice along `dim` whose p-norm is larger than `maxnorm` scaled down to it.
+
+    >>> import retrograd as rg
+    >>> rg.renorm(rg.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1.0)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
+    x = require_tensor("renorm", "input", 1, input)
+    for name, v in (("p", p), ("maxnorm", maxnorm)):
+        if isinstance(v, complex):
+            raise RuntimeError(f"renorm: {name} must be real-valued, not {v}")
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    ndim = x.array.ndim
+    if ndim < 2:
+        raise ShapeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    d = wrap_dim(dim, ndim)
+    if x.array.dtype.kind not in "fc":
+        raise DtypeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{SCALAR_NAMES[x.array.dtype]}. Convert with .float() first."
+        )
+    if p == math.inf:
+        check_identity(p, tuple([i for i in range(ndim) if i != d]), x)
+    return deliver(apply1(Renorm(p, d, maxnorm), x), out)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle between vectors along `dim`; norms smaller than `eps` count as `eps`.
+
+    >>> import retrograd as rg
+    >>> rg.cosine_similarity(rg.tensor([[1.0, 0.0]]), rg.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+    x = require_tensor("cosine_similarity", "x1", 1, x1)
+    y = require_tensor("cosine_similarity", "x2", 2, x2)
+    dtype = promote_types(x.array.dtype, y.array.dtype)
+    if dtype.kind != "f":
+        raise DtypeError(
+            f"expected common dtype to be floating point, yet common dtype is {SCALAR_NAMES[dtype]}"
+        )
+    shape = _together(x.array.shape, y.array.shape)
+    directions = []
+    for v in (x, y):
+        v = convert(v, dtype)
+        wide = v if v.array.shape == shape else expand(v, shape)
+        length = clone(vector_norm(wide, 2, dim, True))
+        # The limit holds for the number, not for its derivative.
+        np.maximum(length.array, eps, out=length.array)
+        directions.append(div(wide, length))
+    return sum(mul(*directions), dim)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The p-norm of `x1 - x2 + eps` along the last dimension.
+
+    >>> import retrograd as rg
+    >>> rg.pairwise_distance(rg.tensor([[0.0, 3.0]]), rg.tensor([[4.0, 0.0]]))
+    tensor([5.])
+    """
+    x = require_tensor("pairwise_distance", "x1", 1, x1)
+    y = require_tensor("pairwise_distance", "x2", 2, x2)
+    offset = add(sub(x, y), eps)
+    axis: Axis = (offset.array.ndim - 1,) if offset.array.ndim else None
+    return _norm(Norm(_power("pairwise_distance", p, 3), axis, keepdim), offset)
+
+
+def _norm(op: Norm, x: Tensor) -> Any:
+    """The norm of a tensor that has one."""
+    _check_norm(x.array.dtype)
+    if op.ord < 0 or op.ord == math.inf:
+        check_identity(op.ord, op.axis, x)
+    return apply1(op, x)
+
+
+def norm(
+    input: Any,
+    p: Any = "fro",
+    dim: Any = None,
+    keepdim: bool = False,
+    out: Any = None,
+    dtype: Any = None,
+    **numpy: Any,
+) -> Any:
+    """The p-norm of all elements, or of the vectors along `dim`; "fro" and None stand for 2,
+    and "nuc" is the sum of the singular values of matrices.
+
+    >>> import retrograd as rg
+    >>> rg.norm(rg.tensor([3.0, 4.0])), rg.norm(rg.tensor([3.0, 4.0]), p=1)
+    (tensor(5.), tensor(7.))
+    """
+    dim, keepdim = dims_given("norm", dim, keepdim, numpy)
+    if p == "nuc":
+        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. Give a number, or 'fro'.")
+    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
+
+
+def normalize(
+    input: Any, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None, **numpy: Any
+) -> Any:
+    """`input` divided by its p-norm along `dim`, which counts as at least `eps`.
+
+    >>> import retrograd as rg
+    >>> normalize(rg.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    dim, _ = dims_given("normalize", dim, False, numpy)
+    x = require_tensor("normalize", "input", 1, input)
+    return div(x, expand_as(clamp_min(vector_norm(x, p, dim, True), eps), x), out=out)
+
+
+def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
+    """The norm of each slice along `dim`, over all other dimensions, which stay with size 1; of all if `dim` is -1.
+
+    >>> import retrograd as rg
+    >>> rg.norm_except_dim(rg.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5.],
+            [1.]])
+    """
+    x = require_tensor("norm_except_dim", "v", 1, v)
+    order = int_from("norm_except_dim", "pow", 2, pow)
+    shape = x.array.shape
+    if dim == -1:
+        return _norm(NormOfAll(order, None, False), x)
+    if not shape:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    wrap_dim(dim, len(shape))
+    if dim == 0:
+        rows = reshape(x, shape[0], -1)
+        return reshape(_norm(Norm(order, (1,), False), rows), (shape[0],) + (1,) * (len(shape) - 1))
+    if dim == len(shape) - 1:
+        columns = reshape(x, -1, shape[dim])
+        return reshape(_norm(Norm(order, (0,), False), columns), (1,) * dim + (shape[dim],))
+    return transpose(norm_except_dim(transpose(x, 0, dim), order, 0), 0, dim)
+
+
+FUNCTIONS: tuple[Any, ...] = (dist, norm, renorm)
+NOT_METHODS: tuple[Any, ...] = (cdist, pdist, cosine_similarity, pairwise_distance, norm_except_dim)
+FUNCTIONAL: dict[str, Any] = {
+    "cosine_similarity": cosine_similarity, "normalize": normalize, "pairwise_distance": pairwise_distance,
+    "pdist": pdist,
+}  # fmt: skip

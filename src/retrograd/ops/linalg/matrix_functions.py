@@ -1,0 +1,356 @@
+"""Functions of matrices: exponentials, powers, and products of several kinds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import Bilinear, Unary, X
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.elementwise.arithmetic import mul
+from retrograd.ops.linalg import lapack
+from retrograd.ops.linalg.checks import (
+    check_floating,
+    check_same_dtype,
+    check_square,
+    deprecation,
+    matrix_argument,
+)
+from retrograd.ops.linalg.matmul import C_NAMES, chained, vdot
+from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.solve import inv, solve
+from retrograd.ops.shape.diagonals import diagonal
+from retrograd.ops.shape.join import Cat, cat
+from retrograd.ops.shape.reshape import UnsafeView
+from retrograd.values import Array
+
+# -- exponentials and powers ---------------------------------------------------------------------------------------
+
+
+class LinalgMatrixExp(Unary):
+    """the exponential of square matrices"""
+
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.char == "e":
+            return lapack.matrix_exp(xp, x.astype(np.float32)).astype(x.dtype)
+        return lapack.matrix_exp(xp, x)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return exponential_tangent(adjoint(x), g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return exponential_tangent(x, t)
+
+
+def exponential_tangent(x: Any, t: Any) -> Any:
+    """The derivative of exp at x along t: the corner of exp([[x, t], [0, x]])."""
+    n, axis = x.shape[-1], x.ndim - 1
+    blank = as_value(np.zeros(x.shape, plain(x).dtype), x)
+    block = Cat(axis - 1).on(Cat(axis).on(x, t), Cat(axis).on(blank, x))
+    return LinalgMatrixExp().on(block)[..., :n, n:]
+
+
+def linalg_matrix_exp(A: Any) -> Any:
+    """The exponential of square matrices: the sum of A**k / k!.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.matrix_exp(rg.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return matrix_exp(matrix_argument("linalg.matrix_exp", A, "input"))
+
+
+def matrix_exp(input: Any) -> Any:
+    """The exponential of square matrices."""
+    x = matrix_argument("matrix_exp", input, "input")
+    check_square("linalg.matrix_exp", x)
+    check_floating("linalg.matrix_exp", x)
+    return apply1(LinalgMatrixExp(), x)
+
+
+def matrix_power(input: Any, n: Any, *, out: Any = None) -> Any:
+    """A square matrix times itself, `n` times; its inverse for negative `n`.
+
+    >>> import retrograd as rg
+    >>> rg.matrix_power(rg.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
+    x: Any = matrix_argument("linalg.matrix_power", input, "input")
+    check_square("linalg.matrix_power", x)
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}")
+    power = n.__index__()
+    if power == 0:
+        one = np.broadcast_to(np.eye(x.array.shape[-1], dtype=x.array.dtype), x.array.shape)
+        return deliver(x.clone().copy_(Tensor(one)), out)
+    base = inv(x) if power < 0 else x
+    if power in (1, -1):
+        return deliver(base.clone() if power == 1 else base, out)
+    return deliver((base @ base) @ base if power == 3 else _squared(base, abs(power)), out)
+
+
+def _squared(base: Any, n: int) -> Any:
+    """A power by squaring."""
+    square = found = None
+    while n:
+        square = base if square is None else square @ square
+        if n & 1:
+            found = square if found is None else found @ square
+        n >>= 1
+    return found
+
+
+# -- products ------------------------------------------------------------------------------------------------------
+
+
+class LinalgCross(Bilinear):
+    """the vector product along a dimension of size 3"""
+
+    params = ("axis",)
+    shown: ClassVar[dict[str, str]] = {"dim": "axis"}
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        x1, y1, x2, y2 = (xp.roll(v, shift, self.axis) for shift in (-1, -2) for v in (x, y))
+        return x1 * y2 - x2 * y1
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            return LinalgCross(self.axis).on(y.conj(), g)
+        return LinalgCross(self.axis).on(g, x.conj())
+
+
+def _crossed(x: Any, y: Any, dim: int) -> Any:
+    a, b = x.array, y.array
+    if a.ndim != b.ndim:
+        raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    axis = wrap_dim(dim, a.ndim)
+    if a.shape[axis] != 3 or b.shape[axis] != 3:
+        raise ShapeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[axis]} and {b.shape[axis]}"
+        )
+    if a.dtype != b.dtype:
+        raise DtypeError(f"expected scalar type {SCALAR_NAMES[a.dtype]} but found {SCALAR_NAMES[b.dtype]}")
+    if a.dtype.kind == "b":
+        raise unsupported_dtype("cross", a.dtype)
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise broadcast_error(a.shape, b.shape) from None
+    return apply2(LinalgCross(axis), x, y)
+
+
+def linalg_cross(input: Any, other: Any, *, dim: Any = -1, out: Any = None) -> Any:
+    """The vector product of vectors with 3 elements, which lie along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.cross(rg.tensor([1.0, 0.0, 0.0]), rg.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+    x = matrix_argument("linalg.cross", input, "input")
+    return deliver(_crossed(x, matrix_argument("linalg.cross", other, "other", 2), dim), out)
+
+
+def cross(input: Any, other: Any, dim: Any = None, *, out: Any = None) -> Any:
+    """`linalg.cross`, along the first dimension of size 3 unless `dim` is given."""
+    x, y = require_tensor("cross", "input", 1, input), require_tensor("cross", "other", 2, other)
+    if dim is None:
+        deprecation(
+            "Using torch.cross without specifying the dim arg is deprecated. Please either pass the dim explicitly or "
+            "simply use torch.linalg.cross."
+        )
+        if 3 not in x.array.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = x.array.shape.index(3)
+    return deliver(_crossed(x, y, dim), out)
+
+
+def kron(input: Any, other: Any, *, out: Any = None) -> Any:
+    """The Kronecker product: every element of `input` times the whole of `other`, in its place.
+
+    >>> import retrograd as rg
+    >>> rg.kron(rg.eye(2), rg.ones(1, 2))
+    tensor([[1., 1., 0., 0.],
+            [0., 0., 1., 1.]])
+    """
+    x, y = require_tensor("kron", "input", 1, input), require_tensor("kron", "other", 2, other)
+    ndim = max(x.array.ndim, y.array.ndim)
+    a = (1,) * (ndim - x.array.ndim) + x.array.shape
+    b = (1,) * (ndim - y.array.ndim) + y.array.shape
+    left = apply1(UnsafeView(tuple(n for size in a for n in (size, 1))), x)
+    right = apply1(UnsafeView(tuple(n for size in b for n in (1, size))), y)
+    shape = tuple(n * m for n, m in zip(a, b, strict=True))
+    return deliver(apply1(UnsafeView(shape), mul(left, right)), out)
+
+
+def vecdot(x: Any, y: Any, *, dim: Any = -1, out: Any = None) -> Any:
+    """The sums of `x.conj() * y` along a dimension, broadcasting."""
+    a: Any = matrix_argument("linalg.vecdot", x, "x")
+    b: Any = matrix_argument("linalg.vecdot", y, "y", 2)
+    check_floating("linalg.vecdot", a)
+    check_same_dtype("linalg.vecdot", a, b, "x y")
+    if a.array.ndim == b.array.ndim == 1:
+        return vdot(a, b, out=out)
+    return deliver(mul(a.conj() if a.array.dtype.kind == "c" else a, b).sum(dim), out)
+
+
+def multi_dot(tensors: Any, *, out: Any = None) -> Any:
+    """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.multi_dot([rg.ones(2, 3), rg.ones(3, 4), rg.ones(4)])
+    tensor([12., 12.])
+    """
+    if not isinstance(tensors, (tuple, list)):
+        raise TypeError(
+            f"linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not {type_name(tensors)}"
+        )
+    chain: list[Any] = [
+        require_tensor("linalg_multi_dot", "tensors", i + 1, t) for i, t in enumerate(tensors)
+    ]
+    if len(chain) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(chain)}")
+    shape: list[int] = []
+    for place, end in ((0, "first"), (-1, "last")):
+        v = chain[place]
+        if v.array.ndim == 1:
+            chain[place] = v.unsqueeze(place)
+        elif v.array.ndim == 2:
+            shape.append(v.array.shape[place])
+        else:
+            raise ShapeError(f"multi_dot(): the {end} tensor must be 1D or 2D but got {v.array.ndim}D")
+    _check_chain(chain)
+    return deliver(chained(chain).view(tuple(shape)), out)
+
+
+def _check_chain(chain: Sequence[Tensor]) -> None:
+    first = chain[0].array.dtype
+    for i, v in enumerate(chain):
+        if v.array.ndim != 2:
+            raise ShapeError(f"multi_dot(): tensor {i} must be 2D but got {v.array.ndim}D")
+        if v.array.dtype != first:
+            raise DtypeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {C_NAMES[first.name]} and "
+                f"tensor {i} {C_NAMES[v.array.dtype.name]}"
+            )
+        if i and chain[i - 1].array.shape[1] != v.array.shape[0]:
+            shapes = sizes(chain[i - 1].array.shape), sizes(v.array.shape)
+            raise ShapeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {shapes[0]} and {shapes[1]} cannot be multiplied"
+            )
+
+
+# -- tensors as matrices -------------------------------------------------------------------------------------------
+
+
+def tensorinv(A: Any, ind: Any = 2, *, out: Any = None) -> Any:
+    """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
+    x: Any = matrix_argument("linalg.tensorinv", A, "input")
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    rows, columns = x.array.shape[:ind], x.array.shape[ind:]
+    n, m = math.prod(rows), math.prod(columns)
+    if n != m:
+        raise ShapeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{m} != {n}"
+        )
+    return deliver(inv(x.reshape((n, n))).reshape((*columns, *rows)), out)
+
+
+def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
+    """X with `tensordot(A, X, X.ndim) == B`: the last dimensions of A are those of X.
+
+    Args:
+        dims: dimensions of A to move to its end first.
+    """
+    x: Any = matrix_argument("linalg.tensorsolve", A, "input")
+    y: Any = matrix_argument("linalg.tensorsolve", B, "other", 2)
+    if dims is not None:
+        last = [wrap_dim(d, x.array.ndim) for d in dims]
+        x = x.permute([d for d in range(x.array.ndim) if d not in last] + last)
+    shape = x.array.shape[y.array.ndim :]
+    n, m = math.prod(x.array.shape[: y.array.ndim]), math.prod(shape)
+    if n != m:
+        raise ShapeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {m} != {n}"
+        )
+    return deliver(solve(x.reshape((n, n)), y.reshape((n,))).reshape(shape), out)
+
+
+def linalg_diagonal(A: Any, *, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+    """The diagonals of matrices, a view."""
+    return diagonal(matrix_argument("linalg.diagonal", A), offset, dim1, dim2)
+
+
+# -- powers of vectors ---------------------------------------------------------------------------------------------
+
+
+def _powers(x: Any, n: int) -> Any:
+    """The powers 0 to n - 1 of every element, along a new dimension."""
+    ones = Tensor(np.ones((*x.array.shape, 1), x.array.dtype))
+    rest = x.unsqueeze(-1).expand((*x.array.shape, n - 1)).cumprod(-1)
+    return cat([ones, rest], -1)
+
+
+def linalg_vander(x: Any, *, N: Any = None) -> Any:
+    """The powers 0 to N - 1 of every element, along a new dimension.
+
+    >>> import retrograd as rg
+    >>> rg.linalg.vander(rg.tensor([2.0, 3.0]), N=3)
+    tensor([[1., 2., 4.],
+            [1., 3., 9.]])
+    """
+    v = matrix_argument("linalg.vander", x, "x")
+    if v.array.dtype.char in "e?":
+        raise DtypeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            f"{SCALAR_NAMES[v.array.dtype]}"
+        )
+    n = (v.array.shape[-1] if v.array.ndim else 1) if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(v, n)
+
+
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+    """The powers N - 1 to 0 of the elements of a vector, in columns; with `increasing` from 0 up."""
+    v: Any = require_tensor("vander", "x", 1, x)
+    if v.array.ndim != 1:
+        raise ShapeError("x must be a one-dimensional tensor.")
+    n = v.array.shape[0] if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    found = _powers(v, n) if n > 1 else _powers(v.detach(), 1)[:, :n]
+    return found if increasing else found.fliplr()
+
+
+FUNCTIONS: tuple[Any, ...] = (matrix_exp, matrix_power, cross, kron)
+NOT_METHODS: tuple[Any, ...] = (vander,)
+LINALG: dict[str, Any] = {
+    "cross": linalg_cross,
+    "diagonal": linalg_diagonal,
+    "matrix_exp": linalg_matrix_exp,
+    "matrix_power": matrix_power,
+    "multi_dot": multi_dot,
+    "tensorinv": tensorinv,
+    "tensorsolve": tensorsolve,
+    "vander": linalg_vander,
+    "vecdot": vecdot,
+}

@@ -1,0 +1,494 @@
+"""Activations: the functions between the layers of a network, and dropout. Softmax is in `softmax.py`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.noise import noise
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, unsupported_dtype
+from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.elementwise.arithmetic import Mul
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.elementwise.exponential import Exp, Sigmoid
+from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.elementwise.steps import tied
+from retrograd.ops.elementwise.trigonometry import Tanh
+from retrograd.ops.special.erf import Erfc, erfc_array
+from retrograd.values import Array
+
+ROOT_HALF = 0.7071067811865476
+ROOT_TWO_OVER_PI = 0.7978845608028654
+ONE_OVER_ROOT_TWO_PI = 0.3989422804014327
+GELU_CUBIC = 0.044715
+SELU_ALPHA = 1.6732632423543772
+SELU_SCALE = 1.0507009873554805
+
+
+def unsupported(kernel: str, x: Any) -> NotImplementedError:
+    """The error for a dtype that an activation or a loss does not take."""
+    return unsupported_dtype(
+        kernel, x.dtype, "it takes real floating point tensors. Convert with .float() first."
+    )
+
+
+class Activation(ElementwiseUnary):
+    """A function of real floating point numbers. Owes `curve`, the forward without the check of the dtype."""
+
+    kernel: ClassVar[str] = ""  # how PyTorch's messages call it
+    keeps: ClassVar[int] = X
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        """The function."""
+        raise NotImplementedError(f"{self.name()} has no curve()")
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported(self.kernel, x)
+        return self.curve(xp, x)
+
+
+# -- piecewise linear: the gradient passes or not ------------------------------------------------------------------
+
+
+class Gate(Unary):
+    """A function whose slope is 1 where a gate is open and 0 elsewhere."""
+
+    keeps: ClassVar[int] = X
+
+    def gate(self, x: Any, out: Any) -> Array:
+        """Where the gradient passes, as a bare boolean array."""
+        raise NotImplementedError(f"{self.name()} has no gate()")
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return tied(Where().on(self.gate(x, out), g, 0.0), x, self)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return Where().on(self.gate(x, out), t, 0.0)
+
+
+class Relu(Gate):
+    """x where it is positive, else 0"""
+
+    keeps: ClassVar[int] = OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise DtypeError("Boolean inputs not supported for relu. Convert with .float() first.")
+        if x.dtype.kind == "c":
+            raise unsupported("relu", x)
+        return xp.maximum(x, 0)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return tied(Where().on(self.gate(x, out), g, 0.0), out, self, "Threshold")
+
+    def gate(self, x: Any, out: Any) -> Array:
+        return ~(plain(out) <= 0)  # NaN passes
+
+
+class Threshold(Gate):
+    """x where it is above a threshold, else a number"""
+
+    params = ("threshold", "value")
+    shown: ClassVar[dict[str, str]] = {"threshold": "threshold"}
+
+    def __init__(self, threshold: float, value: float) -> None:
+        self.threshold = threshold
+        self.value = value
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind in "bc":
+            raise unsupported("threshold_cpu", x)
+        return xp.where(x <= self.threshold, xp.asarray(self.value).astype(x.dtype), x)
+
+    def gate(self, x: Any, out: Any) -> Array:
+        return ~(plain(x) <= self.threshold)
+
+
+class ThresholdInPlace(Threshold):
+    """Threshold, in its own memory"""
+
+    node_name = "ThresholdBackward1"
+
+
+class Hardtanh(Gate):
+    """x limited to [min_val, max_val]; no gradient at the limits"""
+
+    params = ("min_val", "max_val")
+    shown: ClassVar[dict[str, str]] = {"min_val": "min_val", "max_val": "max_val"}
+
+    def __init__(self, min_val: float, max_val: float) -> None:
+        self.min_val = min_val
+        self.max_val = max_val
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise DtypeError("Bool inputs not supported for hardtanh. Convert with .float() first.")
+        if x.dtype.kind == "c":
+            raise unsupported("hardtanh", x)
+        if x.dtype.kind == "u" and self.min_val < 0:
+            raise DtypeError("cannot do hardtanh on an unsigned type with negative limits")
+        return xp.minimum(xp.maximum(x, self.min_val), self.max_val).astype(x.dtype, copy=False)
+
+    def gate(self, x: Any, out: Any) -> Array:
+        a = plain(x)
+        return ~((a <= self.min_val) | (a >= self.max_val))
+
+
+class Leaky(Activation):
+    """A function whose slope is constant on either side."""
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        return tied(super().vjp(g, x, out), x, self)
+
+
+class LeakyRelu(Leaky):
+    """x where it is positive, else x times a small slope"""
+
+    kernel = "leaky_relu_cpu"
+    params = ("negative_slope",)
+    shown: ClassVar[dict[str, str]] = {"negative_slope": "negative_slope"}
+
+    def __init__(self, negative_slope: float) -> None:
+        self.negative_slope = negative_slope
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.where(x > 0, x, x * self.negative_slope)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        a = plain(x)
+        return as_value(np.where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
+
+
+class LeakyReluInPlace(LeakyRelu):
+    """LeakyRelu, in its own memory"""
+
+    node_name = "LeakyReluBackward1"
+
+
+class Hardsigmoid(Leaky):
+    """(x + 3) / 6 limited to [0, 1]"""
+
+    kernel = "hardsigmoid_cpu"
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.minimum(xp.maximum(x + 3, 0), 6) / 6
+
+    def slope(self, x: Any, out: Any) -> Any:
+        a = plain(x)
+        return as_value((np.abs(a) < 3).astype(a.dtype) / 6, x)
+
+
+class Hardswish(Activation):
+    """x * hardsigmoid(x)"""
+
+    kernel = "hardswish_cpu"
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        return x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6
+
+    def slope(self, x: Any, out: Any) -> Any:
+        a = plain(x)
+        return Where().on(np.abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
+
+
+# -- smooth ones ---------------------------------------------------------------------------------------------------
+
+
+class Elu(Activation):
+    """scale * x where x is positive, else scale * alpha * (exp(input_scale * x) - 1)"""
+
+    kernel = "elu_cpu"
+    params: ClassVar[tuple[str, ...]] = ("alpha", "scale", "input_scale")
+    shown: ClassVar[dict[str, str]] = {"alpha": "alpha", "scale": "scale", "input_scale": "input_scale"}
+
+    def __init__(self, alpha: float, scale: float = 1.0, input_scale: float = 1.0) -> None:
+        self.alpha = alpha
+        self.scale = scale
+        self.input_scale = input_scale
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        low = xp.expm1(xp.minimum(x, 0) * self.input_scale) * (self.alpha * self.scale)
+        return xp.where(x <= 0, low, x * self.scale)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        a = plain(x)
+        # Where x is positive, exp might overflow, and its derivative poison the second order.
+        rise = Exp().on(Where().on(a < 0, x, 0.0) * self.input_scale)
+        return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), 1.0 * self.scale)
+
+
+class EluInPlace(Elu):
+    """Elu, in its own memory"""
+
+    node_name = "EluBackward1"
+
+
+class Celu(Elu):
+    """x where it is positive, else alpha * (exp(x / alpha) - 1)"""
+
+    params = ("alpha",)
+    shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__(alpha, 1.0, 1.0 / alpha)
+
+
+class CeluInPlace(Celu):
+    """Celu, in its own memory"""
+
+    node_name = "CeluBackward1"
+
+
+class Softplus(Activation):
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above a threshold"""
+
+    kernel = "softplus_cpu"
+    params = ("beta", "threshold")
+    shown: ClassVar[dict[str, str]] = {"beta": "beta", "threshold": "threshold"}
+
+    def __init__(self, beta: float, threshold: float) -> None:
+        self.beta = beta
+        self.threshold = threshold
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        scaled = x * self.beta
+        return xp.where(scaled > self.threshold, x, xp.logaddexp(scaled, 0) / self.beta)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Where().on(plain(x) * self.beta > self.threshold, 1.0, Sigmoid().on(x * self.beta))
+
+
+class LogSigmoid(Activation):
+    """log(sigmoid(x)), without overflow"""
+
+    kernel = "log_sigmoid_cpu"
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Sigmoid().on(-x)
+
+
+class Silu(Activation):
+    """x * sigmoid(x), of complex numbers too"""
+
+    kernel = "silu_cpu"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind not in "fc":
+            raise unsupported(self.kernel, x)
+        return x * Sigmoid().forward(xp, x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        s = Sigmoid().on(x)
+        return s * (1 + x * (1 - s))
+
+
+class Mish(Activation):
+    """x * tanh(softplus(x))"""
+
+    kernel = "mish_cpu"
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        return x * xp.tanh(xp.logaddexp(x, 0))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        t = Tanh().on(Softplus(1.0, 20.0).on(x))
+        return t + x * Sigmoid().on(x) * (1 - t * t)
+
+
+class Gelu(Activation):
+    """x times the probability that a normal variable is below x; or its approximation by tanh"""
+
+    kernel = "GeluKernelImpl"
+    params = ("approximate",)
+    shown: ClassVar[dict[str, str]] = {"approximate": "approximate"}
+
+    def __init__(self, approximate: str) -> None:
+        self.approximate = approximate
+
+    def curve(self, xp: Any, x: Array) -> Array:
+        if self.approximate == "none":
+            return x * erfc_array(x * -ROOT_HALF) * 0.5
+        return 0.5 * x * (1 + xp.tanh((x + GELU_CUBIC * x * x * x) * ROOT_TWO_OVER_PI))
+
+    def slope(self, x: Any, out: Any) -> Any:
+        if self.approximate == "none":
+            z = x * -ROOT_HALF
+            return Erfc().on(z) * 0.5 + x * Exp().on(-(z * z)) * ONE_OVER_ROOT_TWO_PI
+        square = x * x
+        t = Tanh().on((x + square * x * GELU_CUBIC) * ROOT_TWO_OVER_PI)
+        bend = x * (1 - t * t) * (square * (3 * GELU_CUBIC) + 1)
+        return (t + 1) * 0.5 + bend * (0.5 * ROOT_TWO_OVER_PI)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _activated(function: str, op: Unary, input: Any, inplace: bool = False) -> Any:
+    """The op's result, in place of the input if wanted."""
+    x = require_tensor(function, "input", 1, input)
+    if not inplace:
+        return apply1(op, x)
+    check_writable(x)
+    return write_back(x, apply1(op, x))
+
+
+def relu(input: Any, inplace: bool = False) -> Any:
+    """`input` where it is positive, else 0.
+
+    >>> import retrograd as rg
+    >>> rg.relu(rg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return _activated("relu", Relu(), input, inplace)
+
+
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """`input` limited to the range from 0 to 6."""
+    return _activated("relu6", Hardtanh(0.0, 6.0), input, inplace)
+
+
+def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+    """`input` where it is above `threshold`, else `value`."""
+    return _activated(
+        "threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace
+    )
+
+
+def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+    """`input` limited to the range from `min_val` to `max_val`."""
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {min_val} and {max_val}")
+    return _activated("hardtanh", Hardtanh(min_val, max_val), input, inplace)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+    """`input` where it is positive, else `negative_slope * input`."""
+    return _activated(
+        "leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace
+    )
+
+
+def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+    """`(input + 3) / 6`, limited to the range from 0 to 1."""
+    return _activated("hardsigmoid", Hardsigmoid(), input, inplace)
+
+
+def hardswish(input: Any, inplace: bool = False) -> Any:
+    """`input * hardsigmoid(input)`."""
+    return _activated("hardswish", Hardswish(), input, inplace)
+
+
+def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
+    return _activated("elu", (EluInPlace if inplace else Elu)(alpha), input, inplace)
+
+
+def selu(input: Any, inplace: bool = False) -> Any:
+    """`elu` scaled so that a deep network keeps mean 0 and variance 1."""
+    return _activated("selu", (EluInPlace if inplace else Elu)(SELU_ALPHA, SELU_SCALE), input, inplace)
+
+
+def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+    """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _activated("celu", (CeluInPlace if inplace else Celu)(alpha), input, inplace)
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None) -> Any:
+    """`log(1 + exp(beta * input)) / beta`, a smooth relu; `input` itself where `beta * input > threshold`."""
+    return deliver(_activated("softplus", Softplus(beta, threshold), input), out)
+
+
+def logsigmoid(input: Any, *, out: Any = None) -> Any:
+    """`log(sigmoid(input))`, without overflow."""
+    return deliver(_activated("log_sigmoid", LogSigmoid(), input), out)
+
+
+def silu(input: Any, inplace: bool = False) -> Any:
+    """`input * sigmoid(input)`, also known as swish."""
+    return _activated("silu", Silu(), input, inplace)
+
+
+def mish(input: Any, inplace: bool = False) -> Any:
+    """`input * tanh(softplus(input))`."""
+    return _activated("mish", Mish(), input, inplace)
+
+
+def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
+    """`input` times the normal distribution function of `input`.
+
+    Args:
+        approximate: "none" for the exact function, "tanh" for its usual approximation.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(f"approximate argument must be either none or tanh. gelu got {approximate!r}.")
+    return deliver(_activated("gelu", Gelu(approximate), input), out)
+
+
+def softsign(input: Any) -> Any:
+    """`input / (1 + |input|)`."""
+    x: Any = require_tensor("softsign", "input", 1, input)
+    return x / (absolute(x) + 1)
+
+
+def tanhshrink(input: Any) -> Any:
+    """`input - tanh(input)`."""
+    x: Any = require_tensor("tanhshrink", "input", 1, input)
+    return x - Tanh().on(x)
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, while training.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(3)
+    >>> dropout(x, 0.5, training=False) is x
+    True
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    x = require_tensor("dropout", "input", 1, input)
+    if p == 0 or not training or x.array.size == 0:
+        return x
+    factors = Tensor(_noise(x.array, p))
+    if not inplace:
+        return apply2(Mul(), x, factors)
+    check_writable(x)
+    return write_back(x, apply2(Mul(), x, factors))
+
+
+def _noise(a: Array, p: float) -> Array:
+    """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
+    from retrograd.ops.random.sampling import default_generator
+
+    if p == 1:
+        return np.zeros((), a.dtype)  # nothing is drawn
+    if a.dtype.kind == "c":
+        raise unsupported("bernoulli_scalar_cpu_", a)
+    if a.dtype.kind != "f":
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
+        )
+    return noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
+
+
+FUNCTIONS: tuple[Any, ...] = (relu,)
+NOT_METHODS: tuple[Any, ...] = (selu, celu, threshold)
+# What nn.functional offers, by name; several of these are nowhere else.
+FUNCTIONAL: dict[str, Any] = {
+    "relu": relu, "relu6": relu6, "threshold": threshold, "hardtanh": hardtanh, "leaky_relu": leaky_relu,
+    "hardsigmoid": hardsigmoid, "hardswish": hardswish, "elu": elu, "selu": selu, "celu": celu, "softplus": softplus,
+    "logsigmoid": logsigmoid, "silu": silu, "mish": mish, "gelu": gelu, "softsign": softsign, "tanhshrink": tanhshrink,
+    "dropout": dropout,
+}  # fmt: skip

@@ -1,0 +1,330 @@
+"""Pooling to a given size: windows that divide the input evenly, or that begin at random distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, sizes, unsupported_dtype
+from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.pooling import (
+    AdaptiveMaxPool2D,
+    AdaptiveMaxPool3D,
+    FractionalMaxPool2D,
+    FractionalMaxPool3D,
+    MaximaAt,
+)
+from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, average_taps
+from retrograd.ops.nn.sliding import ints, spread_ints
+from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.sampling import uniform_array
+from retrograd.values import Array, Shape
+
+# -- windows that divide the input evenly --------------------------------------------------------------------------
+
+
+def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
+    """The size asked for; None stands for that of the input."""
+    shape = x.array.shape
+    if len(shape) not in (rank + 1, rank + 2):
+        low, high = rank + 1, rank + 2
+        detail = f" (Expected {low} to {high} dimensions)" if rank == 1 else ""
+        raise ShapeError(f"{function}(): Expected {low}D or {high}D tensor, but got {sizes(shape)}{detail}")
+    if isinstance(output_size, (tuple, list)) and rank > 1 and len(output_size) == rank:
+        given = zip(output_size, shape[-rank:], strict=True)
+        output_size = tuple([n if wanted is None else wanted for wanted, n in given])
+    given_ints = ints(function, "output_size", 2, output_size)
+    message = (
+        f"{function}: output_size must be {rank}, one int per dimension, but argument 'output_size' should contain "
+        f"{'one int' if rank == 1 else rank} (got {len(given_ints)})"
+    )
+    size = spread_ints(given_ints, rank, message)
+    if min(size) < 0:
+        raise ShapeError(
+            f"{function}: elements of output_size must be greater than or equal to 0 but received {sizes(size)}: "
+            "Trying to create tensor with negative dimension"
+        )
+    return size
+
+
+def _check_filled(function: str, x: Tensor, rank: int) -> None:
+    shape = x.array.shape
+    for d in range(len(shape) - rank, len(shape)):
+        if shape[d] == 0:
+            raise ShapeError(
+                f"{function}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{sizes(shape)} with dimension {d} being empty"
+            )
+
+
+def adaptive_avg(function: str, x: Tensor, size: Shape) -> Any:
+    """Averages over windows that divide the last dimensions evenly."""
+    rank = len(size)
+    if rank == 1:
+        return adaptive_avg(function, x.unsqueeze(-2), (1, *size)).squeeze(-2)
+    if all(n == 1 for n in size):
+        return x.mean(tuple(range(-rank, 0)), True)
+    _check_filled(function, x, rank)
+    if x.array.dtype.kind != "f":
+        kernel = "adaptive_avg_pool2d" if rank == 2 else "adaptive_avg_pool3d_cpu"
+        raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
+    maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    return apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
+
+
+def _cover(n: int, m: int) -> Array:
+    """Which of n elements each of m windows covers, the last one again where one has fewer than another."""
+    return average_taps(n, m).index
+
+
+def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return_indices: bool) -> Any:
+    x = require_tensor(function, "input", 1, input)
+    size = _size(function, rank, x, output_size)
+    _check_filled(function, x, rank)
+    if x.array.dtype.kind != "f":
+        kernel = "adaptive_max_pool3d_cpu" if rank == 3 else "adaptive_max_pool2d"
+        raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
+    covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    if rank == 1:
+        values, indices = maxima(AdaptiveMaxPool2D((_cover(1, 1), *covers)), x.unsqueeze(-2))
+        values, indices = values.squeeze(-2), indices.squeeze(-2)
+    else:
+        values, indices = maxima((AdaptiveMaxPool2D if rank == 2 else AdaptiveMaxPool3D)(covers), x)
+    return (values, indices) if return_indices else values
+
+
+def maxima(op: MaximaAt, x: Tensor) -> tuple[Any, Any]:
+    """The largest elements and their positions; the op watches the positions for changes."""
+    values, indices = apply_n(op, (x,))
+    op.watch(indices)
+    return values, indices
+
+
+def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Any:
+    x = require_tensor(function, "input", 1, input)
+    return adaptive_avg(function, x, _size(function, rank, x, output_size))
+
+
+def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    """The averages of `output_size` windows that divide signals [batch, channel, length] as evenly as they can.
+
+    >>> import retrograd as rg
+    >>> rg.adaptive_avg_pool1d(rg.tensor([[1.0, 2.0, 3.0, 4.0]]), 2)
+    tensor([[1.5000, 3.5000]])
+    """
+    return _adaptive_avg("adaptive_avg_pool1d", 1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+    """The averages of windows that divide images evenly; None in `output_size` keeps a dimension."""
+    return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+    """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
+    return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
+
+
+def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of `output_size` windows that divide signals evenly, and if asked where they are."""
+    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of windows that divide images evenly, and if asked where they are.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.adaptive_max_pool2d(rg.arange(9.0).reshape(1, 3, 3), 2)
+    tensor([[[4., 5.],
+             [7., 8.]]])
+    """
+    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest elements of windows that divide volumes evenly, and if asked where they are."""
+    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
+
+
+def adaptive_max_pool1d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    """`adaptive_max_pool1d(…, return_indices=True)`."""
+    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, True)
+
+
+def adaptive_max_pool2d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    """`adaptive_max_pool2d(…, return_indices=True)`."""
+    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, True)
+
+
+def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+    """`adaptive_max_pool3d(…, return_indices=True)`."""
+    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, True)
+
+
+# -- windows at random distances -----------------------------------------------------------------------------------
+
+
+def _starts(n: int, m: int, k: int, samples: Array) -> Array:
+    """Where m windows of k elements begin in n, for each random number; the last ends at the end."""
+    one = samples.dtype.type
+    alpha = one(n - k) / one(max(m - 1, 1))
+    steps = (np.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
+    found = steps.astype(np.int64) - (samples * alpha).astype(np.int64)[..., None]
+    found[..., -1] = n - k
+    return found
+
+
+def _ratio_size(function: str, shape: Shape, output_ratio: Any, rank: int) -> Shape:
+    ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * rank
+    if len(ratios) != rank:
+        raise ValueError(f"{function} requires output_ratio to either be a single Int or tuple of Ints.")
+    return tuple([int(n * r) for n, r in zip(shape[-rank:], ratios, strict=True)])
+
+
+def _samples(x: Tensor, given: Any, rank: int) -> Array:
+    """A random number per sample, channel and dimension."""
+    shape = x.array.shape if x.array.ndim == rank + 2 else (1, *x.array.shape)
+    wanted = (shape[0], shape[1], rank)
+    if given is None:
+        return uniform_array(stream_of(None), wanted, x.array.dtype)
+    samples = require_tensor("fractional_max_pool", "_random_samples", 6, given).array
+    for d, name in enumerate(("batch size", "channel size", f"{rank}")):
+        if samples.ndim != 3 or samples.shape[d] != wanted[d]:
+            raise ShapeError(
+                f"Expect _random_samples.size({d}) equals to input {name}. They are of shapes {sizes(samples.shape)} "
+                f"and {sizes(x.array.shape)}."
+            )
+    return samples
+
+
+def _fractional(
+    function: str,
+    rank: int,
+    input: Any,
+    kernel_size: Any,
+    output_size: Any,
+    output_ratio: Any,
+    return_indices: bool,
+    given: Any,
+) -> Any:
+    x = require_tensor(function, "input", 1, input)
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{function} requires specifying either an output_size or an output_ratio")
+    shape = x.array.shape
+    if len(shape) not in (rank + 1, rank + 2):
+        raise ShapeError(f"{function}(): Expected {rank + 1}D or {rank + 2}D tensor, but got: {sizes(shape)}")
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype("check_uniform_bounds", x.array.dtype, "convert it with .float()")
+    message = f"{function}: kernel_size and output_size must either be a single Int or tuple of Ints"
+    kernel = spread_ints(ints(function, "kernel_size", 2, kernel_size), rank, message)
+    size = _ratio_size(function, shape, output_ratio, rank) if output_size is None else None
+    target = size or spread_ints(ints(function, "output_size", 3, output_size), rank, message)
+    _check_fit(function, shape[-rank:], target, kernel)
+    samples = _samples(x, given, rank)
+    # PyTorch draws for the width first in two dimensions, and last in three.
+    samples = samples[..., ::-1] if rank == 2 else samples
+    covers = []
+    for d, (n, m, k) in enumerate(zip(shape[-rank:], target, kernel, strict=True)):
+        cover = _starts(n, m, k, samples[..., d])[..., None, :] + np.arange(k)[:, None]
+        covers.append(cover if len(shape) == rank + 2 else cover[0])
+    op = (FractionalMaxPool2D if rank == 2 else FractionalMaxPool3D)(tuple(covers))
+    values, indices = maxima(op, x)
+    return (values, indices) if return_indices else values
+
+
+def _check_fit(function: str, size: Sequence[int], target: Shape, kernel: Shape) -> None:
+    names = ("time", "height", "width")[3 - len(size) :]
+    for name, n, m, k in zip(names, size, target, kernel, strict=True):
+        if m < 1 or n < 1:
+            raise ShapeError(f"{function}(): input and output need an element in each dimension")
+        if m + k - 1 > n - (len(size) == 3):  # PyTorch wants one more element in volumes
+            raise ShapeError(f"{function}(): pool {name} {k} too large relative to input {name} {n}")
+
+
+def fractional_max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """The largest elements of windows that begin at random distances, for images.
+
+    Args:
+        output_size, output_ratio: how many windows there are, or what part of the input's size.
+        return_indices: whether to return where the largest elements are, too.
+        _random_samples: the random numbers in [0, 1), of shape [batch, channel, 2].
+    """
+    return _fractional(
+        "fractional_max_pool2d",
+        2,
+        input,
+        kernel_size,
+        output_size,
+        output_ratio,
+        return_indices,
+        _random_samples,
+    )
+
+
+def fractional_max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Any = None,
+) -> Any:
+    """The largest elements of windows that begin at random distances, for volumes; see fractional_max_pool2d."""
+    return _fractional(
+        "fractional_max_pool3d",
+        3,
+        input,
+        kernel_size,
+        output_size,
+        output_ratio,
+        return_indices,
+        _random_samples,
+    )
+
+
+def fractional_max_pool2d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = True,
+    _random_samples: Any = None,
+) -> Any:
+    """`fractional_max_pool2d(…, return_indices=True)`."""
+    return fractional_max_pool2d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+
+
+def fractional_max_pool3d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    output_size: Any = None,
+    output_ratio: Any = None,
+    return_indices: bool = True,
+    _random_samples: Any = None,
+) -> Any:
+    """`fractional_max_pool3d(…, return_indices=True)`."""
+    return fractional_max_pool3d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+
+
+NOT_METHODS: tuple[Any, ...] = (adaptive_avg_pool1d,)
+FUNCTION_ALIASES: dict[str, Any] = {"adaptive_max_pool1d": adaptive_max_pool1d_with_indices}
+FUNCTIONAL: dict[str, Any] = {
+    f.__name__: f
+    for f in (
+        adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
+        adaptive_max_pool3d, adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices,
+        adaptive_max_pool3d_with_indices, fractional_max_pool2d, fractional_max_pool3d,
+        fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices,
+    )
+}  # fmt: skip

@@ -1,0 +1,654 @@
+"""Convolution over one, two or three dimensions, and its transpose.
+
+Note [Three convolutions]
+~~~~~~~~~~~~~~~~~~~~~~~~~
+A convolution without its bias is one sum of products x · w · y over an input x, a weight w and an output y: the output
+is its derivative by y, the gradient of the input its derivative by x, that of the weight its derivative by w. So three
+bilinear ops, Correlate (x, w → y), Spread (y, w → x: the transposed convolution) and Overlap (x, y → w), are each
+other's derivatives, and no further formula is needed, however often one differentiates.
+
+Each goes through matrix products over the array of all windows (see Note [Windows]), for as many samples at a time as
+fit into the processor's cache with theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from retrograd.backends.convolution import channel_sums, correlated, overlapped, spread
+from retrograd.core.apply import apply_n
+from retrograd.core.op import Bilinear, Variadic, X, added
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
+from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.pad import pad as padded
+from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
+from retrograd.ops.shape.reshape import integer
+from retrograd.ops.shape.split import WHOLE
+from retrograd.values import Array, Shape
+
+CACHE = 1 << 20  # bytes of windows worked on at a time
+
+
+class Geometry(NamedTuple):
+    """What a convolution is apart from its operands: how windows slide over x, and how many groups of channels."""
+
+    windows: Sliding
+    groups: int
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether each window is one element, and each element one window."""
+        w = self.windows
+        return max(w.kernel) == 1 and w.lengths == w.size == w.number
+
+    def parts(self, samples: int, channels: int, itemsize: int) -> Iterator[slice]:
+        """Slices of the batch whose windows fit into the cache."""
+        each = channels * itemsize * math.prod(self.windows.kernel) * math.prod(self.windows.number)
+        step = max(1, CACHE // max(each, 1))
+        for start in range(0, samples, step):
+            yield slice(start, start + step)
+
+    def columns(self, xp: Any, x: Array) -> Array:
+        """The windows of x as matrices [sample, group, channel and place in the kernel, window]."""
+        if self.pointwise:
+            return self.grouped(x)
+        rows = x.shape[1] // self.groups * math.prod(self.windows.kernel)
+        windows = self.windows.read(xp, self.windows.padded(xp, x))
+        return windows.reshape(len(x), self.groups, rows, math.prod(self.windows.number))
+
+    def grouped(self, v: Array) -> Array:
+        """An input or output as matrices [sample, group, channel, place]."""
+        return v.reshape(len(v), self.groups, v.shape[1] // self.groups, math.prod(v.shape[2:]))
+
+    def matrices(self, w: Array) -> Array:
+        """A weight as matrices [group, output channel, input channel and place in the kernel]."""
+        return w.reshape(self.groups, len(w) // self.groups, math.prod(w.shape[1:]))
+
+    def reversed(self) -> Geometry | None:
+        """How windows slide over y when x is wanted: only where they are side by side, else None."""
+        w = self.windows
+        border = tuple([(k - 1) * d - p for k, d, p in zip(w.kernel, w.dilation, w.padding, strict=True)])
+        if max(w.stride) > 1 or min(border) < 0 or min(w.number) < 1:
+            return None
+        back = sliding(w.number, w.kernel, w.stride, border, w.dilation)
+        return Geometry(back, self.groups) if back.number == w.size else None
+
+    def reversed_weight(self, w: Array) -> Array:
+        """The weight back to front, inputs and outputs exchanged in each group."""
+        turned = w[(WHOLE, WHOLE) + (slice(None, None, -1),) * (w.ndim - 2)]
+        turned = turned.reshape(self.groups, -1, *w.shape[1:]).swapaxes(1, 2)
+        return turned.reshape(self.groups * w.shape[1], -1, *w.shape[2:])
+
+
+def in_single(x: Array, y: Array) -> tuple[Array, Array]:
+    """Half precision is summed in single, as PyTorch does."""
+    return (x.astype("float32"), y.astype("float32")) if x.dtype.char == "e" else (x, y)
+
+
+def conjugated(v: Any) -> Any:
+    return v.conj() if v.dtype.kind == "c" else v
+
+
+class OfWindows(Bilinear):
+    """One of the three: see Note [Three convolutions]."""
+
+    params = ("geometry",)
+
+    def __init__(self, geometry: Geometry) -> None:
+        self.geometry = geometry
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return self.biased(xp, x, y, None)
+
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        """The result plus a number per channel."""
+        raise NotImplementedError
+
+    def plus(self, out: Array, b: Array | None) -> Array:
+        """Adds the bias in place."""
+        if b is not None:
+            out += b.reshape(-1, *[1] * (out.ndim - 2))
+        return out
+
+
+class Correlate(OfWindows):
+    """the products of a weight with all windows of an input: (x, w) → y"""
+
+    node_name = "ConvolutionBackwardBackward0"
+
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        geometry, dtype = self.geometry, x.dtype
+        found = correlated(xp, x, y, b, geometry.windows, geometry.groups)
+        if found is not None:
+            return found
+        x, w = in_single(x, y)
+        out = xp.empty((len(x), len(w), *geometry.windows.number), x.dtype)
+        matrix, target = geometry.matrices(w), geometry.grouped(out)
+        for part in geometry.parts(len(x), x.shape[1], x.itemsize):
+            xp.matmul(matrix, geometry.columns(xp, x[part]), out=target[part])
+        return self.plus(out.astype(dtype, copy=False), b)
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            return Spread(self.geometry).on(g, conjugated(y))
+        return Overlap(self.geometry).on(conjugated(x), g)
+
+
+class Spread(OfWindows):
+    """a weight times each output, added up where the windows were: (y, w) → x"""
+
+    node_name = "ConvolutionBackwardBackward0"
+
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        geometry, dtype, windows = self.geometry, x.dtype, self.geometry.windows
+        found = spread(xp, x, y, b, windows, geometry.groups)
+        if found is not None:
+            return found
+        x, w = in_single(x, y)
+        channels = w.shape[1] * geometry.groups
+        back = geometry.reversed() if len(w) <= 2 * channels else None
+        if back is not None:  # then it is a convolution too, and reading windows is cheaper than adding them
+            turned = Correlate(back).forward(xp, x, geometry.reversed_weight(w))
+            return self.plus(turned.astype(dtype, copy=False), b)
+        matrix = geometry.matrices(w).swapaxes(1, 2)
+        out = xp.empty((len(x), channels, *windows.size), x.dtype)
+        for part in geometry.parts(len(x), channels, x.itemsize):
+            cols = xp.matmul(matrix, geometry.grouped(x[part]))
+            shape = (len(cols), channels, *windows.kernel, *windows.number)
+            out[part] = windows.write(xp, cols.reshape(shape))
+        return self.plus(out.astype(dtype, copy=False), b)
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            return Correlate(self.geometry).on(g, conjugated(y))
+        return Overlap(self.geometry).on(g, conjugated(x))
+
+
+class Overlap(OfWindows):
+    """the products of all windows of an input with an output: (x, y) → w"""
+
+    node_name = "ConvolutionBackwardBackward0"
+
+    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        geometry, dtype = self.geometry, x.dtype
+        found = overlapped(xp, x, y, geometry.windows, geometry.groups)
+        if found is not None:
+            return found
+        x, y = in_single(x, y)
+        shape = (y.shape[1], x.shape[1] // geometry.groups, *geometry.windows.kernel)
+        out = xp.zeros(shape, x.dtype)
+        target = geometry.matrices(out)
+        for part in geometry.parts(len(x), x.shape[1], x.itemsize):
+            cols = geometry.columns(xp, x[part])
+            target += xp.matmul(geometry.grouped(y[part]), cols.swapaxes(2, 3)).sum(axis=0)
+        return out.astype(dtype, copy=False)
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            return Spread(self.geometry).on(conjugated(y), g)
+        return Correlate(self.geometry).on(conjugated(x), g)
+
+
+class Convolution(Variadic):
+    """a convolution, or the transpose of one, plus a bias"""
+
+    params = ("geometry", "transposed", "output_padding")
+    keeps: ClassVar[int] = X
+    multiplies: ClassVar[bool] = True
+    shown: ClassVar[dict[str, str]] = {
+        "input": "x:0", "weight": "x:1", "bias_sym_sizes_opt": "bias_sizes", "stride": "stride", "padding": "padding",
+        "dilation": "dilation", "transposed": "transposed", "output_padding": "output_padding", "groups": "groups",
+    }  # fmt: skip
+    bias_sizes: Shape | None = None
+
+    def __init__(self, geometry: Geometry, transposed: bool, output_padding: Shape) -> None:
+        self.geometry, self.transposed, self.output_padding = geometry, transposed, output_padding
+        self.stride, self.padding = geometry.windows.stride, geometry.windows.padding
+        self.dilation, self.groups = geometry.windows.dilation, geometry.groups
+        self.inner: Any = Spread(geometry) if transposed else Correlate(geometry)
+
+    def keeps_input(self, i: int) -> bool:
+        return i < 2 and self.needs(1 - i)
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        if xs[2] is not None:
+            self.bias_sizes = xs[2].shape
+        return self.inner.biased(xp, xs[0], xs[1], xs[2])
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        g = gs[0]
+        grads = [self.inner.transpose(i, g, xs[0], xs[1]) if self.needs(i) else None for i in (0, 1)]
+        if not self.needs(2):
+            return [*grads, None]
+        return [*grads, channel_sums(g) if type(g) is np.ndarray else g.sum(axis=(0, *range(2, g.ndim)))]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        x = None if ts[0] is None else self.inner.fresh().on(ts[0], xs[1])
+        w = None if ts[1] is None else self.inner.fresh().on(xs[0], ts[1])
+        b = None if ts[2] is None else ts[2].reshape((-1,) + (1,) * len(self.stride))
+        return added(added(x, w), b)
+
+
+def batch_first(x: Any) -> Any:
+    """[time, batch, channel] as [batch, channel, time]."""
+    return x.swapaxes(0, 1).swapaxes(1, 2)
+
+
+def time_first(x: Any) -> Any:
+    """[batch, channel, time] as [time, batch, channel]."""
+    return x.swapaxes(1, 2).swapaxes(0, 1)
+
+
+class ConvTbc(Convolution):
+    """a convolution over [time, batch, channel] with a weight [place, input channel, output channel]"""
+
+    shown: ClassVar[dict[str, str]] = {"self": "x:0", "weight": "x:1", "bias": "x:2", "pad": "pad"}
+
+    @property
+    def pad(self) -> int:
+        return self.padding[0]
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return time_first(super().forward(xp, (batch_first(xs[0]), xs[1].swapaxes(0, 2), xs[2])))
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        x = None if xs[0] is None else batch_first(xs[0])
+        w = None if xs[1] is None else xs[1].swapaxes(0, 2)
+        grads = super().vjp([batch_first(gs[0])], (x, w), outs)
+        return [
+            None if grads[0] is None else time_first(grads[0]),
+            None if grads[1] is None else grads[1].swapaxes(0, 2),
+            grads[2],
+        ]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        tx = None if ts[0] is None else batch_first(ts[0])
+        tw = None if ts[1] is None else ts[1].swapaxes(0, 2)
+        return time_first(super().jvp((tx, tw, ts[2]), (batch_first(xs[0]), xs[1].swapaxes(0, 2)), outs))
+
+
+# -- checks --------------------------------------------------------------------------------------------------------
+
+
+class Options(NamedTuple):
+    """The options of one call, as many numbers as there are dimensions."""
+
+    stride: Shape
+    padding: Shape
+    dilation: Shape
+    output_padding: Shape
+    groups: int
+    transposed: bool
+
+
+def _tensor(function: str, name: str, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got {type_name(value)} for '{name}', but "
+            "expected (Tensor input, Tensor weight, Tensor bias = None, …)"
+        )
+    return value
+
+
+def _numbers(function: str, name: str, value: Any, n: int) -> Shape:
+    if type(value) is int:
+        return (value,) * n
+    try:
+        given = ints(function, name, 4, value)
+    except TypeError:
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got {type_name(value)} for '{name}', but "
+            "expected an int or a tuple of ints"
+        ) from None
+    message = (
+        f"expected {name} to be a single integer value or a list of {n} values to match the convolution dimensions, "
+        f"but got {name}={sizes(given)}"
+    )
+    return spread_ints(given, n, message)
+
+
+def _check_options(o: Options, w: Array) -> None:
+    if o.groups <= 0:
+        raise ShapeError("non-positive groups is not supported")
+    if min(o.stride) <= 0:
+        raise ShapeError(f"non-positive stride is not supported, got {sizes(o.stride)}")
+    if min(o.padding) < 0:
+        raise ShapeError(f"negative padding is not supported, got {sizes(o.padding)}")
+    if min(o.output_padding) < 0:
+        raise ShapeError(f"negative output_padding is not supported, got {sizes(o.output_padding)}")
+    if min(o.dilation) <= 0:
+        raise ShapeError(f"dilation should be greater than zero, but got {sizes(o.dilation)}")
+    if len(w) < o.groups:
+        raise ShapeError(
+            f"Given groups={o.groups}, expected weight to be at least {o.groups} at dimension 0, but got weight of "
+            f"size {sizes(w.shape)} instead"
+        )
+    if len(w) % o.groups:
+        raise ShapeError(
+            f"Given groups={o.groups}, expected weight to be divisible by {o.groups} at dimension 0, but got weight of "
+            f"size {sizes(w.shape)} instead"
+        )
+    if min(w.shape[2:]) < 1:
+        raise ShapeError(
+            f"a kernel needs an element in each dimension, but got weight of size {sizes(w.shape)}"
+        )
+
+
+def _check_shapes(o: Options, x: Array, w: Array, b: Array | None) -> None:
+    kind = "transposed=1" if o.transposed else f"groups={o.groups}"
+    wanted = len(w) if o.transposed else w.shape[1] * o.groups
+    if x.shape[1] != wanted:
+        raise ShapeError(
+            f"Given {kind}, weight of size {sizes(w.shape)}, expected input{sizes(x.shape)} to have {wanted} channels, "
+            f"but got {x.shape[1]} channels instead"
+        )
+    outputs = w.shape[1] * o.groups if o.transposed else len(w)
+    if b is not None and b.shape != (outputs,):
+        raise ShapeError(
+            f"Given {'transposed=1, ' if o.transposed else ''}weight of size {sizes(w.shape)}, expected bias to be "
+            f"1-dimensional with {outputs} elements, but got bias of size {sizes(b.shape)} instead"
+        )
+    if 0 in x.shape[2:] and x.size == 0 and (o.transposed or max(o.padding) > 0):
+        raise ShapeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {sizes(x.shape)}"
+        )
+
+
+def _check_dtypes(x: Array, w: Array, b: Array | None) -> None:
+    if x.dtype.kind == "b":
+        raise unsupported_dtype("slow_conv2d_cpu", x.dtype, "convert it with .float()")
+    for name, other in (("weight", w), ("bias", b)):
+        if other is not None and other.dtype != x.dtype:
+            mine, its = DTYPE_NAMES[str(x.dtype)], DTYPE_NAMES[str(other.dtype)]
+            raise DtypeError(
+                f"Input type ({mine.lower()}) and {name} type ({its.lower()}) should be the same: expected scalar type "
+                f"{mine} but found {its}. Convert one with .to(dtype)."
+            )
+
+
+def _by(numbers: Sequence[int]) -> str:
+    return "(" + " x ".join([str(n) for n in numbers]) + ")"
+
+
+def _forward_geometry(o: Options, x: Array, w: Array) -> Geometry:
+    windows = sliding(x.shape[2:], w.shape[2:], o.stride, o.padding, o.dilation)
+    room = [n + 2 * p for n, p in zip(windows.size, o.padding, strict=True)]
+    reach = [d * (k - 1) + 1 for d, k in zip(o.dilation, windows.kernel, strict=True)]
+    if any(r > n for r, n in zip(reach, room, strict=True)):
+        raise ShapeError(
+            f"Calculated padded input size per channel: {_by(room)}. Kernel size: {_by(reach)}. Kernel size can't be "
+            "greater than actual input size. Pad the input, or take a smaller kernel or dilation."
+        )
+    return Geometry(windows, o.groups)
+
+
+def _transposed_geometry(o: Options, x: Array, w: Array) -> Geometry:
+    size = []
+    for n, k, s, p, d, extra in zip(
+        x.shape[2:], w.shape[2:], o.stride, o.padding, o.dilation, o.output_padding, strict=True
+    ):
+        if extra >= max(s, d):
+            raise ShapeError(
+                "output padding must be smaller than either stride or dilation, but got output_padding: "
+                f"{sizes(o.output_padding)} stride: {sizes(o.stride)} dilation: {sizes(o.dilation)}"
+            )
+        size.append((n - 1) * s - 2 * p + d * (k - 1) + extra + 1)
+    if min(size) < 1:
+        raise ShapeError(
+            f"Given input size per channel: {_by(x.shape[2:])}. Calculated output size per channel: {_by(size)}. "
+            "Output size is too small"
+        )
+    return Geometry(Sliding(tuple(size), w.shape[2:], o.stride, o.padding, o.dilation, x.shape[2:]), o.groups)
+
+
+def _convolved(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Any:
+    a, weight, bias = x.array, w.array, None if b is None else b.array
+    _check_options(o, weight)
+    if a.ndim != weight.ndim:
+        raise ShapeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {sizes(weight.shape)}, but "
+            f"got {a.ndim}-dimensional input of size {sizes(a.shape)} instead"
+        )
+    _check_shapes(o, a, weight, bias)
+    _check_dtypes(a, weight, bias)
+    geometry = _transposed_geometry(o, a, weight) if o.transposed else _forward_geometry(o, a, weight)
+    return apply_n(Convolution(geometry, o.transposed, o.output_padding), (x, w, b))
+
+
+def _convolve(
+    function: str,
+    n: int,
+    operands: tuple[Any, Any, Any],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    output_padding: Any,
+    groups: Any,
+    transposed: bool,
+) -> Any:
+    """A convolution over the last `n` dimensions, of a batch or of one sample."""
+    x, w = _tensor(function, "input", operands[0]), _tensor(function, "weight", operands[1])
+    b = None if operands[2] is None else _tensor(function, "bias", operands[2])
+    if x.array.ndim not in (n + 1, n + 2):
+        raise ShapeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {function}, but got input of size: "
+            f"{sizes(x.array.shape)}"
+        )
+    if w.array.ndim < 3:
+        raise ShapeError(f"weight should have at least three dimensions, got {sizes(w.array.shape)}")
+    single = x.array.ndim == n + 1
+    x = x.unsqueeze(0) if single else x
+    kernel = w.array.shape[2:]
+    steps, gaps = _numbers(function, "stride", stride, n), _numbers(function, "dilation", dilation, n)
+    if len(kernel) != n:  # a weight of another rank is reported as PyTorch does
+        _numbers(function, "stride", steps, len(kernel))
+    if isinstance(padding, str):
+        x, border = _named_padding(x, padding, kernel, steps, gaps)
+    else:
+        border = _numbers(function, "padding", padding, n)
+    more = _numbers(function, "output_padding", output_padding, n)
+    out = _convolved(x, w, b, Options(steps, border, gaps, more, integer(groups), transposed))
+    return out.squeeze(0) if single else out
+
+
+def _named_padding(x: Any, padding: str, kernel: Shape, stride: Shape, dilation: Shape) -> tuple[Any, Shape]:
+    """The border of padding='same' or 'valid'; one of odd width is put around the input here."""
+    if padding == "valid":
+        return x, (0,) * len(kernel)
+    if padding != "same":
+        raise ShapeError(f"Invalid padding string: '{padding}'. It can be 'same', 'valid' or numbers.")
+    if max(stride) > 1:
+        raise ShapeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+    if any(t % 2 for t in total):
+        warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            UserWarning,
+        )
+        x = padded(x, [width for t in reversed(total) for width in (0, t % 2)])
+    return x, tuple([t // 2 for t in total])
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def conv1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+) -> Any:
+    """The convolution of a signal [batch, channel, length] with a weight [output, channel / groups, length].
+
+    Args:
+        bias: one number per output channel, or None.
+        stride: how far apart the windows begin.
+        padding: how many zeros to put at both ends, or "valid" (none), or "same" (the output as long as the input).
+        dilation: how far apart the elements of a window are.
+        groups: into how many independent convolutions the channels are divided.
+
+    >>> import retrograd as rg
+    >>> rg.conv1d(rg.tensor([[[1.0, 2.0, 4.0]]]), rg.tensor([[[-1.0, 1.0]]]))
+    tensor([[[1., 2.]]])
+    """
+    return _convolve("conv1d", 1, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+
+
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+) -> Any:
+    """The convolution of images [batch, channel, height, width]; see conv1d.
+
+    >>> import retrograd as rg
+    >>> rg.conv2d(rg.ones(1, 3, 32, 32), rg.ones(16, 3, 3, 3), padding=1).shape
+    torch.Size([1, 16, 32, 32])
+    """
+    return _convolve("conv2d", 2, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+
+
+def conv3d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: Any = 1,
+) -> Any:
+    """The convolution of volumes [batch, channel, depth, height, width]; see conv1d."""
+    return _convolve("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
+
+
+def conv_transpose1d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: Any = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The transpose of conv1d, for a weight [channel, output / groups, length].
+
+    Args:
+        stride, padding, dilation, groups: those of the convolution that this is the transpose of.
+        output_padding: what to add to the length of the output, which `stride` leaves open.
+
+    >>> import retrograd as rg
+    >>> rg.conv_transpose1d(rg.tensor([[[1.0, 2.0]]]), rg.tensor([[[1.0, 1.0, 1.0]]]), stride=2)
+    tensor([[[1., 1., 3., 2., 2.]]])
+    """
+    operands = (input, weight, bias)
+    return _convolve("conv_transpose1d", 1, operands, stride, padding, dilation, output_padding, groups, True)
+
+
+def conv_transpose2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: Any = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The transpose of conv2d; see conv_transpose1d."""
+    operands = (input, weight, bias)
+    return _convolve("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
+
+
+def conv_transpose3d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: Any = 1,
+    dilation: Any = 1,
+) -> Any:
+    """The transpose of conv3d; see conv_transpose1d."""
+    operands = (input, weight, bias)
+    return _convolve("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
+
+
+def convolution(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: Any,
+) -> Any:
+    """A convolution of any rank, or its transpose, of a batch; all options must be given."""
+    x, w = (
+        require_tensor("convolution", "input", 1, input),
+        require_tensor("convolution", "weight", 2, weight),
+    )
+    b = None if bias is None else require_tensor("convolution", "bias", 3, bias)
+    n = w.array.ndim - 2
+    if n < 1:
+        raise ShapeError(f"weight should have at least three dimensions, got {sizes(w.array.shape)}")
+    o = Options(
+        _numbers("convolution", "stride", stride, n),
+        _numbers("convolution", "padding", padding, n),
+        _numbers("convolution", "dilation", dilation, n),
+        _numbers("convolution", "output_padding", output_padding, n),
+        integer(groups),
+        bool(transposed),
+    )
+    return _convolved(x, w, b, o)
+
+
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: Any = 0) -> Any:
+    """A convolution of [time, batch, channel] with a weight [place, channel, output channel]."""
+    x, w = require_tensor("conv_tbc", "input", 1, input), require_tensor("conv_tbc", "weight", 2, weight)
+    b = require_tensor("conv_tbc", "bias", 3, bias)
+    if x.array.ndim != 3:
+        raise ShapeError(
+            f"Input must have 3 dims: time, batch, in_channel, but it is of size {sizes(x.array.shape)}"
+        )
+    if w.array.ndim != 3:
+        raise ShapeError(
+            "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels, but it is of size "
+            f"{sizes(w.array.shape)}"
+        )
+    if b.array.ndim != 1:
+        raise ShapeError(f"Bias must be 1-D, but it is of size {sizes(b.array.shape)}")
+    if x.array.shape[2] != w.array.shape[1]:
+        raise ShapeError(
+            "Input dim 2 (input channels) is not == dim 1 in the weight tensor: they are "
+            f"{x.array.shape[2]} and {w.array.shape[1]}"
+        )
+    if b.array.shape[0] != w.array.shape[2]:
+        raise ShapeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    _check_dtypes(x.array, w.array, b.array)
+    o = Options((1,), (integer(pad),), (1,), (0,), 1, False)
+    geometry = _forward_geometry(o, batch_first(x.array), w.array.swapaxes(0, 2))
+    return apply_n(ConvTbc(geometry, False, (0,)), (x, w, b))
+
+
+NOT_METHODS: tuple[Any, ...] = (
+    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, convolution, conv_tbc,
+)  # fmt: skip
+FUNCTIONAL: dict[str, Any] = {f.__name__: f for f in NOT_METHODS if f is not convolution}

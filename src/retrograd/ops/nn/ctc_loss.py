@@ -1,0 +1,259 @@
+"""Connectionist temporal classification: the probability of a sequence, summed over all ways to time it.
+
+Note [The lattice of CTC]
+~~~~~~~~~~~~~~~~~~~~~~~~~
+The states of a target are its labels with a blank before, between and behind them. At each time a path stays in its
+state, goes to the next, or skips a blank between two different labels. `alpha` is the logarithm of the probability of
+all paths up to a state, `beta` of all paths from it on; both contain the state's own probability. Their product
+over it is the probability of all paths through the state, whose sum by label is the derivative of the logarithm of
+the whole. All steps are ops, so that this derivative can be differentiated again.
+
+LOWEST stands for the logarithm of 0, because -inf - -inf would be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.core.apply import apply_n
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, unsupported_dtype
+from retrograd.ops.by_sample import by_sample, differs
+from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.constants import WithConstants
+from retrograd.ops.elementwise.choose import Clamp, Where
+from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
+from retrograd.ops.reduce.running_sums import Shift
+from retrograd.ops.reduce.sums import Logsumexp
+from retrograd.ops.shape.join import Stack
+from retrograd.values import Array
+
+LOWEST = -1e30
+
+
+def log_mask(allowed: Array, like: Any) -> Any:
+    """0 where something is allowed, else the logarithm of nothing."""
+    return as_value(np.where(allowed, 0, LOWEST).astype(like.dtype), like)
+
+
+class CtcLoss(WithConstants):
+    """minus the log-probability of each target, for log-probabilities of shape (time, batch, classes)"""
+
+    params = ("targets", "input_lengths", "target_lengths", "blank", "zero_infinity")
+    shown: ClassVar[dict[str, str]] = {
+        "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0",
+    }  # fmt: skip
+
+    def __init__(
+        self, targets: Array, input_lengths: Array, target_lengths: Array, blank: int, zero_infinity: bool
+    ) -> None:
+        self.targets = targets
+        self.input_lengths = input_lengths
+        self.target_lengths = target_lengths
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+        self.states = np.full((len(targets), 2 * targets.shape[1] + 1), blank)
+        self.states[:, 1::2] = targets
+
+    def emitted(self, logs: Any) -> Any:
+        """The log-probability of each state's label at each time; of states behind the target's end, nothing."""
+        index = np.broadcast_to(self.states, (logs.shape[0], *self.states.shape))
+        there = np.arange(self.states.shape[1]) <= 2 * self.target_lengths[:, None]
+        return Clamp(LOWEST, None).on(Gather(2, index).on(logs)) + log_mask(there, logs)
+
+    def skips(self) -> Array:
+        """The states that may be reached from the last but one: labels that differ from the label before."""
+        found = np.zeros(self.states.shape, bool)
+        found[:, 2:] = (self.states[:, 2:] != self.blank) & (self.states[:, 2:] != self.states[:, :-2])
+        return found
+
+    def last(self) -> Array:
+        """The states in which a path may end: the last label and the blank behind it."""
+        behind = 2 * self.target_lengths[:, None] - np.arange(self.states.shape[1])
+        return (behind == 0) | (behind == 1)
+
+    def alphas(self, e: Any) -> list[Any]:
+        """The log-probability of all paths up to each state, at each time up to the input's end."""
+        first, skip = np.zeros(self.states.shape, bool), log_mask(self.skips(), e)
+        first[:, :2] = True
+        found = [e[0] + log_mask(first, e)]
+        for t in range(1, e.shape[0]):
+            a = found[-1]
+            one = Shift(1, 1, LOWEST).on(a)
+            moved = Stack(0).on(a, one, Shift(1, 1, LOWEST).on(one) + skip)
+            step = Logsumexp((0,), False).on(moved) + e[t]
+            found.append(Where().on((t < self.input_lengths)[:, None], step, a))
+        return found
+
+    def betas(self, e: Any) -> list[Any]:
+        """The log-probability of all paths from each state on, at each time before the input's end."""
+        end, skip = log_mask(self.last(), e), log_mask(self.skips(), e)
+        found = [e[e.shape[0] - 1] + end]
+        for t in range(e.shape[0] - 2, -1, -1):
+            b = found[-1]
+            one = Shift(1, -1, LOWEST).on(b)
+            moved = Stack(0).on(b, one, Shift(1, -1, LOWEST).on(Shift(1, -1, LOWEST).on(b + skip)))
+            step = Where().on((t < self.input_lengths - 1)[:, None], Logsumexp((0,), False).on(moved), end)
+            found.append(step + e[t])
+        return found[::-1]
+
+    def total(self, alpha: Any) -> Any:
+        """The log-probability of all paths, which may be LOWEST."""
+        return Logsumexp((1,), False).on(alpha + log_mask(self.last(), alpha))
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        logs = xs[0]
+        if logs.dtype.kind != "f" or logs.dtype.itemsize < 4:
+            raise unsupported_dtype("ctc_loss_cpu", logs.dtype)
+        found = -self.total(self.alphas(self.emitted(logs))[-1])
+        found = xp.where(self.input_lengths == 0, xp.where(self.target_lengths == 0, -0.0, np.inf), found)
+        return xp.where(found > -LOWEST / 2, np.inf, found).astype(logs.dtype)
+
+    def slopes(self, logs: Any) -> Any:
+        """The derivatives as PyTorch has them: those by the logits of which `logs` is the log_softmax."""
+        e = self.emitted(logs)
+        alphas, betas = self.alphas(e), self.betas(e)
+        total = self.total(alphas[-1])
+        through = Exp().on(Stack(0).on(*alphas) + Stack(0).on(*betas) - e - total.reshape((1, -1, 1)))
+        index = np.broadcast_to(self.states, e.shape)
+        found = Exp().on(logs) - GatherAdjoint(2, index, tuple(logs.shape)).on(through)
+        impossible = plain(total) < LOWEST / 2
+        if impossible.any():
+            found = Where().on(impossible[:, None], 0.0 if self.zero_infinity else np.nan, found)
+        within = np.arange(logs.shape[0])[:, None] < self.input_lengths
+        return Where().on(within[:, :, None], found, 0.0)
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        return [self.slopes(xs[0]) * gs[0].reshape((1, -1, 1))]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return (self.slopes(xs[0]) * ts[0]).sum(axis=(0, 2))
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _lengths(name: str, given: Any, batch: int) -> Array:
+    """Lengths, given as a tensor or a sequence of ints."""
+    if isinstance(given, Tensor):
+        if given.array.dtype.kind not in "iu":
+            raise RuntimeError(f"{name} must be integral, not {given.array.dtype}")
+        found = given.array.reshape(-1).astype(np.int64)
+    else:
+        found = np.array([int(n.__index__()) for n in given], np.int64)
+    if found.size != batch:
+        raise ShapeError(f"{name} must be of size batch_size: there are {found.size} for {batch} samples")
+    return found
+
+
+def _check_lengths(lengths: Array, time: int) -> None:
+    for wrong, bound in ((lengths > time, f"at most {time}"), (lengths < 0, "at least 0")):
+        if wrong.any():
+            raise RuntimeError(
+                f"Expected input_lengths to have value {bound}, but got value {lengths[wrong][0]} (while checking "
+                "arguments for ctc_loss)"
+            )
+
+
+def _rows(targets: Array, lengths: Array, classes: int) -> Array:
+    """The targets as rows of equal length, filled up with zeros."""
+    if (lengths < 0).any():
+        raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {lengths.min()}")
+    longest = int(lengths.max(initial=0))
+    there = np.arange(longest) < lengths[:, None]
+    if targets.ndim == 1:
+        if targets.size != lengths.sum():
+            raise ShapeError(
+                f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size {targets.size} for "
+                "argument #2 'targets' (while checking arguments for ctc_loss)"
+            )
+        rows = np.zeros(there.shape, np.int64)
+        rows[there] = targets
+    elif targets.shape[0] != len(lengths) or targets.shape[1] < longest:
+        raise ShapeError(
+            f"Expected tensor to have size at least {longest} at dimension 1, but got size {targets.shape[1]} for "
+            "argument #2 'targets' (while checking arguments for ctc_loss)"
+        )
+    else:
+        rows = np.where(there, targets[:, :longest], 0).astype(np.int64)
+    if ((rows < 0) | (rows >= classes)).any():
+        raise RuntimeError(f"targets must be classes from 0 to {classes - 1}")
+    return rows
+
+
+def ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: int = 1,
+    zero_infinity: bool = False,
+) -> Any:
+    """`nn.functional.ctc_loss` with a number for `reduction`."""
+    if differs(targets, input_lengths, target_lengths):
+        lengths = input_lengths, target_lengths
+        return by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
+    logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
+    t = require_tensor("ctc_loss", "targets", 2, targets).array
+    single = logs.array.ndim == 2
+    if single:
+        logs, t = logs.unsqueeze(1), t.reshape(1, -1)
+    if logs.array.ndim != 3:
+        raise ShapeError(
+            f"Expected 3-dimensional tensor, but got {logs.array.ndim}-dimensional tensor for argument #1 'log_probs' "
+            "(while checking arguments for ctc_loss)"
+        )
+    time, batch, classes = logs.array.shape
+    if not logs.array.size:
+        raise RuntimeError("log_probs tensor must not be empty")
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range, from 0 to {classes - 1}, not {blank}")
+    sizes = _lengths("input_lengths", input_lengths, batch)
+    target_sizes = _lengths("target_lengths", target_lengths, batch)
+    rows = _rows(t, target_sizes, classes)
+    _check_lengths(sizes, time)
+    losses = apply_n(CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity)), (logs,))
+    if zero_infinity:
+        losses = Where().on(losses.array == np.inf, 0.0, losses)
+    if reduction == MEAN:
+        losses = losses / Tensor(np.maximum(target_sizes, 1).astype(losses.array.dtype))
+    return losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
+
+
+def functional_ctc_loss(
+    log_probs: Any,
+    targets: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Any:
+    """Minus the log-probability of label sequences, summed over all alignments with the input.
+
+    Args:
+        log_probs: logarithms of probabilities, of shape (T, N, C) or (T, C): the result of `log_softmax`.
+        targets: labels, of shape (N, S), or all in one line.
+        input_lengths, target_lengths: how much of each row counts.
+        blank: the class that stands for no label.
+        reduction: "mean" divides each loss by the length of its target first.
+        zero_infinity: whether losses of targets that do not fit into their input are 0.
+
+    >>> import retrograd as rg
+    >>> logs = rg.full((2, 1, 3), 1 / 3).log()
+    >>> rg.nn.functional.ctc_loss(logs, rg.tensor([[1]]), (2,), (1,), reduction="none")
+    tensor([1.0986])
+    """
+    code = reduction_code(reduction)
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, code, zero_infinity)
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (ctc_loss,)
+FUNCTIONAL: dict[str, Any] = {"ctc_loss": functional_ctc_loss}

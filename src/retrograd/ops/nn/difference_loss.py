@@ -1,0 +1,279 @@
+"""Losses of a difference: how far a prediction is from its target. Those of probabilities are in `cross_entropy.py`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends import losses as kernels
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.op import Binary, X, Y
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import broadcast_error, sizes
+from retrograd.ops.common import no_cast, require_tensor
+from retrograd.ops.elementwise.exponential import Abs
+from retrograd.ops.nn.activation import Hardtanh, unsupported
+from retrograd.ops.reduce.sums import Mean, Sum
+from retrograd.ops.shape.reshape import Expand
+from retrograd.values import Array
+
+NONE, MEAN, SUM = 0, 1, 2  # PyTorch's numbers for `reduction`
+_CODES = {"none": NONE, "mean": MEAN, "sum": SUM}
+
+
+def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+    """The number of a reduction; the arguments of old, if given, overrule it."""
+    if size_average is not None or reduce is not None:
+        mean = size_average is None or size_average
+        reduction = "none" if reduce is not None and not reduce else "mean" if mean else "sum"
+        warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            UserWarning,
+        )
+    if reduction not in _CODES:
+        raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
+    return _CODES[reduction]
+
+
+def reduced(losses: Any, reduction: int) -> Any:
+    """The losses as they are, their mean or their sum; of arrays or Tensors."""
+    if reduction == NONE:
+        return losses
+    return (Mean() if reduction == MEAN else Sum()).on(losses)
+
+
+# -- losses of the difference --------------------------------------------------------------------------------------
+
+
+class DifferenceLoss(Binary):
+    """A reduced function of x - y. Owes `height`, the function, and `tilt`, its derivative."""
+
+    kernel: ClassVar[str] = ""  # how PyTorch's messages call it
+    kind: ClassVar[int] = kernels.MSE  # how the native pack calls it
+    params: ClassVar[tuple[str, ...]] = ("reduction",)
+    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "target": "y"}
+    keeps0: ClassVar[int] = X | Y
+    keeps1: ClassVar[int] = X | Y
+
+    def __init__(self, reduction: int) -> None:
+        self.reduction = reduction
+
+    def parameter(self) -> float:
+        """The number that the function depends on, if any."""
+        return 0.0
+
+    def height(self, xp: Any, d: Array) -> Array:
+        """The loss of a difference."""
+        raise NotImplementedError(f"{self.name()} has no height()")
+
+    def tilt(self, d: Any) -> Any:
+        """The derivative of the loss of a difference."""
+        raise NotImplementedError(f"{self.name()} has no tilt()")
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported(self.kernel, x)
+        found = kernels.loss(xp, self.kind, x, y, self.parameter(), self.reduction)
+        if found is not None:
+            self.count = x.size
+            return found
+        d = xp.asarray(xp.subtract(x, y))
+        self.count = d.size
+        return reduced(self.height(xp, d), self.reduction)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        share = 1 / self.count if self.reduction == MEAN and self.count else 1.0
+        found = kernels.loss_backward(self.kind, g, x, y, self.parameter(), -share if i else share)
+        if found is not None:
+            return found
+        if self.reduction == MEAN:
+            g = g / self.count
+        return self.tilt(x - y) * (g if i == 0 else -g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        t = tx if ty is None else -ty if tx is None else tx - ty
+        return reduced(self.tilt(x - y) * t, self.reduction)
+
+
+class MseLoss(DifferenceLoss):
+    """(x - y)**2"""
+
+    kernel = "mse_cpu"
+
+    def height(self, xp: Any, d: Array) -> Array:
+        return d * d
+
+    def tilt(self, d: Any) -> Any:
+        return d * 2
+
+
+class SmoothL1Loss(DifferenceLoss):
+    """d**2 / (2 beta) where |d| < beta, else |d| - beta / 2"""
+
+    kernel = "smooth_l1_cpu"
+    kind: ClassVar[int] = kernels.SMOOTH_L1
+    params = ("reduction", "beta")
+    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta"}
+
+    def __init__(self, reduction: int, beta: float) -> None:
+        super().__init__(reduction)
+        self.beta = beta
+
+    def parameter(self) -> float:
+        return self.beta
+
+    def height(self, xp: Any, d: Array) -> Array:
+        size = xp.absolute(d)
+        return xp.where(size < self.beta, d * d * (0.5 / self.beta), size - 0.5 * self.beta)
+
+    def tilt(self, d: Any) -> Any:
+        return Hardtanh(-1.0, 1.0).on(d * (1 / self.beta))
+
+
+class HuberLoss(DifferenceLoss):
+    """d**2 / 2 where |d| < delta, else delta * (|d| - delta / 2)"""
+
+    kernel = "huber_cpu"
+    kind: ClassVar[int] = kernels.HUBER
+    params = ("reduction", "delta")
+    shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta"}
+
+    def __init__(self, reduction: int, delta: float) -> None:
+        super().__init__(reduction)
+        self.delta = delta
+
+    def parameter(self) -> float:
+        return self.delta
+
+    def height(self, xp: Any, d: Array) -> Array:
+        size = xp.absolute(d)
+        return xp.where(size < self.delta, d * d * 0.5, (size - 0.5 * self.delta) * self.delta)
+
+    def tilt(self, d: Any) -> Any:
+        return Hardtanh(-float(self.delta), float(self.delta)).on(d)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _pair(function: str, input: Any, target: Any) -> tuple[Tensor, Tensor]:
+    """Prediction and target as tensors; if their sizes differ, expanded to a common one, with a warning."""
+    x, t = require_tensor(function, "input", 1, input), require_tensor(function, "target", 2, target)
+    if x.array.shape != t.array.shape:
+        warn(
+            f"Using a target size ({t.shape}) that is different to the input size ({x.shape}). This will likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+        )
+        return _expanded(x, t)
+    return x, t
+
+
+def _expanded(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    """Two tensors, each broadcast to the size of both."""
+    try:
+        size = np.broadcast_shapes(x.array.shape, t.array.shape)
+    except ValueError:
+        raise broadcast_error(x.array.shape, t.array.shape) from None
+    wide_x = x if x.array.shape == size else apply1(Expand(size), x)
+    return wide_x, t if t.array.shape == size else apply1(Expand(size), t)
+
+
+def _weighted(losses: Any, x: Tensor, weight: Any, code: int) -> Any:
+    """Weighted losses; their mean divides by the sum of the weights."""
+    _check_weight(x, weight)
+    losses = losses * weight
+    if code == NONE:
+        return losses
+    return losses.sum() / weight.sum() if code == MEAN else losses.sum()
+
+
+def _check_weight(x: Tensor, weight: Tensor) -> None:
+    if weight.array.shape != x.array.shape:
+        raise ValueError(
+            "Weights and input must have the same size. They are "
+            f"{sizes(weight.array.shape)} and {sizes(x.array.shape)}."
+        )
+
+
+def mse_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The squared difference, its mean or its sum.
+
+    >>> import retrograd as rg
+    >>> mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([0.0, 4.0]))
+    tensor(2.5000)
+    """
+    x, t = _pair("mse_loss", input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    if weight is not None:
+        return _weighted((x - t) ** 2, x, weight, code)
+    return apply2(MseLoss(code), x, t)
+
+
+def l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    """The absolute difference, its mean or its sum."""
+    x, t = _pair("l1_loss", input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    losses = Abs().on(x - t)
+    if weight is not None:
+        return _weighted(losses, x, weight, code)
+    return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
+
+
+def smooth_l1_loss(
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Any:
+    """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
+    x, t = _pair("smooth_l1_loss", input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. It got {beta}.")
+    return apply2(SmoothL1Loss(code, beta), x, t) if beta else l1_loss(x, t, reduction=_name_of(code))
+
+
+def huber_loss(
+    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Any:
+    """Half the squared difference below `delta`, `delta` times the absolute one above."""
+    x, t = _pair("huber_loss", input, target)
+    code = reduction_code(reduction)
+    if delta <= 0:
+        raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
+    if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":
+        raise no_cast(t.array.dtype, x.array.dtype)
+    if weight is None:
+        return apply2(HuberLoss(code, delta), x, t)
+    _check_weight(x, weight)
+    losses = apply2(HuberLoss(NONE, delta), x, t) * weight
+    return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
+
+
+def _name_of(code: int) -> str:
+    return next(name for name, number in _CODES.items() if number == code)
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+FUNCTIONAL: dict[str, Any] = {
+    "mse_loss": mse_loss, "l1_loss": l1_loss, "smooth_l1_loss": smooth_l1_loss, "huber_loss": huber_loss,
+}  # fmt: skip

@@ -1,0 +1,265 @@
+"""Variants of dropout: of whole channels, for self-normalising networks, with its mask; and Gumbel's softmax.
+
+`dropout` itself is in `activation.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.cpu import as_array
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.noise import noise
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.op import Linear
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError
+from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
+from retrograd.ops.nn.softmax import Softmax
+from retrograd.ops.random.generator import default_generator
+from retrograd.values import Array, Shape
+
+
+class NativeDropout(Linear):
+    """x where a mask is true, over the probability of that; else 0"""
+
+    params = ("kept", "p")
+    shown: ClassVar[dict[str, str]] = {"p": "p"}
+
+    def __init__(self, kept: Array, p: float) -> None:
+        self.kept = kept
+        self.p = p
+
+    @property
+    def _saved_result1(self) -> Tensor:
+        return Tensor(self.kept)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x * (self.kept * (1 / (1 - self.p) if self.p < 1 else 1.0)).astype(x.dtype)
+
+    def transpose(self, g: Any) -> Any:
+        return self.fresh().on(g)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _kept(a: Array, p: float, shape: Shape) -> Array:
+    """1 with probability 1 - p, else 0."""
+    if a.dtype.kind == "c":
+        raise unsupported("bernoulli_scalar_cpu_", a)
+    if a.dtype.kind != "f":
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}. Convert with "
+            ".float() first."
+        )
+    like = a if a.shape == shape else np.empty(shape, a.dtype)
+    return noise(default_generator.numpy, like, p, 1)
+
+
+def _channels(x: Tensor) -> Shape:
+    """The shape of a mask with one element per channel."""
+    shape = x.array.shape
+    if len(shape) < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return (*shape[:2], *(1 for _ in shape[2:]))
+
+
+def _check_rate(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _check_rate_of_function(p: float) -> None:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Any:
+    """Dropout of elements or whole channels, to 0 or to the limit of selu."""
+    x: Any = require_tensor("dropout", "input", 1, input)
+    _check_rate(p)
+    if p == 0 or not train or x.array.size == 0:
+        return x
+    if inplace:
+        check_writable(x)
+    found = x * Tensor(np.zeros((), x.array.dtype)) if p == 1 else _noisy(x, p, channels, alpha)
+    return write_back(x, found) if inplace else found
+
+
+def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
+    """Dropout that leaves something of its input."""
+    kept = _kept(x.array, p, _channels(x) if channels else x.array.shape)
+    if not alpha:
+        return x * Tensor(kept / kept.dtype.type(1 - p))
+    limit = SELU_ALPHA * SELU_SCALE
+    a = 1 / math.sqrt((limit * limit * p + 1) * (1 - p))
+    shift = ((kept - 1) * (limit * a) + limit * a * p).astype(kept.dtype)
+    return x * Tensor((kept * a).astype(kept.dtype)) + Tensor(shift)
+
+
+def plain_dropout(input: Any, p: float, train: bool) -> Any:
+    """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
+    _check_rate(p)
+    return dropout(input, p, train)
+
+
+def feature_dropout(input: Any, p: float, train: bool) -> Any:
+    """Zeroes whole channels (dimension 1) with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
+    return _dropped(input, p, train, False, True, False)
+
+
+def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`feature_dropout`, in place."""
+    return _dropped(input, p, train, True, True, False)
+
+
+def plain_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+    """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, if `train`."""
+    return _dropped(input, p, train, False, False, True)
+
+
+def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`alpha_dropout`, in place."""
+    return _dropped(input, p, train, True, False, True)
+
+
+def plain_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+    """`alpha_dropout` of whole channels (dimension 1)."""
+    return _dropped(input, p, train, False, True, True)
+
+
+def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """`feature_alpha_dropout`, in place."""
+    return _dropped(input, p, train, True, True, True)
+
+
+def native_dropout(input: Any, p: float, train: bool | None) -> Any:
+    """`dropout`, with the mask of the elements that it kept."""
+    x = require_tensor("native_dropout", "input", 1, input)
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
+    shape = x.array.shape
+    if p == 0 or train is False:
+        return apply1(NativeDropout(np.ones(shape, bool), 0.0), x), Tensor(np.ones(shape, bool))
+    kept = _kept(x.array, p, shape) != 0
+    return apply1(NativeDropout(kept, p), x), Tensor(kept)
+
+
+def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, while training."""
+    _check_rate_of_function(p)
+    return _dropped(input, p, training, inplace, False, True)
+
+
+def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+    """`alpha_dropout` of whole channels (dimension 1)."""
+    _check_rate_of_function(p)
+    return _dropped(input, p, training, inplace, True, True)
+
+
+def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zeroes whole channels of an input (N, C, L) or (C, L) with probability `p`, while training."""
+    _check_rate_of_function(p)
+    x = require_tensor("dropout1d", "input", 1, input)
+    if x.array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {x.array.ndim}D input. {_purpose(1)}"
+        )
+    return _of_channels(x, p, training, inplace, 2)
+
+
+def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zeroes whole channels of an input (N, C, H, W) with probability `p`, while training."""
+    _check_rate_of_function(p)
+    x = require_tensor("dropout2d", "input", 1, input)
+    if x.array.ndim == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. Use dropout1d to say so.",
+            UserWarning,
+        )
+    elif x.array.ndim != 4:
+        _warn_of_dims(2, x.array.ndim)
+    return _dropped(x, p, training, inplace, True, False)
+
+
+def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability `p`, while training."""
+    _check_rate_of_function(p)
+    x = require_tensor("dropout3d", "input", 1, input)
+    if x.array.ndim not in (4, 5):
+        _warn_of_dims(3, x.array.ndim)
+    return _of_channels(x, p, training, inplace, 4)
+
+
+def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Any:
+    """Dropout of channels; an input with `unbatched` dimensions is one sample."""
+    if x.array.ndim != unbatched:
+        return _dropped(x, p, training, inplace, True, False)
+    if inplace:
+        return _dropped(x.unsqueeze_(0), p, training, True, True, False).squeeze_(0)
+    return _dropped(x.unsqueeze(0), p, training, False, True, False).squeeze(0)
+
+
+def _purpose(n: int) -> str:
+    spatial = f"{n} spatial dimension{'s' if n > 1 else ''}"
+    return (
+        f"Note that dropout{n}d exists to provide channel-wise dropout on inputs with {spatial}, a channel dimension, "
+        f"and an optional batch dimension (i.e. {n + 1}D or {n + 2}D inputs)."
+    )
+
+
+def _warn_of_dims(n: int, ndim: int) -> None:
+    warn(
+        f"dropout{n}d: Received a {ndim}-D input to dropout{n}d, which is deprecated and will result in an error in a "
+        "future release. To retain the behavior and silence this warning, please use dropout instead. "
+        + _purpose(n),
+        UserWarning,
+    )
+
+
+def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+    """A random choice of one class with the probabilities `softmax(logits)`, made differentiable.
+
+    Args:
+        tau: the smaller, the nearer the result is to a choice.
+        hard: whether the result is exactly 0 and 1, with the gradient of the soft choice.
+    """
+    x: Any = require_tensor("gumbel_softmax", "logits", 1, logits)
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.", UserWarning)
+    a = x.array
+    if a.dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {SCALAR_NAMES[a.dtype]}"
+        )
+    noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
+    axis = wrap_dim(dim, a.ndim)
+    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(as_array(noise))) / tau)
+    if not hard:
+        return soft
+    choice = np.zeros_like(soft.array)
+    np.put_along_axis(choice, soft.array.argmax(axis=axis, keepdims=True), 1, axis)
+    return Tensor(choice) - soft.detach() + soft
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (
+    feature_dropout, feature_dropout_, alpha_dropout_, feature_alpha_dropout_, native_dropout,
+)  # fmt: skip
+FUNCTION_ALIASES: dict[str, Any] = {
+    "dropout": plain_dropout, "alpha_dropout": plain_alpha_dropout,
+    "feature_alpha_dropout": plain_feature_alpha_dropout,
+}  # fmt: skip
+FUNCTIONAL: dict[str, Any] = {
+    "dropout1d": dropout1d, "dropout2d": dropout2d, "dropout3d": dropout3d, "alpha_dropout": alpha_dropout,
+    "feature_alpha_dropout": feature_alpha_dropout, "gumbel_softmax": gumbel_softmax,
+}  # fmt: skip

@@ -1,0 +1,229 @@
+"""Embeddings: rows of a table looked up by index; classes as unit vectors. Bags of rows are in `embedding_bag.py`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends import picks, tables
+from retrograd.backends.batch.array import all_samples, is_batched
+from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable
+from retrograd.core.op import Linear
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.index.getitem import added_at
+from retrograd.ops.nn.layer_norm import wide
+from retrograd.values import Array
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class Embedding(Linear):
+    """the rows of a table at given indices; the gradient leaves one row out, and may be divided by frequencies"""
+
+    params = ("indices", "padding_idx", "scale_grad_by_freq", "sparse")
+    shown: ClassVar[dict[str, str]] = {
+        "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq", "sparse": "sparse",
+        "weight_sym_argsize_0": "count",
+    }  # fmt: skip
+
+    def __init__(
+        self, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    ) -> None:
+        self.indices = indices
+        self.padding_idx = padding_idx
+        self.scale_grad_by_freq = scale_grad_by_freq
+        self.sparse = sparse
+
+    @property
+    def _saved_indices(self) -> Tensor:
+        return Tensor(self.indices)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.count = x.shape[0]
+        return xp.take(x, self.indices, axis=0)
+
+    def transpose(self, g: Any) -> Any:
+        return EmbeddingDense(self.indices, self.count, self.padding_idx, self.scale_grad_by_freq).on(g)
+
+
+class EmbeddingDense(Linear):
+    """rows summed by the index that each has, those of index `padding_idx` left out"""
+
+    node_name = "EmbeddingDenseBackwardBackward0"
+    params = ("indices", "count", "padding_idx", "scale_grad_by_freq")
+
+    def __init__(
+        self, indices: Array, count: int, padding_idx: int = -1, scale_grad_by_freq: bool = False
+    ) -> None:
+        self.indices = indices
+        self.count = count
+        self.padding_idx = padding_idx
+        self.scale_grad_by_freq = scale_grad_by_freq
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        quick = tables.sum_rows(xp, x, self.indices, self.count, self.padding_idx, self.scale_grad_by_freq)
+        if quick is not None:
+            return quick
+        rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
+        if self.padding_idx >= 0:
+            kept = indices != self.padding_idx
+            if is_batched(kept):  # samples may leave out more or fewer
+                rows = xp.where(kept[:, None], rows, xp.zeros((), x.dtype))
+            else:
+                rows, indices = rows[kept], indices[kept]
+        if self.scale_grad_by_freq:
+            rows = rows / self.frequencies(indices).astype(x.dtype)
+        found = added_at(xp, wide(xp.zeros((self.count, x.shape[-1]), x.dtype)), (indices,), wide(rows))
+        return found.astype(x.dtype, copy=False)
+
+    def frequencies(self, indices: Array) -> Array:
+        """How often each of these indices comes among all, as a column."""
+        return np.bincount(self.indices.reshape(-1), minlength=self.count)[indices][..., None]
+
+    def transpose(self, g: Any) -> Any:
+        kept = self.indices != self.padding_idx
+        found = Embedding(np.where(kept, self.indices, 0)).on(g)
+        if self.scale_grad_by_freq:
+            found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
+        all_kept = not is_batched(kept) and kept.all()
+        return found if all_kept else Where().on(kept[..., None], found, 0.0)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> Array:
+    """Indices of rows, which are integers of 32 or 64 bits."""
+    i = require_tensor(function, argument, position, indices).array
+    if not picks.is_index(i):
+        raise DtypeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{SCALAR_NAMES[i.dtype]}Tensor instead (while checking arguments for {function})"
+        )
+    return i.astype(np.int64, copy=False)
+
+
+def table_embedding(
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+    *,
+    out: Any = None,
+) -> Any:
+    """The rows of `weight` at `indices`: `nn.functional.embedding` has more options."""
+    table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
+    if table.array.ndim != 2:
+        raise ShapeError(f"'weight' must be 2-D, but it has the shape {sizes(table.array.shape)}")
+    if picks.outside(i, 0, len(table.array)) is not None:
+        i = all_samples(i)
+        raise IndexError(
+            f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
+        )
+    op = Embedding(i, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
+    return deliver(apply1(op, table), out)
+
+
+def embedding(
+    input: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """The rows of the table `weight` that the indices in `input` name.
+
+    Args:
+        padding_idx: a row that gets no gradient.
+        max_norm: rows that are looked up and whose norm is larger are scaled down first, in place.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often an index comes in `input`.
+        sparse: accepted; gradients are dense.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.embedding(rg.tensor([1, 0]), rg.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+    indices = require_tensor("embedding", "indices", 1, input)
+    table = require_tensor("embedding", "weight", 2, weight)
+    padding = _padding(padding_idx, table.array.shape[0] if table.array.ndim else 1)
+    if max_norm is not None:
+        renormalise(table, row_indices("embedding_renorm_", indices), max_norm, norm_type)
+    return table_embedding(table, indices, padding, scale_grad_by_freq, sparse)
+
+
+def _padding(padding_idx: int | None, rows: int) -> int:
+    if padding_idx is None:
+        return -1
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(f"Padding_idx must be within num_embeddings: {padding_idx} for {rows} rows")
+    return padding_idx % rows
+
+
+def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Scales the rows of `input` that `indices` names, in place, where their norm is larger than `max_norm`."""
+    x = require_tensor("embedding_renorm_", "input", 1, input)
+    check_writable(x)
+    return renormalise(x, row_indices("embedding_renorm_", indices), max_norm, norm_type)
+
+
+def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) -> Tensor:
+    rows = np.unique(indices)
+    size = np.abs(x.array[rows])
+    if norm_type == np.inf:
+        norms = size.max(axis=1, initial=0)
+    else:
+        norms = (size**norm_type).sum(axis=1) ** (1 / norm_type)
+    large = norms > max_norm
+    if large.any():
+        x.array[rows[large]] *= (max_norm / (norms[large] + 1e-7)).astype(x.array.dtype)[:, None]
+    x.bump_version()
+    return x
+
+
+def one_hot(input: Any, num_classes: int = -1) -> Any:
+    """Each class number as a vector with 1 in its place and 0 elsewhere.
+
+    Args:
+        num_classes: the length of the vectors; the largest class + 1 if it is -1.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.one_hot(rg.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    classes = require_tensor("one_hot", "input", 1, input).array
+    if classes.dtype != np.int64:
+        raise DtypeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, not {SCALAR_NAMES[classes.dtype]}. "
+            "Convert with .long()."
+        )
+    if num_classes == -1 and is_batched(classes):
+        raise RuntimeError(
+            "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument: the "
+            "largest class may differ between samples."
+        )
+    if num_classes == -1 and not classes.size:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if picks.outside(classes, 0, LIMITS[classes.dtype][1]) is not None:
+        raise RuntimeError("Class values must be non-negative.")
+    count = int(classes.max()) + 1 if num_classes == -1 else num_classes
+    if picks.outside(classes, 0, count) is not None:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (embedding_renorm_,)
+FUNCTION_ALIASES: dict[str, Any] = {"embedding": table_embedding}
+FUNCTIONAL: dict[str, Any] = {"embedding": embedding, "one_hot": one_hot}

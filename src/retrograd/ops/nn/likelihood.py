@@ -1,0 +1,164 @@
+"""More losses of probabilities: of counts and of normal numbers, and PyTorch's functions outside `nn.functional`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, sizes
+from retrograd.ops.common import require_tensor
+from retrograd.ops.elementwise.exponential import Exp, Log
+from retrograd.ops.index.mask import masked_fill
+from retrograd.ops.linalg.matmul import linear
+from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
+from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
+from retrograd.ops.tensor.convert import clone
+
+NAMES = {NONE: "none", MEAN: "mean", SUM: "sum"}
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
+    x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
+    t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
+    losses = Exp().on(x) - t * x if log_input else x - t * Log().on(x + eps)
+    if full:
+        approximation = t * Log().on(t) - t + Log().on(t * (2 * math.pi)) * 0.5
+        losses = losses + masked_fill(approximation, Tensor(t.array <= 1), 0)
+    return reduced(losses, reduction)
+
+
+def functional_poisson_nll_loss(
+    input: Any,
+    target: Any,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Any = None,
+    eps: float = 1e-8,
+    reduce: Any = None,
+    reduction: str = "mean",
+) -> Any:
+    """Minus the log-likelihood of counts, given the rate or its logarithm.
+
+    Args:
+        log_input: whether `input` is the logarithm of the rate.
+        full: whether Stirling's approximation of the term without `input` is added, for counts above 1.
+        eps: added to the rate before its logarithm, if `log_input` is false.
+
+    >>> import retrograd as rg
+    >>> rg.nn.functional.poisson_nll_loss(rg.tensor([0.0]), rg.tensor([2.0]))
+    tensor(1.)
+    """
+    code = reduction_code(reduction, size_average, reduce)
+    return poisson_nll_loss(input, target, log_input, full, eps, code)
+
+
+def gaussian_nll_loss(
+    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Minus the log-likelihood of normal numbers, given their mean and variance.
+
+    Args:
+        var: a number, or a tensor like `input`, in which one dimension may have size 1 or the last may be missing.
+        full: whether the constant term is added.
+        eps: the variance is at least this; its gradient does not know.
+    """
+    x: Any = require_tensor("gaussian_nll_loss", "input", 1, input)
+    t: Any = require_tensor("gaussian_nll_loss", "target", 2, target)
+    v = _variance(x, var)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not valid: use 'none', 'mean' or 'sum'")
+    if (v.array < 0).any():
+        raise ValueError("var has negative entry/entries")
+    if v.array.dtype.kind in "biu":
+        raise DtypeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[v.array.dtype]}: "
+            "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
+        )
+    v = clone(v)
+    np.maximum(v.array, eps, out=v.array)
+    losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return reduced(losses, reduction_code(reduction))
+
+
+def _variance(x: Tensor, var: Any) -> Any:
+    """The variance as a tensor that broadcasts against x."""
+    if isinstance(var, float | int):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        return Tensor(np.full(x.array.shape, var, x.array.dtype))
+    v: Any = require_tensor("gaussian_nll_loss", "var", 3, var)
+    shape, given = x.array.shape, v.array.shape
+    if given == shape:
+        return v
+    if given == shape[:-1]:
+        return v.unsqueeze(-1)
+    differing = [n for n, m in zip(given, shape, strict=False) if n != m]
+    if len(given) != len(shape) or differing != [1]:
+        raise ValueError(f"var is of incorrect size: {sizes(given)} for an input of {sizes(shape)}")
+    return v
+
+
+def linear_cross_entropy(
+    input: Any,
+    linear_weight: Any,
+    target: Any,
+    *,
+    linear_bias: Any = None,
+    weight: Any = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Any:
+    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+
+    Args:
+        linear_weight: of shape (C, features), or (C, d1, ..., features) for targets of shape (N, d1, ...).
+        options: how PyTorch cuts the work to save memory; there is nothing to choose here.
+    """
+    x: Any = require_tensor("linear_cross_entropy", "input", 1, input)
+    w: Any = require_tensor("linear_cross_entropy", "linear_weight", 2, linear_weight)
+    shape = w.array.shape[:-1]
+    logits = linear(x, w.reshape((-1, w.array.shape[-1])))
+    logits = logits.view((*x.array.shape[:-1], *shape))
+    if linear_bias is not None:
+        logits = logits + linear_bias
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def coded_kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+    """`nn.functional.kl_div` with a number for `reduction`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return kl_div(input, target, reduction=NAMES[reduction], log_target=log_target)
+
+
+def coded_binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
+) -> Any:
+    """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
+    return binary_cross_entropy_with_logits(
+        input, target, weight, reduction=NAMES[reduction], pos_weight=pos_weight
+    )
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (poisson_nll_loss,)
+FUNCTION_ALIASES: dict[str, Any] = {
+    "kl_div": coded_kl_div, "binary_cross_entropy_with_logits": coded_binary_cross_entropy_with_logits,
+}  # fmt: skip
+FUNCTIONAL: dict[str, Any] = {
+    "poisson_nll_loss": functional_poisson_nll_loss, "gaussian_nll_loss": gaussian_nll_loss,
+    "linear_cross_entropy": linear_cross_entropy,
+}  # fmt: skip

@@ -1,0 +1,146 @@
+"""Softmax, its logarithm and softmin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from retrograd.backends import softmax as kernels
+from retrograd.backends.batch.array import BatchedArray
+from retrograd.core.apply import apply1
+from retrograd.core.batching import batching_rule, forwarded_values
+from retrograd.core.op import OUT, Symmetric, Unary
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.nn.activation import unsupported
+from retrograd.ops.reduce.running_sums import one_dim
+from retrograd.ops.tensor.convert import convert
+from retrograd.values import Array
+
+
+class Softmax(Symmetric):
+    """exp(x) / sum(exp(x)) along an axis"""
+
+    keeps: ClassVar[int] = OUT
+    params = ("axis",)
+    shown: ClassVar[dict[str, str]] = {"dim": "axis"}
+
+    def __init__(self, axis: int | None) -> None:
+        self.axis = axis
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported("softmax_lastdim_kernel_impl", x)
+        return kernels.softmax(xp, x, self.axis)
+
+    def product(self, v: Any, x: Any, out: Any) -> Any:
+        found = kernels.softmax_backward(v, out, self.axis)
+        if found is not None:
+            return found
+        weighted = v * out
+        return weighted - out * weighted.sum(axis=self.axis, keepdims=True)
+
+
+class LogSoftmax(Unary):
+    """log(softmax(x)), without overflow"""
+
+    keeps: ClassVar[int] = OUT
+    params = ("axis",)
+    shown: ClassVar[dict[str, str]] = {"dim": "axis"}
+
+    def __init__(self, axis: int | None) -> None:
+        self.axis = axis
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            raise unsupported("log_softmax_lastdim_kernel_impl", x)
+        return kernels.log_softmax(xp, x, self.axis)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        found = kernels.log_softmax_backward(g, out, self.axis)
+        if found is not None:
+            return found
+        return g - Exp().on(out) * g.sum(axis=self.axis, keepdims=True)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return t - (Exp().on(out) * t).sum(axis=self.axis, keepdims=True)
+
+
+@batching_rule(Softmax, LogSoftmax)
+def _along_an_axis(op: Any, level: Any, xs: Sequence[Any]) -> Any:
+    """The same, its axis counted from the end: then one more dimension in front changes nothing."""
+    x = xs[0]
+    if op.axis is None:
+        return BatchedArray(forwarded_values(type(op)(1), (x.value[:, None],))[:, 0], level)
+    axis = op.axis - x.ndim if op.axis >= 0 else op.axis
+    return BatchedArray(forwarded_values(type(op)(axis), (x.value,)), level)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+    """`exp(input) / sum(exp(input))` along `dim`: positive numbers that sum to 1.
+
+    Args:
+        dtype: convert to this dtype first.
+
+    >>> import retrograd as rg
+    >>> rg.softmax(rg.tensor([1.0, 1.0, 1.0, 1.0]), dim=0)
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
+    x, axis = _softmax_operand("softmax", input, dim, dtype, numpy)
+    return deliver(apply1(Softmax(axis), x), out)
+
+
+def log_softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+    """`log(softmax(input))` along `dim`, without overflow."""
+    x, axis = _softmax_operand("log_softmax", input, dim, dtype, numpy)
+    return deliver(apply1(LogSoftmax(axis), x), out)
+
+
+def _softmax_operand(
+    function: str, input: Any, dim: Any, dtype: Any, numpy: dict[str, Any]
+) -> tuple[Tensor, int | None]:
+    x = require_tensor(function, "input", 1, input)
+    if dim is None and "axis" not in numpy:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "dim"')
+    axis = one_dim(function, dim, x.array.ndim, numpy)
+    return x if dtype is None else convert(x, dtype), axis if x.array.ndim else None
+
+
+def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """`softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
+    return softmax(input, _implicit_dim("softmax", input, dim), dtype)
+
+
+def functional_log_softmax(
+    input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
+) -> Any:
+    """`log_softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
+    return log_softmax(input, _implicit_dim("log_softmax", input, dim), dtype)
+
+
+def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+    """`softmax(-input)`: the smallest elements weigh most."""
+    return softmax(-input, _implicit_dim("softmin", input, dim), dtype)
+
+
+def _implicit_dim(function: str, input: Any, dim: int | None) -> int:
+    """The dimension that PyTorch's old rule would choose."""
+    if dim is not None:
+        return dim
+    warn(
+        f"Implicit dimension choice for {function} has been deprecated. Change the call to include dim=X as an "
+        "argument.",
+        UserWarning,
+    )
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+FUNCTIONS: tuple[Any, ...] = (softmax, log_softmax)
+FUNCTIONAL: dict[str, Any] = {
+    "softmax": functional_softmax, "log_softmax": functional_log_softmax, "softmin": softmin,
+}  # fmt: skip

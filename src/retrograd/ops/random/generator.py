@@ -1,0 +1,198 @@
+"""Generators of random numbers, and the default one that functions use unless they are given another.
+
+The numbers are NumPy's: the same seed gives the same numbers again, but not those of PyTorch.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import check_device
+from retrograd.backends.batch.random import check_shared, stream_in
+from retrograd.core.modes import current
+from retrograd.core.tensor import Tensor
+from retrograd.errors import OperandError, type_name
+from retrograd.ops.tensor.data import new_leaf
+
+_FIRST_SEED = 67280421310721  # what a Generator begins with until it is seeded, as in PyTorch
+
+
+def _unforeseeable() -> int:
+    """63 bits from the system; `secrets` has the same, but takes milliseconds to load."""
+    return int.from_bytes(os.urandom(8), "big") >> 1
+
+
+class Generator:
+    """A stream of random numbers with a seed and a state of its own.
+
+    >>> import retrograd as rg
+    >>> g = rg.Generator().manual_seed(1)
+    >>> a = rg.rand(3, generator=g)
+    >>> bool((a == rg.rand(3, generator=g.manual_seed(1))).all())
+    True
+    """
+
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device: Any = check_device(device)
+        self._seed: int | None = _FIRST_SEED
+        self._stream: Any = None
+
+    @property
+    def numpy(self) -> Any:
+        """What draws the numbers: NumPy's generator; inside of vmap, for all samples as `randomness` says."""
+        return stream_in(self.raw, current().batch_levels)
+
+    @property
+    def raw(self) -> np.random.Generator:
+        """NumPy's generator; made when it is first needed."""
+        if self._stream is None:
+            with _LOCK:
+                if self._stream is None:
+                    self._stream = np.random.Generator(np.random.PCG64(self.initial_seed()))
+        stream: np.random.Generator = self._stream
+        return stream
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Begins the stream that belongs to `seed`, and returns the generator."""
+        if not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type_name(seed)}")
+        number = seed.__index__()
+        if not -(1 << 63) <= number < 1 << 64:
+            raise ValueError(f"Overflow when unpacking long long: a seed has 64 bits, got {number}")
+        self._seed = number % (1 << 64)
+        self._stream = None
+        return self
+
+    def seed(self) -> int:
+        """Begins a stream nobody can foresee, and returns its seed."""
+        self.manual_seed(_unforeseeable())
+        return self.initial_seed()
+
+    def initial_seed(self) -> int:
+        """The seed with which the stream began."""
+        if self._seed is None:
+            self._seed = _unforeseeable()
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """Where the stream is now, as a tensor of bytes for `set_state`."""
+        return new_leaf(np.frombuffer(_packed(self), np.uint8).copy())
+
+    def set_state(self, new_state: Any) -> Generator | None:
+        """Puts the stream where it was when `get_state` was called."""
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type_name(new_state)}")
+        if new_state.array.dtype != np.uint8:
+            raise TypeError(f"RNG state must be a torch.ByteTensor, not one of {new_state.array.dtype}")
+        _unpack(self, new_state.array.tobytes())
+        return None
+
+    def clone_state(self) -> Generator:
+        """Another generator, at the same place of the same stream."""
+        return rebuild_generator(_packed(self))
+
+    def __deepcopy__(self, memo: Any) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> Any:
+        return rebuild_generator, (_packed(self),)
+
+
+_LOCK = threading.Lock()
+_STATE_BYTES = 48
+
+
+def _packed(generator: Generator) -> bytes:
+    """Seed and state of the stream, in a fixed number of bytes."""
+    state: Any = generator.raw.bit_generator.state
+    inner = state["state"]
+    parts = (
+        (generator.initial_seed(), 8),
+        (inner["state"], 16),
+        (inner["inc"], 16),
+        (state["has_uint32"], 4),
+        (state["uinteger"], 4),
+    )
+    return b"".join(int(number).to_bytes(width, "little") for number, width in parts)
+
+
+def _unpack(generator: Generator, data: bytes) -> None:
+    if len(data) != _STATE_BYTES:
+        raise RuntimeError(
+            f"Expected a Generator state of size {_STATE_BYTES} but found the input RNG state size to be {len(data)}. "
+            "Give what get_state() returned."
+        )
+    numbers = [
+        int.from_bytes(data[a:b], "little") for a, b in ((0, 8), (8, 24), (24, 40), (40, 44), (44, 48))
+    ]
+    generator.manual_seed(numbers[0])
+    generator.raw.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": numbers[1], "inc": numbers[2]},
+        "has_uint32": numbers[3],
+        "uinteger": numbers[4],
+    }
+
+
+def rebuild_generator(data: bytes) -> Generator:
+    """A generator in a given state: what unpickling calls."""
+    made = Generator()
+    _unpack(made, data)
+    return made
+
+
+default_generator = Generator()
+default_generator._seed = None  # unforeseeable, and drawn only when somebody asks
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Seeds the default generator and returns it."""
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Gives the default generator a seed nobody can foresee, and returns it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Puts the default generator where it was when `get_rng_state` was called."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Iterator[None]:
+    """Inside the `with` block the default generator may be used freely; afterwards it stands where it stood."""
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.set_state(state)
+
+
+def stream_of(generator: Any, *parameters: Any) -> Any:
+    """NumPy's generator behind a `generator=` argument, for draws that depend on arrays of parameters."""
+    if generator is None:
+        generator = default_generator
+    elif not isinstance(generator, Generator):
+        raise OperandError(f"argument 'generator' must be a retrograd.Generator, not {type_name(generator)}")
+    stream = generator.numpy
+    check_shared(parameters)
+    return stream

@@ -1,0 +1,496 @@
+"""Random tensors: drawn in a given size, drawn by parameters, and drawn in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import is_array
+from retrograd.backends.batch.array import is_batched
+from retrograd.backends.cpu import as_array
+from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.op import Binary
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import OperandError, broadcast_error, type_name
+from retrograd.ops.common import deliver, require_tensor, zero_like
+from retrograd.ops.inplace.methods import Replaced
+from retrograd.ops.random.generator import (
+    Generator,
+    default_generator,
+    fork_rng,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+    stream_of,
+)
+from retrograd.ops.tensor.convert import convert
+from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
+from retrograd.ops.tensor.data import check_options, new_leaf
+from retrograd.values import Array, DType, Shape
+
+# -- arrays of drawn numbers ---------------------------------------------------------------------------------------
+
+
+def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
+    """Uniform on [0, 1), drawn in the dtype itself so that 1 cannot come out by rounding."""
+    if dtype.kind == "c":
+        return rng.random((*shape, 2), real_of(dtype)).view(dtype).reshape(shape)
+    if dtype.kind != "f":
+        raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{SCALAR_NAMES[dtype]}'")
+    if dtype.itemsize == 2:
+        return (rng.integers(0, 2048, shape) / 2048).astype(dtype)
+    return as_array(rng.random(shape, dtype))
+
+
+def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
+    """Normal with mean 0 and variance 1; a complex number shares the variance between its parts."""
+    if dtype.kind == "c":
+        parts = rng.standard_normal((*shape, 2), real_of(dtype)) * real_of(dtype).type(math.sqrt(0.5))
+        return parts.view(dtype).reshape(shape)
+    if dtype.kind != "f":
+        raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
+    if dtype.itemsize == 2:
+        return as_array(rng.standard_normal(shape, np.float32)).astype(dtype)
+    return as_array(rng.standard_normal(shape, dtype))
+
+
+_C_NAMES = {"u1": "unsigned char", "i1": "signed char", "i2": "short", "i4": "int", "i8": "long"}
+
+
+def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, dtype: DType) -> Array:
+    """Integers from `low` up to, but not including, `high`."""
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if dtype.kind == "c":
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if dtype.kind in "iub":
+            limit = np.iinfo(dtype) if dtype.kind != "b" else None
+            if not (limit.min <= value <= limit.max if limit else 0 <= value <= 1):
+                where = _C_NAMES.get(dtype.str[1:], dtype.name)
+                raise RuntimeError(f"{name} is out of bounds for {where}")
+        elif abs(value) > 1 << (np.finfo(dtype).nmant + 1):
+            bits = np.finfo(dtype).nmant + 1
+            warn(
+                f"{name} is out of bounds [-(2^{bits}), 2^{bits}]. Due to precision limitations {dtype} can support "
+                "discrete uniform distribution only within this range.",
+                UserWarning,
+            )
+    drawn = rng.integers(low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True)
+    return as_array(drawn).astype(dtype, copy=False)
+
+
+def check_std(std: Any) -> None:
+    """A standard deviation is not negative."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def rand(
+    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Numbers uniform on [0, 1), in the given size."""
+    check_options(device, layout, pin_memory)
+    shape = shape_from("rand", args, size)
+    array = uniform_array(stream_of(generator), shape, dtype_for(dtype, out, get_default_dtype()))
+    return finish(array, out, requires_grad)
+
+
+def randn(
+    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """Normal numbers with mean 0 and variance 1, in the given size."""
+    check_options(device, layout, pin_memory)
+    shape = shape_from("randn", args, size)
+    array = normal_array(stream_of(generator), shape, dtype_for(dtype, out, get_default_dtype()))
+    return finish(array, out, requires_grad)
+
+
+def randint(
+    *args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
+    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """`randint(high, size)` or `randint(low, high, size)`: integers from low (0) up to, but not including, high."""
+    check_options(device, layout, pin_memory)
+    bounds = list(args)
+    if size is None and bounds:
+        size = bounds.pop()
+    if not isinstance(size, (tuple, list)):
+        raise OperandError(f"randint(): argument 'size' must be tuple of ints, not {type_name(size)}")
+    shape = shape_from("randint", (size,), None)
+    first, last = _bounds("randint", bounds, low, high)
+    wanted = dtype_for(dtype, out, np.dtype("int64"))
+    return finish(integer_array(stream_of(generator), first, last, shape, wanted), out, requires_grad)
+
+
+def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[int, int]:
+    """`(high)`, `(low, high)` and the keywords."""
+    values = [v for v in (*given, low, high) if v is not None]
+    if not 1 <= len(values) <= 2:
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments: {len(values)} bounds. Write high, or low and "
+            "high."
+        )
+    whole = [
+        int_from(function, "high" if i == len(values) - 1 else "low", i + 1, v) for i, v in enumerate(values)
+    ]
+    return (0, whole[0]) if len(whole) == 1 else (whole[0], whole[1])
+
+
+def randperm(
+    n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The integers from 0 to n - 1 in random order."""
+    check_options(device, layout, pin_memory)
+    (count,) = shape_from("randperm", (int_from("randperm", "n", 1, n),), None)
+    wanted = dtype_for(dtype, out, np.dtype("int64"))
+    if wanted.kind in "iu" and count and count - 1 > np.iinfo(wanted).max:
+        raise RuntimeError(f"randperm: value cannot be converted to type {wanted} without overflow")
+    return finish(stream_of(generator).permutation(count).astype(wanted), out, requires_grad)
+
+
+def rand_like(
+    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
+    array = like("rand_like", input, dtype, device, layout, pin_memory)
+    array[...] = uniform_array(stream_of(generator), array.shape, array.dtype)
+    return new_leaf(array, requires_grad)
+
+
+def randn_like(
+    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
+    array = like("randn_like", input, dtype, device, layout, pin_memory)
+    array[...] = normal_array(stream_of(generator), array.shape, array.dtype)
+    return new_leaf(array, requires_grad)
+
+
+def randint_like(
+    input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
+    first, last = _bounds("randint_like", args, low, high)
+    array = like("randint_like", input, dtype, device, layout, pin_memory)
+    array[...] = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    return new_leaf(array, requires_grad)
+
+
+# -- drawn by parameters: the result is recorded, its gradient is zero ---------------------------------------------
+
+
+class Normal(Replaced):
+    """normal numbers in place of x"""
+
+
+class NormalMean(Replaced):
+    """normal numbers around x"""
+
+    node_name = "NormalBackward1"
+
+
+class NormalStd(Replaced):
+    """normal numbers with deviation x"""
+
+    node_name = "NormalBackward2"
+
+
+class NormalBoth(Binary):
+    """normal numbers around x with deviation y"""
+
+    node_name = "NormalBackward3"
+    params = ("values",)
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return self.values
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(g)
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        return zero_like(tx if ty is None else ty)
+
+
+class Bernoulli(Replaced):
+    """0 or 1, with probability x for 1"""
+
+
+class BernoulliOf(NormalBoth):
+    """0 or 1 in place of x, with probability y for 1"""
+
+    node_name = "BernoulliBackward1"
+
+
+class BernoulliBy(Replaced):
+    """0 or 1 in place of x"""
+
+    node_name = "BernoulliBackward2"
+
+
+class Uniform(Replaced):
+    """uniform numbers in place of x"""
+
+
+class Exponential(Replaced):
+    """exponential numbers in place of x"""
+
+
+class Random(Replaced):
+    """integers between two numbers in place of x"""
+
+
+class RandomBelow(Replaced):
+    """integers below a number in place of x"""
+
+    node_name = "RandomBackward1"
+
+
+class RandomAny(Replaced):
+    """any integers in place of x"""
+
+    node_name = "RandomBackward2"
+
+
+class Poisson(Replaced):
+    """counts whose mean is x"""
+
+
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
+    check_options(device, layout, pin_memory)
+    tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
+    rng = stream_of(generator, *[t.array for t in tensors])
+    if not tensors:
+        if size is None:
+            raise TypeError(
+                "normal() received an invalid combination of arguments: two numbers need a size as well"
+            )
+        check_std(std)
+        noise = normal_array(
+            rng, shape_from("normal", (size,), None), dtype_for(dtype, out, get_default_dtype())
+        )
+        return finish(_scaled(noise, mean, std), out, requires_grad)
+    kind = tensors[0].array.dtype
+    if isinstance(std, Tensor) and std.array.size and not (std.array >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    if not isinstance(std, Tensor):
+        check_std(std)
+    a, b = _bare(mean, kind), _bare(std, kind)
+    try:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise broadcast_error(a.shape, b.shape) from None
+    values = _scaled(normal_array(rng, shape, kind), a, b)
+    if len(tensors) == 2:
+        return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)
+    op = NormalMean(values) if isinstance(mean, Tensor) else NormalStd(values)
+    return deliver(apply1(op, tensors[0]), out)
+
+
+def _bare(v: Any, dtype: DType) -> Array:
+    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else np.asarray(v, dtype)
+
+
+def _scaled(noise: Array, mean: Any, std: Any) -> Array:
+    """`mean + std * noise` in the dtype of the noise."""
+    return as_array(noise * std + mean).astype(noise.dtype, copy=False)
+
+
+def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+    """1 with the probability in each element of `input` (or with probability `p`), else 0."""
+    x = require_tensor("bernoulli", "input", 1, input)
+    if p is None and x.array.dtype.kind != "f":
+        raise NotImplementedError(
+            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
+        )
+    chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
+    values = bernoulli_array(stream_of(generator, x.array), chances, x.array.shape, x.array.dtype)
+    return deliver(apply1(Bernoulli(values), x), out)
+
+
+def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
+    """1 with probability `p`, a number or an array, else 0."""
+    if is_array(p):
+        if not ((p >= 0) & (p <= 1)).all():
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
+            )
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return as_array(rng.random(shape) < p).astype(dtype)
+
+
+def poisson(input: Any, generator: Any = None) -> Any:
+    """Counts of events whose expected number is in each element of `input`."""
+    x = require_tensor("poisson", "input", 1, input)
+    if x.array.dtype.kind != "f":
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
+    if (x.array < 0).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    values = as_array(stream_of(generator, x.array).poisson(x.array)).astype(x.array.dtype)
+    return apply1(Poisson(values), x)
+
+
+def multinomial(
+    input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None, out: Any = None
+) -> Any:
+    """Indices drawn with probabilities proportional to each row of `input`.
+
+    >>> import retrograd as rg
+    >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
+    p = require_tensor("multinomial", "input", 1, input).array
+    count = int_from("multinomial", "num_samples", 2, num_samples)
+    _check_chances(p, count, replacement)
+    rows = np.atleast_2d(p).astype(np.float64)
+    rng = stream_of(generator, p)
+    if replacement:
+        steps = rows.cumsum(axis=1)
+        draws = rng.random((len(rows), count)) * steps[:, -1:]
+        found = _intervals(steps, draws)
+    else:
+        # Exponential waiting times: the first `count` to arrive are a sample without replacement.
+        arrivals = rng.standard_exponential(rows.shape) / np.where(rows > 0, rows, 1)
+        arrivals[rows == 0] = np.inf
+        found = np.argsort(arrivals, axis=1, kind="stable")[:, :count]
+    result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
+    return deliver(new_leaf(result), out)
+
+
+def _intervals(steps: Array, draws: Array) -> Array:
+    """In which interval between the steps of its row each number lies."""
+    if is_batched(draws):
+        return (steps[:, None, :] <= draws[:, :, None]).sum(axis=-1)
+    rows = [row.searchsorted(numbers, side="right") for row, numbers in zip(steps, draws, strict=True)]
+    return np.asarray(rows, np.int64).reshape(draws.shape)
+
+
+def _check_chances(p: Array, count: int, replacement: bool) -> None:
+    if p.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {p.ndim}")
+    if p.dtype.kind != "f":
+        raise RuntimeError(
+            f"multinomial only supports floating-point dtypes for input, got: {SCALAR_NAMES[p.dtype]}"
+        )
+    if count <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {count}")
+    if not replacement and count > p.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {count} of {p.shape[-1]}"
+        )
+    if not (np.isfinite(p) & (p >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (p.sum(axis=-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+# -- in place ------------------------------------------------------------------------------------------------------
+
+
+def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with numbers uniform between `low` and `to`."""
+    check_writable(self)
+    if low > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    dtype = self.array.dtype
+    unit = uniform_array(stream_of(generator), self.array.shape, dtype)
+    offset = complex(low, low) if dtype.kind == "c" else low
+    values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
+    return write_back(self, apply1(Uniform(values), self))
+
+
+def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with normal numbers."""
+    check_writable(self)
+    check_std(std)
+    noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
+    return write_back(self, apply1(Normal(_scaled(noise, mean, std)), self))
+
+
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fills with 1 with probability `p` (a number or a tensor), else 0."""
+    check_writable(self)
+    chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
+    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    if isinstance(p, Tensor) and p.requires_grad:
+        return write_back(self, apply2(BernoulliOf(values), self, p))
+    return write_back(self, apply1(BernoulliBy(values), self))
+
+
+def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
+    """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
+    check_writable(self)
+    dtype = self.array.dtype
+    op = Random if to is not None else RandomAny if low is None else RandomBelow
+    if to is None:
+        low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
+    values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
+    return write_back(self, apply1(op(values), self))
+
+
+def _largest_exact(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds every one."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    return 1 if dtype.kind == "b" else 1 << (np.finfo(dtype).nmant + 1)
+
+
+def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with exponential numbers of rate `lambd`."""
+    check_writable(self)
+    dtype = self.array.dtype
+    if dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {SCALAR_NAMES[dtype]}"
+        )
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    width = np.dtype("float32") if dtype.itemsize == 2 else dtype
+    drawn = stream_of(generator).standard_exponential(self.array.shape, width)
+    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
+
+
+FUNCTIONS: tuple[Any, ...] = (bernoulli, multinomial)
+NOT_METHODS = (
+    manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, rand_like,
+    randn_like, randint_like, normal, poisson,
+)  # fmt: skip
+METHODS: dict[str, Any] = {
+    "uniform_": uniform_,
+    "normal_": normal_,
+    "bernoulli_": bernoulli_,
+    "random_": random_,
+    "exponential_": exponential_,
+}
+__all__ = [
+    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
+    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
+    "randperm", "seed", "set_rng_state",
+]  # fmt: skip

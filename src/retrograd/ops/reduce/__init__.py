@@ -1,0 +1,1 @@
+"""Functions of many elements at once: sums, extrema, sorting, counting."""

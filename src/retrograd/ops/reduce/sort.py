@@ -1,0 +1,431 @@
+"""Sorting, and what a sorted dimension tells: the largest few, the k-th, the median, the most frequent.
+
+Note [Order]
+~~~~~~~~~~~~
+NaN is larger than every number. Equal elements keep their order: `sort` is stable whether asked to be or not, and where
+equal elements compete for a place (`topk`, `kthvalue`), the first ones win. PyTorch leaves open which of them it takes.
+
+Quantiles, which are made of sorting and interpolation, are in `quantile.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.core.apply import apply1
+from retrograd.core.batching import batching_rule
+from retrograd.core.op import Unary
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, type_name, unsupported_dtype
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
+from retrograd.ops.reduce.running_sums import one_dim
+from retrograd.ops.reduce.sums import dims_given
+from retrograd.ops.returns import (
+    KthvalueResult,
+    MedianResult,
+    ModeResult,
+    NanmedianResult,
+    SortResult,
+    TopkResult,
+)
+from retrograd.ops.shape.split import WHOLE
+from retrograd.ops.tensor.create import int_from
+from retrograd.values import Array
+
+# -- order ---------------------------------------------------------------------------------------------------------
+
+BACKWARDS = slice(None, None, -1)
+LONG = 1024  # lines longer than this are partitioned before the few that are wanted are sorted
+
+
+def order(xp: Any, x: Array, axis: int, descending: bool = False) -> Array:
+    """The places of the elements along the axis in sorted order. See Note [Order]."""
+    if not descending:
+        return x.argsort(axis=axis, kind="stable")
+    # Turned round twice, so that equal elements keep their order.
+    turned = (WHOLE,) * axis + (BACKWARDS,)
+    return xp.subtract(x.shape[axis] - 1, x[turned].argsort(axis=axis, kind="stable")[turned])
+
+
+def part(x: Array, axis: int, start: int, stop: int | None) -> Array:
+    """The elements from `start` to `stop` along the axis."""
+    return x[(WHOLE,) * axis + (slice(start, stop),)]
+
+
+def nans(xp: Any, x: Array) -> Array:
+    """Where x is NaN."""
+    return xp.isnan(x) if x.dtype.kind == "f" else xp.zeros(x.shape, bool)
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class Sort(ExtremumAlong):
+    """the elements in sorted order along an axis, and where they were"""
+
+    params = ("axis", "descending")
+    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
+
+    def __init__(self, axis: int, descending: bool) -> None:
+        super().__init__(axis, True)
+        self.descending = descending
+
+    def find(self, xp: Any, x: Array) -> Array:
+        return order(xp, x, self.axis, self.descending)
+
+
+class SortStable(Sort):
+    """the same where stability was asked for"""
+
+    node_name = "SortBackward1"
+
+
+class Topk(ExtremumAlong):
+    """the k largest or smallest elements along an axis, and where they were"""
+
+    params = ("k", "axis", "largest")
+    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
+
+    def __init__(self, k: int, axis: int, largest: bool) -> None:
+        super().__init__(axis, True)
+        self.k = k
+        self.largest = largest
+
+    def find(self, xp: Any, x: Array) -> Array:
+        n, k = x.shape[self.axis], self.k
+        if n <= LONG or 4 * k > n or k == 0:
+            return xp.ascontiguousarray(part(order(xp, x, self.axis, self.largest), self.axis, 0, k))
+        start = n - k if self.largest else 0
+        cut = xp.argpartition(x, n - k if self.largest else k - 1, axis=self.axis)
+        places = xp.sort(part(cut, self.axis, start, start + k), axis=self.axis)
+        few = xp.take_along_axis(x, places, self.axis)
+        return xp.take_along_axis(places, order(xp, few, self.axis, self.largest), self.axis)
+
+
+class Kthvalue(ExtremumAlong):
+    """the k-th smallest element along an axis, counted from 1, and where it is"""
+
+    params = ("k", "axis", "keepdims")
+
+    def __init__(self, k: int, axis: int, keepdims: bool) -> None:
+        super().__init__(axis, keepdims)
+        self.k = k
+
+    def find(self, xp: Any, x: Array) -> Array:
+        return xp.ascontiguousarray(part(order(xp, x, self.axis), self.axis, self.k - 1, self.k))
+
+
+class MedianAlong(ExtremumAlong):
+    """the lower median along an axis, or the first NaN, and where it is"""
+
+    node_name = "MedianBackward1"
+
+    def find(self, xp: Any, x: Array) -> Array:
+        middle = (x.shape[self.axis] - 1) // 2
+        found = part(order(xp, x, self.axis), self.axis, middle, middle + 1)
+        lost = nans(xp, x)
+        first = lost.argmax(axis=self.axis, keepdims=True)
+        return xp.where(lost.any(axis=self.axis, keepdims=True), first, found)
+
+
+class NanmedianAlong(ExtremumAlong):
+    """the lower median along an axis of what is not NaN, and where it is"""
+
+    node_name = "NanmedianBackward1"
+
+    def find(self, xp: Any, x: Array) -> Array:
+        count = (~nans(xp, x)).sum(axis=self.axis, keepdims=True)
+        middle = xp.maximum(count - 1, 0) // 2
+        return xp.take_along_axis(order(xp, x, self.axis), middle, self.axis)
+
+
+class Mode(ExtremumAlong):
+    """the smallest of the most frequent elements along an axis, and where it is last; each NaN counts for itself"""
+
+    def find(self, xp: Any, x: Array) -> Array:
+        places, axis = order(xp, x, self.axis), self.axis
+        line = xp.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+        values = xp.take_along_axis(x, places, axis)
+        same = part(values, axis, 1, None) == part(values, axis, 0, -1)
+        starts = xp.zeros(x.shape, np.int64)
+        part(starts, axis, 1, None)[...] = xp.where(same, 0, line[1:])
+        lengths = line - xp.maximum.accumulate(starts, axis=axis)
+        return xp.take_along_axis(places, lengths.argmax(axis=axis, keepdims=True), axis)
+
+
+class Median(ExtremeOfAll):
+    """the lower median of all elements, or NaN if there is one; equal elements share the gradient"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        a = self.taken(x).reshape(-1)
+        lost = a[nans(xp, a)]
+        return middle(xp, lost if lost.size else a)
+
+
+class Nanmedian(ExtremeOfAll):
+    """the lower median of all elements that are not NaN; equal elements share the gradient"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        a = self.taken(x).reshape(-1)
+        return middle(xp, a[~nans(xp, a)])
+
+
+@batching_rule(Median, Nanmedian)
+def _medians(op: Any, level: Any, xs: Sequence[Any]) -> Any:
+    """The same by sorting: samples may have more or fewer NaNs, which come last."""
+    a = op.taken(xs[0]).reshape(-1)
+    if not a.size:
+        return middle(np, np.empty(0, a.dtype))
+    ordered, lost = np.sort(a), nans(np, a)
+    if isinstance(op, Median):
+        found = ordered[(a.size - 1) // 2]
+        return np.where(lost.any(), np.nan, found).astype(a.dtype) if a.dtype.kind == "f" else found
+    count = (~lost).sum(keepdims=True)
+    found = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, 0)
+    return found.reshape(())
+
+
+def middle(xp: Any, a: Array) -> Array:
+    """The lower median of a line of numbers; of none it is NaN, or the least integer."""
+    if not a.size:
+        return xp.asarray(np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)
+    place = (a.size - 1) // 2
+    return xp.asarray(xp.partition(a, place)[place])
+
+
+class Argsort(Unary):
+    """where the elements in sorted order along an axis are"""
+
+    differentiable: ClassVar[bool] = False
+    params = ("axis", "descending")
+
+    def __init__(self, axis: int, descending: bool) -> None:
+        self.axis = axis
+        self.descending = descending
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return order(xp, x, self.axis, self.descending) if x.ndim else xp.zeros((), np.int64)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+# How PyTorch's messages about `out=` spell dtypes.
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "long int", "float16": "c10::Half", "float32": "float", "float64": "double",
+}  # fmt: skip
+
+
+def c_name(a: Array) -> str:
+    """The dtype of an array as it is called in C."""
+    return C_NAMES.get(str(a.dtype), str(a.dtype))
+
+
+def check_outs(x: Tensor, out: Any) -> None:
+    """The tensors for values and indices must have the dtypes of those."""
+    if out is None:
+        return
+    for wanted, given in ((c_name(x.array), c_name(out[0].array)), ("long int", c_name(out[1].array))):
+        if given != wanted:
+            raise DtypeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
+
+
+def flag(function: str, argument: str, value: Any) -> bool:
+    """An argument that must be True or False."""
+    if value is not True and value is not False:
+        raise TypeError(f"{function}(): argument '{argument}' must be bool, not {type_name(value)}")
+    return value
+
+
+def sort_dim(function: str, dim: Any, x: Tensor, numpy: dict[str, Any]) -> int:
+    """The dimension to sort along, of a tensor that has an order."""
+    if isinstance(dim, bool):
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - dim must be int, not bool. "
+            "Pass descending= and stable= by name."
+        )
+    axis = one_dim(function, dim, x.array.ndim, numpy)
+    if x.array.dtype.kind == "c":
+        raise DtypeError(
+            f"{function.capitalize()} does not support complex dtypes on CPU: complex numbers have no order. "
+            "Sort their abs() or real parts."
+        )
+    return axis
+
+
+def sort(
+    input: Any,
+    dim: Any = -1,
+    descending: bool = False,
+    *,
+    stable: bool | None = None,
+    out: Any = None,
+    **numpy: Any,
+) -> Any:
+    """The elements in ascending (or descending) order along `dim`, and their indices; NaN counts as the largest.
+
+    Args:
+        dim: the dimension to sort along (`axis` is accepted too).
+        stable: whether equal elements keep their order; here they always do.
+
+    >>> import retrograd as rg
+    >>> values, indices = rg.sort(rg.tensor([3.0, 1.0, 2.0]))
+    >>> values, indices
+    (tensor([1., 2., 3.]), tensor([1, 2, 0]))
+    """
+    x = require_tensor("sort", "input", 1, input)
+    axis = sort_dim("sort", dim, x, numpy)
+    check_outs(x, out)
+    kind = Sort if stable is None else SortStable
+    return SortResult(*found_along(kind(axis, flag("sort", "descending", descending)), x, out))
+
+
+def argsort(
+    input: Any,
+    dim: Any = -1,
+    descending: bool = False,
+    *,
+    stable: bool = False,
+    out: Any = None,
+    **numpy: Any,
+) -> Any:
+    """The indices that sort `input` along `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.argsort(rg.tensor([3.0, 1.0, 2.0]), descending=True)
+    tensor([0, 2, 1])
+    """
+    x = require_tensor("argsort", "input", 1, input)
+    axis = sort_dim("sort", dim, x, numpy)
+    return deliver(apply1(Argsort(axis, flag("argsort", "descending", descending)), x), out)
+
+
+def msort(input: Any, *, out: Any = None) -> Any:
+    """The elements sorted along the first dimension: `sort(input, 0)` without the indices."""
+    x = require_tensor("msort", "input", 1, input)
+    return deliver(found_along(Sort(sort_dim("sort", 0, x, {}), False), x, None)[0], out)
+
+
+def topk(
+    input: Any,
+    k: Any,
+    dim: Any = -1,
+    largest: bool = True,
+    sorted: bool = True,
+    *,
+    out: Any = None,
+    **numpy: Any,
+) -> Any:
+    """The `k` largest (or smallest) elements along `dim`, and their indices; they come sorted either way.
+
+    >>> import retrograd as rg
+    >>> rg.topk(rg.tensor([1.0, 5.0, 3.0]), 2).values
+    tensor([5., 3.])
+    """
+    x = require_tensor("topk", "input", 1, input)
+    n, shape = int_from("topk", "k", 2, k), x.array.shape
+    axis = one_dim("topk", dim, len(shape), numpy)
+    if not 0 <= n <= (shape[axis] if shape else 1):
+        raise RuntimeError(f"selected index k out of range: k is {n}, dimension {axis} of {list(shape)}")
+    if x.array.dtype.kind in "cb":
+        kind = "bool" if x.array.dtype.kind == "b" else "complex"
+        raise DtypeError(
+            f"topk does not support {kind} dtypes on CPU. Convert it to a type with an order first."
+        )
+    check_outs(x, out)
+    return TopkResult(*found_along(Topk(n, axis, flag("topk", "largest", largest)), x, out))
+
+
+def kthvalue(
+    input: Any, k: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any
+) -> Any:
+    """The `k`-th smallest element along `dim`, counted from 1, and its index.
+
+    >>> import retrograd as rg
+    >>> rg.kthvalue(rg.tensor([4.0, 1.0, 3.0]), 2).values
+    tensor(3.)
+    """
+    dim, keepdim = dims_given("kthvalue", dim, keepdim, numpy)
+    x = require_tensor("kthvalue", "input", 1, input)
+    n = int_from("kthvalue", "k", 2, k)
+    axis = _axis("kthvalue", dim, x)
+    if not 1 <= n <= (x.array.shape[axis] if x.array.ndim else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: k is {n}")
+    _check_order("kthvalue_cpu", x)
+    check_outs(x, out)
+    return KthvalueResult(*found_along(Kthvalue(n, axis, keepdim), x, out))
+
+
+def _axis(function: str, dim: Any, x: Tensor) -> int:
+    """The dimension that is searched, which must not be empty."""
+    axis = one_dim(function, dim, x.array.ndim, {})
+    check_size(f"{function}():", axis, x)
+    return axis
+
+
+def _check_order(kernel: str, x: Tensor, kinds: str = "cb") -> None:
+    if x.array.dtype.kind in kinds:
+        raise unsupported_dtype(kernel, x.array.dtype, "it takes types with an order. Convert it first.")
+
+
+def median(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+    """The median, the lower one of two; along `dim` with its index. NaN if there is one.
+
+    >>> import retrograd as rg
+    >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
+    return _median("median", Median(), MedianAlong, MedianResult, input, dim, keepdim, out, numpy)
+
+
+def nanmedian(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+    """The median of the elements that are not NaN, the lower one of two; along `dim` with its index.
+
+    >>> import retrograd as rg
+    >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
+    tensor(3.)
+    """
+    return _median("nanmedian", Nanmedian(), NanmedianAlong, NanmedianResult, input, dim, keepdim, out, numpy)
+
+
+def _median(
+    function: str, of_all: ExtremeOfAll, along: Any, result: Any, input: Any, dim: Any, keepdim: Any, out: Any,
+    numpy: dict[str, Any],
+) -> Any:  # fmt: skip
+    dim, keepdim = dims_given(function, dim, keepdim, numpy)
+    x = require_tensor(function, "input", 1, input)
+    if dim is None:
+        if keepdim:
+            raise TypeError(
+                f'{function}() missing 1 required positional arguments: "dim", which keepdim goes with'
+            )
+        _check_order("median_cpu", x)
+        return deliver(apply1(of_all, x), out)
+    axis = _axis("median", dim, x)
+    _check_order("median_out", x)
+    check_outs(x, out)
+    return result(*found_along(along(axis, keepdim), x, out))
+
+
+def mode(input: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+    """The most frequent element along `dim`, the smallest if there are several, and the index of its last place.
+
+    >>> import retrograd as rg
+    >>> rg.mode(rg.tensor([1.0, 2.0, 2.0, 1.0, 3.0]))
+    torch.return_types.mode(
+    values=tensor(1.),
+    indices=tensor(3))
+    """
+    dim, keepdim = dims_given("mode", dim, keepdim, numpy)
+    x = require_tensor("mode", "input", 1, input)
+    axis = _axis("mode", dim, x)
+    _check_order("mode_cpu", x, "c")
+    check_outs(x, out)
+    return ModeResult(*found_along(Mode(axis, keepdim), x, out))
+
+
+FUNCTIONS: tuple[Any, ...] = (sort, argsort, msort, topk, kthvalue, median, nanmedian, mode)

@@ -1,0 +1,189 @@
+"""Tensors made of the elements of others: blocks on a diagonal, all pairs, all combinations; and indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.cpu import as_array
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import Variadic
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, operand_error, sizes, type_name
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.index.getitem import filled
+from retrograd.ops.index.mask import MaskedSelect
+from retrograd.ops.reduce.sums import sum_to
+from retrograd.ops.shape.join import common_dtype, meshgrid, stack
+from retrograd.ops.shape.reshape import Alias, flatten, integer, sizes_of
+from retrograd.values import Array, Shape
+
+
+class BlockDiag(Variadic):
+    """zeros with the operands, as matrices, along the diagonal"""
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        self.shapes = [x.shape for x in xs]
+        blocks = [xp.atleast_2d(x) for x in xs]
+        self.places: list[tuple[slice, slice]] = []
+        row = column = 0
+        for block in blocks:
+            height, width = block.shape
+            self.places.append((slice(row, row + height), slice(column, column + width)))
+            row, column = row + height, column + width
+        out = xp.zeros((row, column), common_dtype([x.dtype for x in xs]))
+        for place, block in zip(self.places, blocks, strict=True):
+            out[place] = block
+        return out
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        return [
+            gs[0][place].reshape(shape) if self.needs(i) else None
+            for i, (place, shape) in enumerate(zip(self.places, self.shapes, strict=True))
+        ]
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        return self.fresh().on(*filled(ts, self.shapes))
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def block_diag(*tensors: Any) -> Any:
+    """A matrix with the tensors, of at most two dimensions, as blocks along its diagonal.
+
+    >>> import retrograd as rg
+    >>> rg.block_diag(rg.tensor([[1, 2]]), rg.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(t)}")
+        if t.array.ndim > 2:
+            raise ShapeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.array.ndim} "
+                "dimensions"
+            )
+    if not tensors:
+        return Tensor(np.zeros((1, 0), np.float32))
+    return apply_n(BlockDiag(), tensors)
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    """All tuples of one element of each vector, one row each.
+
+    >>> import retrograd as rg
+    >>> rg.cartesian_prod(rg.tensor([1, 2]), rg.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    for t in tensors:
+        vector("cartesian_prod", t)
+    if len(tensors) == 1:
+        return tensors[0]
+    if not tensors:
+        raise ShapeError("meshgrid expects a non-empty TensorList: cartesian_prod() was given no vectors")
+    return stack([flatten(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def vector(function: str, x: Any) -> Tensor:
+    """`x`, if it is a tensor of one dimension."""
+    if not isinstance(x, Tensor):
+        raise operand_error(function, "tensors", 1, x)
+    if x.array.ndim != 1:
+        raise ShapeError(f"Expect a 1D vector, but got shape {sizes(x.array.shape)}")
+    return x
+
+
+def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
+    """All choices of `r` elements of a vector, in their order, one row each.
+
+    >>> import retrograd as rg
+    >>> rg.combinations(rg.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+    x = vector("combinations", input)
+    count = integer(r)
+    if count < 0:
+        raise ShapeError(f"Expect a non-negative number, but got {count}")
+    if count == 0:
+        return Tensor(np.empty(0, x.array.dtype))
+    numbers = np.meshgrid(*[np.arange(x.array.size)] * count, indexing="ij", sparse=True)
+    chosen = np.ones((x.array.size,) * count, bool)
+    for a, b in pairwise(numbers):
+        chosen &= a <= b if with_replacement else a < b
+    return stack([apply1(MaskedSelect(chosen), grid) for grid in meshgrid(*[x] * count, indexing="ij")], 1)
+
+
+def sum_to_size(input: Any, *size: Any) -> Any:
+    """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
+    x = require_tensor("sum_to_size", "input", 1, input)
+    wanted = sizes_of("sum_to_size", "size", size)
+    if not _expandable(wanted, x.array.shape):
+        raise ShapeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(x.array.shape)}}}.")
+    return x if wanted == x.array.shape else sum_to(x, wanted)
+
+
+def _expandable(size: Shape, shape: Shape) -> bool:
+    try:
+        return np.broadcast_shapes(size, shape) == shape
+    except ValueError:
+        return False
+
+
+# -- indices -------------------------------------------------------------------------------------------------------
+
+
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """The coordinates, one tensor per dimension, of elements given by their number in the flattened order.
+
+    >>> import retrograd as rg
+    >>> rg.unravel_index(rg.tensor([1, 5]), (2, 3))
+    (tensor([0, 1]), tensor([1, 2]))
+    """
+    numbers = require_tensor("unravel_index", "indices", 1, indices).array
+    if numbers.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got torch.{numbers.dtype}")
+    size = sizes_of("unravel_index", "shape", (shape if isinstance(shape, (tuple, list)) else (shape,),))
+    if any(n < 0 for n in size):
+        raise ValueError(f"'shape' cannot have negative values, but got {size}")
+    found: list[Array] = []
+    for n in reversed(size):
+        found.append(as_array(numbers % n))
+        numbers = numbers // n
+    return tuple([Tensor(a) for a in reversed(found)])
+
+
+def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = None) -> Any:
+    """`nonzero` of a fixed number of rows: the first ones, filled up with rows of `fill_value`."""
+    a = require_tensor("nonzero_static", "input", 1, input).array
+    count = integer(size)
+    if count < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = np.full((count, a.ndim), integer(fill_value), np.int64)
+    rows = np.argwhere(a)[:count]
+    found[: len(rows)] = rows
+    return deliver(Tensor(found), out)
+
+
+def detach(input: Any) -> Any:
+    """`input.detach()`: the same memory, cut off from the graph."""
+    return require_tensor("detach", "input", 1, input).detach()
+
+
+def reversed_(self: Tensor) -> Any:
+    """What `reversed(t)` goes through: a copy with dimension 0 in reverse order."""
+    return self.flip(0) if self.array.ndim else apply1(Alias(), self)
+
+
+FUNCTIONS: tuple[Any, ...] = (nonzero_static,)
+METHODS: dict[str, Any] = {"sum_to_size": sum_to_size, "__reversed__": reversed_}
+NOT_METHODS: tuple[Any, ...] = (block_diag, cartesian_prod, combinations, unravel_index, detach)

@@ -1,0 +1,271 @@
+"""Triangles and diagonals of matrices."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.base import check_device
+from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.core.apply import apply1
+from retrograd.core.op import Linear, View
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, dimension_error
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.shape.reshape import SIZES, integer, reshape
+from retrograd.values import Array, Shape
+
+
+class Tril(Linear):
+    """the lower triangle, zeros above"""
+
+    params = ("offset",)
+    shown: ClassVar[dict[str, str]] = {"diagonal": "offset"}
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.tril(x, self.offset)
+
+    def transpose(self, g: Any) -> Any:
+        return self.fresh().on(g)  # a choice of elements is its own adjoint
+
+
+class Triu(Tril):
+    """the upper triangle, zeros below"""
+
+    node_name = "TriuBackward0"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.triu(x, self.offset)
+
+
+class Diagonal(View):
+    """a diagonal of two dimensions, as the last dimension"""
+
+    params = ("offset", "dim1", "dim2")
+    shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2", **SIZES}
+
+    def __init__(self, offset: int, dim1: int, dim2: int) -> None:
+        self.offset = offset
+        self.dim1 = dim1
+        self.dim2 = dim2
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return diagonal_view(x, self.offset, self.dim1, self.dim2)
+
+    def transpose(self, g: Any) -> Any:
+        return DiagonalPlace(self.offset, self.dim1, self.dim2, self.in_shape).on(g)
+
+
+class DiagonalCopy(Linear):
+    """a copy of a diagonal of a matrix"""
+
+    node_name = "DiagonalBackward0_copy"
+    params = ("offset", "dim1", "dim2")
+    shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2", **SIZES}
+
+    def __init__(self, offset: int, dim1: int, dim2: int) -> None:
+        self.offset = offset
+        self.dim1 = dim1
+        self.dim2 = dim2
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return diagonal_view(x, self.offset, self.dim1, self.dim2).copy()
+
+    def transpose(self, g: Any) -> Any:
+        return DiagonalPlace(self.offset, self.dim1, self.dim2, self.in_shape).on(g)
+
+
+class DiagonalPlace(Linear):
+    """zeros of some shape with x on a diagonal"""
+
+    node_name = "DiagonalBackwardBackward0"
+    params = ("offset", "dim1", "dim2", "size")
+    shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
+
+    def __init__(self, offset: int, dim1: int, dim2: int, size: Shape) -> None:
+        self.offset = offset
+        self.dim1 = dim1
+        self.dim2 = dim2
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.size, x.dtype)
+        diagonal_view(out, self.offset, self.dim1, self.dim2)[...] = x
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Diagonal(self.offset, self.dim1, self.dim2).on(g)
+
+
+class DiagEmbed(Linear):
+    """zeros with the last dimension of x on a diagonal of two new ones"""
+
+    params = ("offset", "dim1", "dim2")
+    shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
+
+    def __init__(self, offset: int, dim1: int, dim2: int) -> None:
+        self.offset = offset
+        self.dim1 = dim1
+        self.dim2 = dim2
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        side = x.shape[-1] + abs(self.offset)
+        shape = list(x.shape[:-1])
+        for d in sorted((self.dim1, self.dim2)):
+            shape.insert(d, side)
+        out = xp.zeros(tuple(shape), x.dtype)
+        diagonal_view(out, self.offset, self.dim1, self.dim2)[...] = x
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Diagonal(self.offset, self.dim1, self.dim2).on(g)
+
+
+class Trace(Linear):
+    """the sum of the diagonal"""
+
+    shown = SIZES
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return xp.trace(x, dtype=np.int64 if x.dtype.kind in "biu" else x.dtype)
+
+    def transpose(self, g: Any) -> Any:
+        return Where().on(np.eye(*self.in_shape, dtype=bool), g, 0.0)
+
+
+def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """A diagonal as a view that can be written to wherever `x` can."""
+    view = x.diagonal(offset, dim1, dim2)
+    if x.flags.writeable:
+        view.flags.writeable = True  # NumPy hands out diagonals read-only, for reasons of its history
+    return view
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _offset(function: str, offset: Any) -> int:
+    if isinstance(offset, float) or not hasattr(offset, "__index__"):
+        raise TypeError(f"{function}(): argument 'diagonal' must be int, not {type(offset).__name__}")
+    return integer(offset)
+
+
+def _matrices(function: str, input: Any) -> Tensor:
+    x = require_tensor(function, "input", 1, input)
+    if x.array.ndim < 2:
+        raise ShapeError(f"{function}: input tensor must have at least 2 dimensions, but has {x.array.ndim}")
+    return x
+
+
+def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+    """The lower triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up.
+
+    >>> import retrograd as rg
+    >>> rg.ones(2, 2).tril()
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+    return deliver(apply1(Tril(_offset("tril", diagonal)), _matrices("tril", input)), out)
+
+
+def triu(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+    """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
+    return deliver(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
+
+
+def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
+    for d in (dim1, dim2):
+        if not -ndim <= d < ndim:
+            raise dimension_error(d, ndim)
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
+
+
+def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+    """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
+    x = require_tensor("diagonal", "input", 1, input)
+    first, second = _two_dims(dim1, dim2, x.array.ndim)
+    return apply1(Diagonal(integer(offset), first, second), x)
+
+
+def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+    """A copy of a diagonal of a matrix; of a vector, the matrix with it on its diagonal.
+
+    >>> import retrograd as rg
+    >>> rg.diag(rg.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    x = require_tensor("diag", "input", 1, input)
+    offset = _offset("diag", diagonal)
+    if x.array.ndim not in (1, 2):
+        raise ShapeError(f"diag(): Supports 1D or 2D tensors. Got {x.array.ndim}D")
+    op = DiagEmbed(offset, 0, 1) if x.array.ndim == 1 else DiagonalCopy(offset, 0, 1)
+    return deliver(apply1(op, x), out)
+
+
+def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+    """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
+    x = require_tensor("diag_embed", "input", 1, input)
+    first, second = _two_dims(dim1, dim2, x.array.ndim + 1)
+    return apply1(DiagEmbed(integer(offset), first, second), x)
+
+
+def diagflat(input: Any, offset: Any = 0) -> Any:
+    """The matrix with all elements of `input` on its diagonal."""
+    return diag(reshape(input, -1), offset)
+
+
+def trace(input: Any) -> Any:
+    """The sum of the diagonal of a matrix."""
+    x = require_tensor("trace", "input", 1, input)
+    if x.array.ndim != 2:
+        raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.array.ndim}")
+    return apply1(Trace(), x)
+
+
+def tril_indices(
+    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
+    pin_memory: Any = False, requires_grad: Any = False,
+) -> Tensor:  # fmt: skip
+    """The row and column numbers of the lower triangle of a matrix, as two rows."""
+    rows, cols = np.tril_indices(_side("row", row), integer(offset), _side("col", col))
+    return _pairs("tril_indices", rows, cols, dtype, device)
+
+
+def triu_indices(
+    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
+    pin_memory: Any = False, requires_grad: Any = False,
+) -> Tensor:  # fmt: skip
+    """The row and column numbers of the upper triangle of a matrix, as two rows."""
+    rows, cols = np.triu_indices(_side("row", row), integer(offset), _side("col", col))
+    return _pairs("triu_indices", rows, cols, dtype, device)
+
+
+def _side(name: str, n: Any) -> int:
+    side = integer(n)
+    if side < 0:
+        raise ShapeError(f"{name} must be non-negative, got {side}")
+    return side
+
+
+def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> Tensor:
+    check_device(device)
+    wanted = np.dtype("int64") if dtype is None else as_dtype(dtype)
+    if wanted.kind not in "iu":
+        raise NotImplementedError(f"\"{function}\" not implemented for '{SCALAR_NAMES[wanted]}'")
+    return Tensor(np.stack([rows, cols]).astype(wanted))
+
+
+FUNCTIONS: tuple[Any, ...] = (tril, triu, diagonal, diag, diag_embed, diagflat, trace)
+NOT_METHODS: tuple[Any, ...] = (tril_indices, triu_indices)

@@ -1,0 +1,496 @@
+"""Shapes: the same elements under other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.native import PACK
+from retrograd.core.apply import apply1
+from retrograd.core.op import Linear, View
+from retrograd.core.operators import SOCKET
+from retrograd.core.plain import Size
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
+from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.tensor.convert import Clone, contiguous
+from retrograd.values import Array, Shape
+
+SIZES: dict[str, str] = {"self_sym_sizes": "in_shape"}
+
+
+class Alias(View):
+    """x itself, as another tensor"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x[...]
+
+    def transpose(self, g: Any) -> Any:
+        return g
+
+
+class Expand(View):
+    """x broadcast to a larger shape"""
+
+    params = ("size",)
+    shown = SIZES
+
+    def __init__(self, size: Shape) -> None:
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        # A broadcast array is read-only; where nothing is repeated it can stay writable.
+        if x.shape == self.size:
+            return x[...]
+        return x.reshape(self.size) if x.size == prod(self.size) else stretched(xp, x, self.size)
+
+    def transpose(self, g: Any) -> Any:
+        return SOCKET.operators.sum_to(g, self.in_shape)
+
+
+def stretched(xp: Any, x: Array, size: Shape) -> Array:
+    """`x` broadcast to a shape it is known to fit. NumPy's `broadcast_to` takes many times as long to set up."""
+    if PACK is not None:
+        view = PACK.stretched(x, size)
+        if view is not NotImplemented:
+            return view
+    if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
+        return xp.broadcast_to(x, size)
+    strides = [0] * (len(size) - x.ndim)
+    for n, m, s in zip(x.shape, size[len(strides) :], x.strides, strict=True):
+        strides.append(s if n == m else 0)
+    view = np.ndarray(size, x.dtype, x, 0, strides)
+    view.flags.writeable = False
+    return view
+
+
+class Reshape(View):
+    """the same elements in another shape, sharing memory"""
+
+    node_name = "ViewBackward0"
+    params = ("size",)
+    shown = SIZES
+
+    def __init__(self, size: Shape) -> None:
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return x.reshape(self.size)
+
+    def transpose(self, g: Any) -> Any:
+        return g.reshape(self.in_shape)
+
+
+class ReshapeAlias(Reshape):
+    """a view whose elements do not lie in row-major order"""
+
+    node_name = "ReshapeAliasBackward0"
+
+
+class UnsafeView(Reshape):
+    """another shape for a copy that nobody else has seen"""
+
+    node_name = "UnsafeViewBackward0"
+    is_view: ClassVar[bool] = False
+
+
+class Squeeze(View):
+    """x without its dimensions of size 1"""
+
+    shown = SIZES
+
+    def axes(self, ndim: int) -> Sequence[int]:
+        """The dimensions that may go."""
+        return range(ndim)
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        gone = tuple(d for d in self.axes(x.ndim) if x.ndim and x.shape[d] == 1)
+        return x.squeeze(gone) if gone else x[...]
+
+    def transpose(self, g: Any) -> Any:
+        return g.reshape(self.in_shape)
+
+
+class SqueezeDim(Squeeze):
+    """x without one dimension, if its size is 1"""
+
+    node_name = "SqueezeBackward1"
+    params = ("dim",)
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", **SIZES}
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def axes(self, ndim: int) -> Sequence[int]:
+        return (self.dim,)
+
+
+class SqueezeDims(Squeeze):
+    """x without those of some dimensions whose size is 1"""
+
+    node_name = "SqueezeBackward2"
+    params = ("dims",)
+    shown: ClassVar[dict[str, str]] = {"dim": "dims", **SIZES}
+
+    def __init__(self, dims: Shape) -> None:
+        self.dims = dims
+
+    def axes(self, ndim: int) -> Sequence[int]:
+        return self.dims
+
+
+class Unsqueeze(View):
+    """x with a dimension of size 1 put in"""
+
+    params = ("dim",)
+    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.reshape(x.shape[: self.dim] + (1,) + x.shape[self.dim :])
+
+    def transpose(self, g: Any) -> Any:
+        return g.squeeze(self.dim)
+
+
+class Repeat(Linear):
+    """copies of x laid side by side, so many in each dimension"""
+
+    params = ("repeats",)
+    shown: ClassVar[dict[str, str]] = {"repeats": "repeats", **SIZES}
+
+    def __init__(self, repeats: Shape) -> None:
+        self.repeats = repeats
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        return xp.tile(x, self.repeats)
+
+    def transpose(self, g: Any) -> Any:
+        extra = len(self.repeats) - len(self.in_shape)
+        pairs = zip(self.repeats, (1,) * extra + self.in_shape, strict=True)
+        copies = g.reshape(tuple([n for pair in pairs for n in pair]))
+        return copies.sum(axis=tuple(range(0, 2 * len(self.repeats), 2))).reshape(self.in_shape)
+
+
+# -- sizes ---------------------------------------------------------------------------------------------------------
+
+
+def integer(value: Any) -> int:
+    """An int from whatever counts as one: NumPy's, and tensors of one integer."""
+    if type(value) is int:
+        return value
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"an int is needed here, not {type_name(value)}: {value!r}")
+    return int(value.__index__())
+
+
+def sizes_of(function: str, argument: str, given: Sequence[Any]) -> Shape:
+    """The ints of `f(2, 3)`, `f((2, 3))` or `f(size)`."""
+    if not given or given[0] is None:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "{argument}"')
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = given[0]
+    try:
+        return tuple([integer(n) for n in given])
+    except TypeError:
+        raise TypeError(f"{function}(): argument '{argument}' must be tuple of ints, not {given!r}") from None
+
+
+def inferred_shape(size: Shape, count: int) -> Shape:
+    """A shape with its -1 filled in, checked against the number of elements."""
+    known, unknown = 1, 0
+    for i, n in enumerate(size):
+        if n < -1:
+            raise ShapeError(f"invalid shape dimension {n} at index {i} of shape {sizes(size)}")
+        if n == -1:
+            unknown += 1
+        else:
+            known *= n
+    if unknown > 1:
+        raise ShapeError("only one dimension can be inferred")
+    if unknown and known == 0 and count == 0:
+        raise ShapeError(
+            f"cannot reshape tensor of 0 elements into shape {sizes(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if unknown and known and count % known == 0:
+        return tuple([count // known if n == -1 else n for n in size])
+    if unknown or known != count:
+        raise ShapeError(f"shape '{sizes(size)}' is invalid for input of size {count}")
+    return size
+
+
+def expanded_shape(x: Array, size: Shape) -> Shape:
+    """The shape `x` is expanded to: -1 keeps a size, and only sizes of 1 are stretched."""
+    extra = len(size) - x.ndim
+    if extra < 0:
+        kind = f"torch.{SCALAR_NAMES[x.dtype]}Tensor"
+        raise ShapeError(
+            f"expand({kind}{{{sizes(x.shape)}}}, size={sizes(size)}): the number of sizes provided ({len(size)}) must "
+            f"be greater or equal to the number of dimensions in the tensor ({x.ndim})"
+        )
+    found = list(size)
+    for i, n in enumerate(size):
+        if n == -1 and i >= extra:
+            found[i] = x.shape[i - extra]
+        elif n < 0:
+            reason = (
+                "isn't allowed in a leading, non-existing dimension"
+                if n == -1
+                else "is negative at dimension"
+            )
+            raise ShapeError(f"The expanded size of the tensor ({n}) {reason} {i}")
+        elif i >= extra and x.shape[i - extra] not in (1, n):
+            raise ShapeError(
+                f"The expanded size of the tensor ({n}) must match the existing size ({x.shape[i - extra]}) at "
+                f"non-singleton dimension {i}.  Target sizes: {sizes(size)}.  Tensor sizes: {sizes(x.shape)}"
+            )
+    return tuple(found)
+
+
+def shares_memory_as(x: Array, size: Shape) -> bool:
+    """Whether `x` can take another shape without a copy."""
+    if x.flags.c_contiguous:
+        return True
+    try:
+        x.reshape(size, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def reshape(input: Any, *given: Any, shape: Any = None) -> Any:
+    """The same elements in another shape; one size may be -1, to be inferred. A view where memory allows, else a copy.
+
+    >>> import retrograd as rg
+    >>> rg.arange(6).reshape(2, -1).shape
+    torch.Size([2, 3])
+    """
+    x = require_tensor("reshape", "input", 1, input)
+    return reshaped(x, inferred_shape(sizes_of("reshape", "shape", given or (shape,)), x.array.size))
+
+
+def reshaped(x: Tensor, size: Shape) -> Any:
+    """`x` in a shape that is known to fit."""
+    if x.array.flags.c_contiguous:
+        return apply1(Reshape(size), x)
+    if shares_memory_as(x.array, size):
+        return apply1(ReshapeAlias(size), x)
+    return apply1(UnsafeView(size), apply1(Clone("C"), x))
+
+
+def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
+    """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(4).view(2, 2).shape
+    torch.Size([2, 2])
+    """
+    x = require_tensor("view", "input", 1, input)
+    kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
+    if isinstance(kind, (np.dtype, type)):
+        return _viewed_as(x, as_dtype(kind))
+    shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
+    if not shares_memory_as(x.array, shape):
+        raise ShapeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return apply1(Reshape(shape), x)
+
+
+def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
+    """The same bytes as another dtype, which no gradient passes."""
+    a = x.array
+    old, new = a.dtype.itemsize, dtype.itemsize
+    what = f"to view {SCALAR_NAMES[a.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
+    if old != new and a.ndim == 0:
+        raise ShapeError(f"self.dim() cannot be 0 {what}")
+    if old != new and a.strides[-1] != old:
+        raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {a.strides[-1] // old}")
+    if new > old and a.shape[-1] * old % new:
+        raise ShapeError(f"self.size(-1) must be divisible by {new // old} {what}, but got {a.shape[-1]}")
+    twin = Tensor(a.view(dtype))
+    twin._counter = x.counter()
+    return twin
+
+
+def view_as(input: Any, other: Any) -> Any:
+    """`input` viewed in the shape of `other`."""
+    return view(input, other.array.shape)
+
+
+def reshape_as(input: Any, other: Any) -> Any:
+    """`input` reshaped to the shape of `other`."""
+    return reshape(input, other.array.shape)
+
+
+def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
+    """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
+
+    >>> import retrograd as rg
+    >>> rg.ones(3, 1).expand(2, -1, 4).shape
+    torch.Size([2, 3, 4])
+    """
+    x = require_tensor("expand", "input", 1, input)
+    return apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
+
+
+def expand_as(input: Any, other: Any) -> Any:
+    """`input` expanded to the shape of `other`."""
+    return expand(input, other.array.shape)
+
+
+def broadcast_to(input: Any, *given: Any, size: Any = None) -> Any:
+    """`input` expanded to `size`."""
+    return expand(input, *given, size=size)
+
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that all `shapes` broadcast to.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    found: Shape = ()
+    for given in shapes:
+        shape = (given,) if isinstance(given, int) else tuple(given)
+        try:
+            found = np.broadcast_shapes(found, shape)
+        except ValueError:
+            raise broadcast_error(found, shape) from None
+    return Size(found)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """Each tensor expanded to the shape they all broadcast to."""
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
+    shape = tuple(broadcast_shapes(*[t.array.shape for t in tensors]))
+    return tuple(t if t.array.shape == shape else apply1(Expand(shape), t) for t in tensors)
+
+
+def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
+    """A view without dimensions of size 1: all of them, or those among `dim`.
+
+    >>> import retrograd as rg
+    >>> rg.ones(1, 3, 1).squeeze().shape, rg.ones(1, 3, 1).squeeze(0).shape
+    (torch.Size([3]), torch.Size([3, 1]))
+    """
+    x = require_tensor("squeeze", "input", 1, input)
+    given = dims[0] if len(dims) == 1 else dims or dim
+    if given is None:
+        return apply1(Squeeze(), x)
+    ndim = x.array.ndim
+    if not isinstance(given, (tuple, list)):
+        return apply1(SqueezeDim(wrap_dim(given, ndim)), x)
+    axes = tuple([wrap_dim(d, ndim) for d in given])
+    for d in axes:
+        if axes.count(d) > 1:
+            raise ShapeError(f"dim {d} appears multiple times in the list of dims")
+    return apply1(SqueezeDims(axes), x)
+
+
+def unsqueeze(input: Any, dim: Any) -> Any:
+    """A view with a dimension of size 1 put in at `dim`."""
+    x = require_tensor("unsqueeze", "input", 1, input)
+    return apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
+
+
+def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+    """The dimensions from `start_dim` to `end_dim` as one; a view where memory allows."""
+    x = require_tensor("flatten", "input", 1, input)
+    shape = x.array.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise ShapeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return reshaped(x, (1,))
+    if start == end:
+        return x
+    return reshaped(x, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
+    """One dimension as several; one of `sizes` may be -1."""
+    x = require_tensor("unflatten", "input", 1, input)
+    shape = x.array.shape
+    d = wrap_dim(dim, len(shape))
+    if not sizes:
+        raise ShapeError("unflatten: sizes must be non-empty")
+    try:
+        parts = inferred_shape(sizes_of("unflatten", "sizes", (sizes,)), shape[d])
+    except ShapeError as error:
+        if "is invalid" not in str(error):
+            raise
+        raise ShapeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
+            "input tensor"
+        ) from None
+    return view(x, (*shape[:d], *parts, *shape[d + 1 :]))
+
+
+def ravel(input: Any) -> Any:
+    """All elements in one dimension; a view where memory allows."""
+    x = require_tensor("ravel", "input", 1, input)
+    return apply1(Reshape((x.array.size,)), contiguous(x))
+
+
+def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
+    """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    x = require_tensor("repeat", "input", 1, input)
+    counts = sizes_of("repeat", "repeats", given or (repeats,))
+    if len(counts) < x.array.ndim:
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got "
+            f"{len(counts)} repeats for {x.array.ndim} dimensions. tile() fills up missing ones."
+        )
+    if any(n < 0 for n in counts):
+        raise ShapeError(
+            f"Trying to create tensor with negative dimension: repeat counts are {sizes(counts)}"
+        )
+    return apply1(Repeat(counts), x)
+
+
+def tile(input: Any, *given: Any, dims: Any = None) -> Any:
+    """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
+    x = require_tensor("tile", "input", 1, input)
+    counts = sizes_of("tile", "dims", given or (dims,))
+    return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)
+
+
+def numel(input: Any) -> int:
+    """The number of elements."""
+    return int(require_tensor("numel", "input", 1, input).array.size)
+
+
+def is_same_size(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape."""
+    return bool(input.array.shape == other.array.shape)
+
+
+FUNCTIONS: tuple[Any, ...] = (
+    reshape, view, view_as, reshape_as, expand, expand_as, broadcast_to, squeeze, unsqueeze, flatten, unflatten, ravel,
+    repeat, tile, is_same_size,
+)  # fmt: skip
+NOT_METHODS: tuple[Any, ...] = (broadcast_shapes, broadcast_tensors, numel)

@@ -1,0 +1,432 @@
+"""Views by strides: any pattern of elements of a tensor's memory, windows among them; and memory exchanged or resized.
+
+Note [Storage]
+~~~~~~~~~~~~~~
+What PyTorch calls a tensor's storage is here the memory of the NumPy array that owns it: `as_strided` may show any part
+of it, also parts that the tensor itself does not. The gradient of what lies outside of the tensor is dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.batch.array import BatchedArray, one_sample
+from retrograd.backends.cpu import owner_of
+from retrograd.core.apply import apply1, apply_n, gradient_edge
+from retrograd.core.inplace import check_recordable
+from retrograd.core.modes import current
+from retrograd.core.node import Edge, Grads, Node
+from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.tangent import tangent_of
+from retrograd.core.tensor import Tensor
+from retrograd.core.views import AsStrided, Placed, Region
+from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
+from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
+from retrograd.ops.inplace.methods import move_in_place
+from retrograd.ops.shape.reshape import SIZES, integer, sizes_of
+from retrograd.values import Array, Shape
+
+GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset": "storage_offset"}
+
+
+# -- memory --------------------------------------------------------------------------------------------------------
+
+
+def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
+    """An array over the memory of another, with strides in bytes; of a batch, over that of each sample."""
+    if isinstance(array, BatchedArray):
+        value = array.value
+        found_value = over(value, (value.shape[0], *size), (value.strides[0], *steps), address)
+        return BatchedArray(found_value, array.level)
+    owner = owner_of(array)
+    order = sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True)
+    try:
+        memory = owner.transpose(order).reshape(-1, copy=False).view(np.uint8)
+    except ValueError:  # what NumPy has allocated is dense; what it was lent need not be
+        raise ShapeError(
+            "the memory of this tensor has gaps: it was lent by another library. clone() the tensor first."
+        ) from None
+    begin = address - int(owner.__array_interface__["data"][0])
+    found: Array = np.ndarray(size, array.dtype, memory, begin, steps)
+    if not array.flags.writeable:
+        found.flags.writeable = False
+    return found
+
+
+def _address(array: Array) -> int:
+    """Where the first element lies; of a batch, that of the first sample."""
+    return int(one_sample(array).__array_interface__["data"][0])
+
+
+def dense_strides(size: Shape) -> Shape:
+    """The strides, in elements, of a tensor in row-major order."""
+    steps = [1]
+    for n in size[:0:-1]:
+        steps.append(steps[-1] * max(n, 1))
+    return tuple(reversed(steps[: len(size)]))
+
+
+def strided(array: Array, size: Shape, stride: Shape, offset: int | None) -> Array:
+    """Elements of the memory that `array` lies in; the offset counts from the start of that memory."""
+    owner = one_sample(array) if isinstance(array, BatchedArray) else owner_of(array)
+    low, high = np.lib.array_utils.byte_bounds(owner) if owner.size else (0, 0)
+    start = _address(array)
+    if offset is None:
+        offset = (start - low) // array.itemsize if owner.size else 0
+    needed = (offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1) * array.itemsize
+    if 0 in size:
+        return np.empty(size, array.dtype)
+    if needed > high - low:
+        raise ShapeError(
+            f"setStorage: sizes {sizes(size)}, strides {sizes(stride)}, storage offset {offset}, and itemsize "
+            f"{array.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {high - low}"
+        )
+    return over(array, size, tuple([n * array.itemsize for n in stride]), low + offset * array.itemsize)
+
+
+def check_geometry(function: str, size: Shape, stride: Shape, offset: int | None) -> None:
+    """Complains about sizes, strides and offsets that no tensor has."""
+    if len(size) != len(stride):
+        raise ShapeError(
+            f"mismatch in length of strides and shape: {function} got {len(stride)} strides for {len(size)} sizes"
+        )
+    if any(s < 0 for s in stride):
+        raise ShapeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {sizes(stride)}"
+        )
+    if any(n < 0 for n in size):
+        raise ShapeError(
+            f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
+        )
+    if offset is not None and offset < 0:
+        raise ShapeError(f"Tensor: invalid storage offset {offset}")
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class StridedView(AsStrided):
+    """any pattern of elements of the memory of x"""
+
+    node_name = "AsStridedBackward0"
+    params: ClassVar[tuple[str, ...]] = ("size", "stride", "storage_offset")
+    shown = GEOMETRY
+    is_view: ClassVar[bool] = True
+
+    def __init__(self, size: Shape, stride: Shape, storage_offset: int | None) -> None:
+        self.size = size
+        self.stride = stride
+        self.storage_offset = storage_offset
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        found = strided(x, self.size, self.stride, self.storage_offset)
+        self.region = Region(found, x)
+        return found
+
+
+class StridedInPlace(StridedView):
+    """any pattern of elements of the memory of x, where it stands"""
+
+    node_name = "AsStridedBackward1"
+    is_view: ClassVar[bool] = False
+
+
+class StridedCopy(StridedView):
+    """a copy of any pattern of elements of the memory of x"""
+
+    node_name = "AsStridedBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class AsStridedScatter(Variadic):
+    """x with y written to a pattern of elements of its memory"""
+
+    params = ("size", "stride", "storage_offset")
+    shown = GEOMETRY
+
+    def __init__(self, size: Shape, stride: Shape, storage_offset: int | None) -> None:
+        self.size = size
+        self.stride = stride
+        self.storage_offset = storage_offset
+
+    def forward(self, xp: Any, xs: Any) -> Any:
+        x, y = xs
+        part = strided(x, self.size, self.stride, self.storage_offset)
+        if part.shape != y.shape:
+            raise ShapeError(
+                f"expected src to have a size equal to the slice of self. src size = {sizes(y.shape)}, slice size = "
+                f"{sizes(part.shape)}"
+            )
+        self.region = Region(part, x)
+        out, hole = self.region.laid_out(x)
+        hole[...] = y
+        return out
+
+    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
+        g = gs[0]
+        return [self._outside(g) if self.needs(0) else None, self._part(g) if self.needs(1) else None]
+
+    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
+        x, y = ts
+        if x is None:
+            return Placed(self.region).on(y)
+        rest = self._outside(x)
+        return rest if y is None else rest + Placed(self.region).on(y)
+
+    def _part(self, g: Any) -> Any:
+        return AsStrided(self.region).on(g)
+
+    def _outside(self, g: Any) -> Any:
+        written = Placed(self.region).forward(np, np.ones(self.region.view.shape, plain(g).dtype))
+        return g * as_value((written == 0).astype(plain(g).dtype), g)
+
+
+class Unfold(View):
+    """all windows of some size along a dimension; what lies in a window is the last dimension"""
+
+    params = ("dim", "size", "step")
+    shown: ClassVar[dict[str, str]] = {"dimension": "dim", "size": "size", "step": "step", **SIZES}
+
+    def __init__(self, dim: int, size: int, step: int) -> None:
+        self.dim = dim
+        self.size = size
+        self.step = step
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape = x.shape
+        if not x.ndim:
+            return x.reshape(1)[: self.size]
+        count = (x.shape[self.dim] - self.size) // self.step + 1
+        shape = (*x.shape[: self.dim], count, *x.shape[self.dim + 1 :], self.size)
+        if 0 in shape:
+            return xp.empty(shape, x.dtype)
+        along = x.strides[self.dim]
+        steps = (*x.strides[: self.dim], along * self.step, *x.strides[self.dim + 1 :], along)
+        return over(x, shape, steps, _address(x))
+
+    def transpose(self, g: Any) -> Any:
+        return UnfoldBackward(self.in_shape, self.dim, self.size, self.step).on(g)
+
+
+class UnfoldBackward(Linear):
+    """windows laid over each other and summed: the adjoint of Unfold"""
+
+    node_name = "UnfoldBackwardBackward0"
+    params = ("in_shape", "dim", "size", "step")
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "size": "size", "step": "step"}
+
+    def __init__(self, in_shape: Shape, dim: int, size: int, step: int) -> None:
+        self.in_shape = in_shape
+        self.dim = dim
+        self.size = size
+        self.step = step
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        out = xp.zeros(self.in_shape, x.dtype)
+        if not self.in_shape:
+            return x.reshape(-1)[0] if x.size else out
+        count = x.shape[self.dim]
+        before = (slice(None),) * self.dim
+        if self.size <= count:
+            for k in range(self.size):  # one place of all windows at a time
+                out[(*before, slice(k, k + self.step * (count - 1) + 1, self.step))] += x[..., k]
+            return out
+        for i in range(count):  # one window at a time
+            window = xp.moveaxis(x[(*before, i)], -1, self.dim)
+            out[(*before, slice(i * self.step, i * self.step + self.size))] += window
+        return out
+
+    def transpose(self, g: Any) -> Any:
+        return Unfold(self.dim, self.size, self.step).on(g)
+
+
+class Underivable(Node):
+    """A write that no gradient can follow."""
+
+    def __init__(self, function: str, operands: list[Tensor], array: Array) -> None:
+        self.function = function
+        self.set_next_edges([gradient_edge(t) if t.requires_grad else Edge(None, 0) for t in operands])
+        self.sequence_nr = current().next_sequence_nr()
+        self.add_input(array)
+
+    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+        raise NotImplementedError(
+            f"derivative for {self.function} is not implemented: it exchanges memory, which no gradient can follow"
+        )
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _geometry(function: str, size: Any, stride: Any, offset: Any) -> tuple[Shape, Shape, int | None]:
+    """The arguments of `as_strided`, checked."""
+    shape, steps = sizes_of(function, "size", (size,)), sizes_of(function, "stride", (stride,))
+    start = None if offset is None else integer(offset)
+    check_geometry(function, shape, steps, start)
+    return shape, steps, start
+
+
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """A view of any elements of the memory of `input`: element (i, j) lies `i * stride[0] + j * stride[1]` elements on.
+
+    Elements may overlap; their gradients are summed. `storage_offset` counts from the start of the memory that `input`
+    is itself a part of; left out, the view begins where `input` does. Writing to a view whose elements overlap is not
+    defined. Where another view will do, prefer that one.
+
+    >>> import retrograd as rg
+    >>> rg.as_strided(rg.arange(5), (3, 3), (1, 1))
+    tensor([[0, 1, 2],
+            [1, 2, 3],
+            [2, 3, 4]])
+    """
+    x = require_tensor("as_strided", "input", 1, input)
+    return apply1(StridedView(*_geometry("as_strided", size, stride, storage_offset)), x)
+
+
+def as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """`as_strided`, in place: the tensor shows other elements of its memory."""
+    x = require_tensor("as_strided_", "input", 1, self)
+    return move_in_place(x, StridedInPlace(*_geometry("as_strided_", size, stride, storage_offset)))
+
+
+def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """`as_strided` that copies."""
+    x = require_tensor("as_strided_copy", "input", 1, input)
+    return apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
+
+
+def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """A copy of `input` with `src` in the place of what `as_strided` would show."""
+    x = require_tensor("as_strided_scatter", "input", 1, input)
+    y = require_tensor("as_strided_scatter", "src", 2, src)
+    return apply_n(AsStridedScatter(*_geometry("as_strided_scatter", size, stride, storage_offset)), (x, y))
+
+
+def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+    """A view of all windows of `size` elements along `dimension`, each `step` further on than the one before.
+
+    >>> import retrograd as rg
+    >>> rg.arange(5).unfold(0, 2, 1)
+    tensor([[0, 1],
+            [1, 2],
+            [2, 3],
+            [3, 4]])
+    """
+    x = require_tensor("unfold", "input", 1, input)
+    dim, length, distance = wrap_dim(dimension, x.array.ndim), integer(size), integer(step)
+    n = x.array.shape[dim] if x.array.ndim else 1
+    if length < 0:
+        raise ShapeError(f"size is {length} but must be >= 0")
+    if length > n:
+        raise ShapeError(f"maximum size for tensor at dimension {dim} is {n} but size is {length}")
+    if distance <= 0:
+        raise ShapeError(f"step is {distance} but must be > 0")
+    return apply1(Unfold(dim, length, distance), x)
+
+
+# -- other memory --------------------------------------------------------------------------------------------------
+
+
+def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Any:
+    """Makes this tensor one of the memory of `source`, or of no elements at all.
+
+    With `size`, of those elements of its memory that `as_strided` would show. No gradient passes: backward raises.
+
+    >>> import retrograd as rg
+    >>> t, memory = rg.ones(3), rg.zeros(2)
+    >>> t.set_(memory).add_(1); memory
+    tensor([1., 1.])
+    tensor([1., 1.])
+    """
+    x = require_tensor("set_", "input", 1, self)
+    if source is None:
+        array = np.empty(0, x.array.dtype)
+    elif not isinstance(source, Tensor):
+        raise operand_error("set_", "source", 1, source)
+    else:
+        array = source.array
+    if array.dtype != x.array.dtype:
+        raise DtypeError(f"Could not set tensor of type {array.dtype} to a tensor of type {x.array.dtype}")
+    operands = [x] if source is None else [x, source]
+    if any(tangent_of(t, current()) is not None for t in operands):
+        raise NotImplementedError(
+            "Trying to use forward AD with set_ that does not support it because it has not been implemented yet. Use "
+            "copy_() instead."
+        )
+    tracked = current().grad_enabled and any(t.requires_grad for t in operands)
+    if tracked:
+        check_recordable(x)
+    if tracked and x._base is not None:
+        raise GradientError(
+            "derivative for aten::set_ is not implemented: a view that has a history cannot leave its base. Use "
+            "copy_(), or set_() under no_grad()."
+        )
+    if size is not None:
+        shape = sizes_of("set_", "size", (size,))
+        steps = dense_strides(shape) if stride is None else sizes_of("set_", "stride", (stride,))
+        check_geometry("set_", shape, steps, integer(storage_offset))
+        array = strided(array, shape, steps, integer(storage_offset))
+    node = Underivable("aten::set_", operands, array) if tracked else None
+    x.array = array
+    x.bump_version()
+    if node is not None:
+        x.move_to(node, 0)
+    return x
+
+
+def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
+    """Gives this tensor another shape; elements that are new have any value.
+
+    The elements are those that lie first in its memory, in row-major order. Where that memory is too small, the tensor
+    gets memory of its own.
+    """
+    x = require_tensor("resize_", "input", 1, self)
+    size = sizes_of("resize_", "size", given)
+    if any(n < 0 for n in size):
+        raise ShapeError(f"Trying to create tensor with negative dimension: resize_ got {sizes(size)}")
+    if x.requires_grad:
+        raise GradientError("cannot resize variables that require grad. Use view(), reshape() or a clone().")
+    if tangent_of(x, current()) is not None:
+        raise GradientError(
+            "cannot resize variables that has a forward grad. Use view(), reshape() or a clone()."
+        )
+    if size == x.array.shape:
+        return x
+    try:
+        array = strided(x.array, size, dense_strides(size), None)
+    except ShapeError:
+        array = np.zeros(size, x.array.dtype)
+        flat = strided(x.array, (_room(x.array),), (1,), None)
+        array.reshape(-1)[: flat.size] = flat
+    x.array = array
+    x.bump_version()
+    return x
+
+
+def _room(array: Array) -> int:
+    """How many elements there are from the first element of an array to the end of its memory."""
+    owner = owner_of(array)
+    if not owner.size:
+        return 0
+    end = int(np.lib.array_utils.byte_bounds(owner)[1])
+    return (end - int(array.__array_interface__["data"][0])) // int(array.itemsize)
+
+
+def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+    """`resize_` to the shape of another tensor."""
+    return resize_(self, require_tensor("resize_as_", "the_template", 1, the_template).array.shape)
+
+
+FUNCTIONS: tuple[Any, ...] = (as_strided, as_strided_scatter)
+NOT_METHODS: tuple[Any, ...] = (as_strided_copy,)
+METHODS: dict[str, Any] = {"as_strided_": as_strided_, "unfold": unfold}
+# What gives a tensor other memory, and is no operation on its values.
+MEMORY_METHODS: dict[str, Any] = {"set_": set_, "resize_": resize_, "resize_as_": resize_as_}

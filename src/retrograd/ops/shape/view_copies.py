@@ -1,0 +1,462 @@
+"""Views that copy: `expand_copy` gives what `expand` would show, in memory of its own. And views that hide that they
+share it: `unsafe_split`, whose pieces may be written to without a check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.dtypes import as_dtype
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.tensor import Tensor
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.elementwise.complex_numbers import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
+from retrograd.ops.nn.pad import pad as padded
+from retrograd.ops.shape.diagonals import DiagonalCopy, diagonal
+from retrograd.ops.shape.reshape import (
+    Alias,
+    Expand,
+    Reshape,
+    Squeeze,
+    SqueezeDim,
+    SqueezeDims,
+    Unsqueeze,
+    expanded_shape,
+    inferred_shape,
+    integer,
+    sizes_of,
+    squeeze,
+    view,
+)
+from retrograd.ops.shape.split import (
+    Select,
+    Slice,
+    Split,
+    SplitWithSizes,
+    Unbind,
+    chunk,
+    narrow,
+    select,
+    split,
+    split_with_sizes,
+    unbind,
+)
+from retrograd.ops.shape.strided import Unfold, unfold
+from retrograd.ops.shape.transpose import Permute, T, Transpose, permute, t
+from retrograd.ops.shape.view_scatters import slice_of
+from retrograd.ops.tensor.convert import clone
+from retrograd.values import Array, Shape
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class AliasCopy(Alias):
+    """a copy of x"""
+
+    node_name = "AliasBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x.copy()
+
+
+class ExpandCopy(Expand):
+    """x repeated to a larger shape"""
+
+    node_name = "ExpandBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class ViewCopy(Reshape):
+    """a copy of x in another shape"""
+
+    node_name = "ViewBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x.copy())
+
+
+class SqueezeCopy(Squeeze):
+    """a copy of x without its dimensions of size 1"""
+
+    node_name = "SqueezeBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class SqueezeDimCopy(SqueezeDim):
+    """a copy of x without one dimension, if its size is 1"""
+
+    node_name = "SqueezeBackward1_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class SqueezeDimsCopy(SqueezeDims):
+    """a copy of x without those of some dimensions whose size is 1"""
+
+    node_name = "SqueezeBackward2_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class UnsqueezeCopy(Unsqueeze):
+    """a copy of x with a dimension of size 1 put in"""
+
+    node_name = "UnsqueezeBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class TCopy(T):
+    """a copy of a matrix turned round"""
+
+    node_name = "TBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class TransposeCopy(Transpose):
+    """a copy of x with two dimensions swapped"""
+
+    node_name = "TransposeBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class PermuteCopy(Permute):
+    """a copy of x with its dimensions in another order"""
+
+    node_name = "PermuteBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class SelectCopy(Select):
+    """a copy of one element of a dimension"""
+
+    node_name = "SelectBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class SliceCopy(Slice):
+    """a copy of a range of a dimension"""
+
+    node_name = "SliceBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class NarrowCopy(SliceCopy):
+    """a copy of so many elements of a dimension"""
+
+    node_name = "NarrowCopyBackward0"
+    shown: ClassVar[dict[str, str]] = {
+        "dim": "dim", "start": "start", "length": "length", "self_sym_sizes": "in_shape",
+    }  # fmt: skip
+
+    def __init__(self, dim: int, start: int, length: int) -> None:
+        super().__init__(dim, start, start + length)
+        self.length = length
+
+    def fresh(self) -> NarrowCopy:
+        return NarrowCopy(self.dim, self.start, self.length)
+
+
+class UnfoldCopy(Unfold):
+    """a copy of all windows of some size along a dimension"""
+
+    node_name = "UnfoldBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class ViewAsRealCopy(ViewAsReal):
+    """complex numbers as pairs of real ones, in memory of their own"""
+
+    node_name = "ViewAsRealBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class ViewAsComplexCopy(ViewAsComplex):
+    """pairs of real numbers as complex ones, in memory of their own"""
+
+    node_name = "ViewAsComplexBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return super().forward(xp, x).copy()
+
+
+class SplitCopy(Split):
+    """copies of pieces of one size"""
+
+    node_name = "SplitBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return tuple([piece.copy() for piece in super().forward(xp, xs)])
+
+
+class SplitWithSizesCopy(SplitWithSizes):
+    """copies of pieces of given sizes"""
+
+    node_name = "SplitWithSizesBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return tuple([piece.copy() for piece in super().forward(xp, xs)])
+
+
+class UnbindCopy(Unbind):
+    """copies of all elements of a dimension"""
+
+    node_name = "UnbindBackward0_copy"
+    is_view: ClassVar[bool] = False
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return tuple([piece.copy() for piece in super().forward(xp, xs)])
+
+
+class UnsafeSplit(Split):
+    """pieces of one size that are not known to share memory"""
+
+    node_name = "UnsafeSplitBackward0"
+    is_view: ClassVar[bool] = False
+
+
+class UnsafeSplitWithSizes(SplitWithSizes):
+    """pieces of given sizes that are not known to share memory"""
+
+    node_name = "UnsafeSplitWithSizesBackward0"
+    is_view: ClassVar[bool] = False
+
+
+# -- functions: each lets its view complain about the arguments ----------------------------------------------------
+
+
+def alias_copy(input: Any, *, out: Any = None) -> Any:
+    """A copy of `input`."""
+    return deliver(apply1(AliasCopy(), require_tensor("alias_copy", "input", 1, input)), out)
+
+
+def detach_copy(input: Any, *, out: Any = None) -> Any:
+    """A copy of `input`, cut off from the graph."""
+    return deliver(clone(require_tensor("detach_copy", "input", 1, input).detach()), out)
+
+
+def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Any = None) -> Any:
+    """`diagonal` that copies."""
+    x = require_tensor("diagonal_copy", "input", 1, input)
+    diagonal(x.detach(), offset, dim1, dim2)
+    ndim = x.array.ndim
+    return deliver(apply1(DiagonalCopy(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), x), out)
+
+
+def expand_copy(input: Any, size: Any, *, implicit: Any = False, out: Any = None) -> Any:
+    """`expand` that copies."""
+    x = require_tensor("expand_copy", "input", 1, input)
+    return deliver(
+        apply1(ExpandCopy(expanded_shape(x.array, sizes_of("expand_copy", "size", (size,)))), x), out
+    )
+
+
+def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Any = None) -> Any:
+    """`view` that copies."""
+    x = require_tensor("view_copy", "input", 1, input)
+    if dtype is not None or isinstance(size, (np.dtype, type)):
+        return deliver(clone(view(x.detach(), as_dtype(size if dtype is None else dtype))), out)
+    shape = inferred_shape(sizes_of("view_copy", "size", (size,)), x.array.size)
+    return deliver(apply1(ViewCopy(shape), x), out)
+
+
+def squeeze_copy(input: Any, dim: Any = None, *, out: Any = None) -> Any:
+    """`squeeze` that copies."""
+    x = require_tensor("squeeze_copy", "input", 1, input)
+    squeeze(x.detach(), dim=dim)
+    if dim is None:
+        return deliver(apply1(SqueezeCopy(), x), out)
+    ndim = x.array.ndim
+    if isinstance(dim, (tuple, list)):
+        return deliver(apply1(SqueezeDimsCopy(tuple([wrap_dim(d, ndim) for d in dim])), x), out)
+    return deliver(apply1(SqueezeDimCopy(wrap_dim(dim, ndim)), x), out)
+
+
+def unsqueeze_copy(input: Any, dim: Any, *, out: Any = None) -> Any:
+    """`unsqueeze` that copies."""
+    x = require_tensor("unsqueeze_copy", "input", 1, input)
+    return deliver(apply1(UnsqueezeCopy(wrap_dim(dim, x.array.ndim + 1)), x), out)
+
+
+def t_copy(input: Any, *, out: Any = None) -> Any:
+    """`t` that copies."""
+    x = require_tensor("t_copy", "input", 1, input)
+    t(x.detach())
+    return deliver(apply1(TCopy(), x), out)
+
+
+def transpose_copy(input: Any, dim0: Any, dim1: Any, *, out: Any = None) -> Any:
+    """`transpose` that copies."""
+    x = require_tensor("transpose_copy", "input", 1, input)
+    ndim = x.array.ndim
+    return deliver(apply1(TransposeCopy(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)), x), out)
+
+
+def permute_copy(input: Any, dims: Any, *, out: Any = None) -> Any:
+    """`permute` that copies."""
+    x = require_tensor("permute_copy", "input", 1, input)
+    permute(x.detach(), dims)
+    return deliver(apply1(PermuteCopy(tuple([wrap_dim(d, x.array.ndim) for d in dims])), x), out)
+
+
+def select_copy(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
+    """`select` that copies."""
+    x = require_tensor("select_copy", "input", 1, input)
+    select(x.detach(), dim, index)
+    return deliver(apply1(SelectCopy(wrap_dim(dim, x.array.ndim), integer(index)), x), out)
+
+
+def slice_copy(
+    input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Any = None
+) -> Any:
+    """The elements from `start` to `end` of a dimension, copied."""
+    x = require_tensor("slice_copy", "input", 1, input)
+    first, last, by = slice_of(start, end, step)
+    return deliver(apply1(SliceCopy(wrap_dim(dim, x.array.ndim), first, last, by), x), out)
+
+
+def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Any = None) -> Any:
+    """`narrow` that copies."""
+    x = require_tensor("narrow_copy", "input", 1, input)
+    narrow(x.detach(), dim, start, length)
+    d, first = wrap_dim(dim, x.array.ndim), integer(start)
+    first = first + x.array.shape[d] if first < 0 else first
+    return deliver(apply1(NarrowCopy(d, first, integer(length)), x), out)
+
+
+def unfold_copy(input: Any, dimension: Any, size: Any, step: Any, *, out: Any = None) -> Any:
+    """`unfold` that copies."""
+    x = require_tensor("unfold_copy", "input", 1, input)
+    unfold(x.detach(), dimension, size, step)
+    return deliver(
+        apply1(UnfoldCopy(wrap_dim(dimension, x.array.ndim), integer(size), integer(step)), x), out
+    )
+
+
+def view_as_real_copy(input: Any, *, out: Any = None) -> Any:
+    """`view_as_real` that copies."""
+    x = require_tensor("view_as_real_copy", "input", 1, input)
+    view_as_real(x.detach())
+    return deliver(apply1(ViewAsRealCopy(), x), out)
+
+
+def view_as_complex_copy(input: Any, *, out: Any = None) -> Any:
+    """`view_as_complex` that copies."""
+    x = require_tensor("view_as_complex_copy", "input", 1, input)
+    view_as_complex(x.detach())
+    return deliver(apply1(ViewAsComplexCopy(), x), out)
+
+
+def _delivered(pieces: Sequence[Tensor], out: Any) -> Any:
+    """Several results, each written into its `out` if those were given."""
+    if out is None:
+        return tuple(pieces)
+    for piece, target in zip(pieces, out, strict=True):
+        deliver(piece, target)
+    return None
+
+
+def split_copy(input: Any, split_size: Any, dim: Any = 0, *, out: Any = None) -> Any:
+    """`split` into pieces of one size that copies."""
+    x = require_tensor("split_copy", "input", 1, input)
+    split(x.detach(), split_size, dim)
+    return _delivered(apply_n(SplitCopy(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,)), out)
+
+
+def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0, *, out: Any = None) -> Any:
+    """`split_with_sizes` that copies."""
+    x = require_tensor("split_with_sizes_copy", "input", 1, input)
+    split_with_sizes(x.detach(), split_sizes, dim)
+    parts: Shape = tuple([integer(n) for n in split_sizes])
+    return _delivered(apply_n(SplitWithSizesCopy(parts, wrap_dim(dim, x.array.ndim)), (x,)), out)
+
+
+def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> Any:
+    """`unbind` that copies."""
+    x = require_tensor("unbind_copy", "input", 1, input)
+    unbind(x.detach(), dim)
+    return _delivered(apply_n(UnbindCopy(wrap_dim(dim, x.array.ndim)), (x,)), out)
+
+
+# -- views without a check -----------------------------------------------------------------------------------------
+
+
+def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
+    """`split` whose pieces count as tensors of their own: writes to one of them are not seen by the graph of another.
+
+    Use it where `split`'s check of in-place writes is in the way, and only if no element is used twice.
+    """
+    x = require_tensor("unsafe_split", "input", 1, input)
+    split(x.detach(), split_size, dim)
+    return apply_n(UnsafeSplit(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,))
+
+
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+    """`split_with_sizes` whose pieces count as tensors of their own: see `unsafe_split`."""
+    x = require_tensor("unsafe_split_with_sizes", "input", 1, input)
+    split_with_sizes(x.detach(), split_sizes, dim)
+    parts: Shape = tuple([integer(n) for n in split_sizes])
+    return apply_n(UnsafeSplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+
+
+def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+    """`chunk` whose pieces count as tensors of their own: see `unsafe_split`."""
+    x = require_tensor("unsafe_chunk", "input", 1, input)
+    first = chunk(x.detach(), chunks, dim)[0].array.shape[wrap_dim(dim, x.array.ndim)]
+    if first == 0:
+        return unsafe_split_with_sizes(x, (0,) * integer(chunks), dim)
+    return unsafe_split(x, first, dim)
+
+
+def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+    """`input` with a border of one number; see `nn.functional.pad`."""
+    return padded(input, pad, "constant", value)
+
+
+FUNCTIONS: tuple[Any, ...] = (narrow_copy, unsafe_split, unsafe_split_with_sizes, unsafe_chunk)
+NOT_METHODS: tuple[Any, ...] = (
+    alias_copy, detach_copy, diagonal_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy, t_copy,
+    transpose_copy, permute_copy, select_copy, slice_copy, unfold_copy, view_as_real_copy, view_as_complex_copy,
+    split_copy, split_with_sizes_copy, unbind_copy, constant_pad_nd,
+)  # fmt: skip

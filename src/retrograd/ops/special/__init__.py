@@ -1,0 +1,1 @@
+"""Special functions of mathematical physics and statistics."""

@@ -1,0 +1,178 @@
+"""The normal distribution and what belongs to it: the scaled and the inverse error function, ndtr, ndtri, log_ndtr."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.core.apply import apply1
+from retrograd.core.op import OUT, X
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.special.chebyshev_tables import ERFCINV, ERFCINV_RANGE, ERFINV
+from retrograd.ops.special.erf import TWO_OVER_ROOT_PI, Erfc, erfc_array, scaled_tail
+from retrograd.ops.special.real import RealUnary, chebyshev
+from retrograd.values import Array
+
+ROOT_TWO = 1.4142135623730951
+ROOT_HALF = 0.7071067811865476
+ROOT_TWO_PI = 2.5066282746310002
+ROOT_TWO_OVER_PI = 0.7978845608028654
+HALF_ROOT_PI = 0.886226925452758
+
+# -- numbers: each takes a flat array of float64 -------------------------------------------------------------------
+
+
+def _exp_square(x: Array) -> Array:
+    """exp(x**2), without the rounding of the square."""
+    size = np.abs(x)
+    top = np.round(np.minimum(size, 40.0) * 16) / 16
+    return np.exp(top * top) * np.exp((size - top) * (size + top))
+
+
+def erfcx_array(x: Array) -> Array:
+    """exp(x**2) * erfc(x)"""
+    size = np.abs(x)
+    tail = scaled_tail(np.maximum(size, 1.0))
+    found = np.where(x <= -1, 2 * _exp_square(x) - tail, tail)
+    near = np.where(size < 1, x, 0.0)
+    return np.where(size < 1, np.exp(near * near) * erfc_array(near), found)
+
+
+def log_ndtr_array(x: Array) -> Array:
+    """The logarithm of the normal distribution function."""
+    left = np.minimum(x, -1.0)
+    tail = np.log(0.5 * erfcx_array(left * -ROOT_HALF)) - 0.5 * left * left
+    return np.where(x < -1, tail, np.log1p(-0.5 * erfc_array(x * ROOT_HALF)))
+
+
+def _erfcinv_tail(q: Array) -> Array:
+    """The y with erfc(y) = q, for q up to 1/4; infinite at 0."""
+    w = np.sqrt(-np.log(q))
+    first, last = ERFCINV_RANGE
+    return w * chebyshev(ERFCINV, 2 * (1 / (w + 4) - first) / (last - first) - 1)
+
+
+def erfinv_array(x: Array) -> Array:
+    """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
+    size = np.abs(x)
+    out = np.where(size <= 1, np.copysign(np.inf, x), np.nan)
+    near = size <= 0.75
+    y = x[near]
+    out[near] = y * chebyshev(ERFINV, y * y / 0.28125 - 1)
+    far = (size > 0.75) & (size < 1)
+    out[far] = np.copysign(_erfcinv_tail(1 - size[far]), x[far])
+    return out
+
+
+def ndtri_array(x: Array) -> Array:
+    """The inverse of the normal distribution function; infinite at 0 and 1, NaN beyond."""
+    out = np.full_like(x, np.nan)
+    out[x == 0], out[x == 1] = -np.inf, np.inf
+    middle = (x >= 0.125) & (x <= 0.875)
+    out[middle] = ROOT_TWO * erfinv_array(2 * x[middle] - 1)
+    left, right = (x > 0) & (x < 0.125), (x > 0.875) & (x < 1)
+    out[left] = -ROOT_TWO * _erfcinv_tail(2 * x[left])
+    out[right] = ROOT_TWO * _erfcinv_tail(2 * (1 - x[right]))
+    return out
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class Erfcx(RealUnary):
+    """exp(x**2) * erfc(x)"""
+
+    node_name = "SpecialErfcxBackward0"
+    kernel = "erfcx_cpu"
+    keeps: ClassVar[int] = X | OUT
+
+    def curve(self, x: Array) -> Array:
+        return erfcx_array(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 2 * x * out - TWO_OVER_ROOT_PI
+
+
+class Erfinv(RealUnary):
+    """the inverse of the error function"""
+
+    kernel = "erfinv_vml_cpu"
+    keeps: ClassVar[int] = OUT
+
+    def curve(self, x: Array) -> Array:
+        return erfinv_array(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Exp().on(out * out) * HALF_ROOT_PI
+
+
+class Ndtri(RealUnary):
+    """the inverse of the normal distribution function"""
+
+    node_name = "SpecialNdtriBackward0"
+    kernel = "ndtri_cpu"
+    keeps: ClassVar[int] = OUT
+
+    def curve(self, x: Array) -> Array:
+        return ndtri_array(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Exp().on(out * out * 0.5) * ROOT_TWO_PI
+
+
+class LogNdtr(RealUnary):
+    """the logarithm of the normal distribution function"""
+
+    node_name = "SpecialLogNdtrBackward0"
+    kernel = "log_ndtr_cpu"
+
+    def curve(self, x: Array) -> Array:
+        return log_ndtr_array(x)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return ROOT_TWO_OVER_PI / Erfcx().on(x * -ROOT_HALF)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def erfinv(input: Any, *, out: Any = None) -> Any:
+    """The inverse of the error function, for each element.
+
+    >>> import retrograd as rg
+    >>> rg.erfinv(rg.tensor([0.0, 0.5]))
+    tensor([0.0000, 0.4769])
+    """
+    return deliver(apply1(Erfinv(), input), out)
+
+
+def erfcx(input: Any, *, out: Any = None) -> Any:
+    """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
+    return deliver(apply1(Erfcx(), input), out)
+
+
+def ndtr(input: Any, *, out: Any = None) -> Any:
+    """The probability that a normal variable is below each element.
+
+    >>> import retrograd as rg
+    >>> rg.special.ndtr(rg.tensor([0.0, 1.96]))
+    tensor([0.5000, 0.9750])
+    """
+    x: Any = require_tensor("special_ndtr", "input", 1, input)
+    return deliver(Erfc().on(x * -ROOT_HALF) * 0.5, out)
+
+
+def ndtri(input: Any, *, out: Any = None) -> Any:
+    """The number below which a normal variable is with the probability in each element."""
+    return deliver(apply1(Ndtri(), input), out)
+
+
+def log_ndtr(input: Any, *, out: Any = None) -> Any:
+    """The logarithm of `ndtr`, exact where that underflows."""
+    return deliver(apply1(LogNdtr(), input), out)
+
+
+FUNCTIONS = (erfinv,)
+SPECIAL = {"erfcx": erfcx, "erfinv": erfinv, "log_ndtr": log_ndtr, "ndtr": ndtr, "ndtri": ndtri}

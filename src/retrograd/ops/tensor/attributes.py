@@ -1,0 +1,173 @@
+"""Questions about memory and devices that have one answer here, and old methods that call Python for each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable
+from retrograd.core.tensor import Tensor
+from retrograd.errors import GradientError, broadcast_error, type_name
+from retrograd.ops.common import deliver, require_tensor, wrap_dims
+from retrograd.ops.linalg.checks import check_floating
+from retrograd.ops.linalg.distance import Norm
+
+NEVER = (
+    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse_csr",
+    "is_vulkan", "is_xla", "is_xpu",
+)  # fmt: skip
+
+
+def _never(self: Tensor) -> bool:
+    """Always false: every tensor is a dense NumPy array in the CPU's memory."""
+    return False
+
+
+def _layout(self: Tensor) -> str:
+    """How elements lie in memory: always `strided`."""
+    return "strided"
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is locked for copies to a GPU: never."""
+    return False
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Copies to memory that is locked for a GPU; an error, for there is none."""
+    raise RuntimeError(
+        "Cannot access accelerator device when none is available: pin_memory() speeds copies to a GPU up, and this "
+        "build of retrograd computes on the CPU with NumPy. Leave it out."
+    )
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Copies to a GPU; an error, for there is none."""
+    raise AssertionError(
+        "Torch not compiled with CUDA enabled: this build of retrograd computes on the CPU with NumPy. Ask "
+        "cuda.is_available() before cuda(), or write .to(device)."
+    )
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """Moves the elements to memory that processes share; an error, for NumPy's is a process's own."""
+    raise RuntimeError(
+        "share_memory_(): the memory of NumPy arrays cannot be moved between processes. Send the tensor itself (it is "
+        "pickled), or make it over multiprocessing.shared_memory with frombuffer()."
+    )
+
+
+def is_shared(self: Tensor) -> bool:
+    """Whether other processes see the memory: never."""
+    return False
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """The address of the first element, for reading."""
+    return self.data_ptr()
+
+
+# -- Python for each element ---------------------------------------------------------------------------------------
+
+
+def _write_each(function: str, x: Tensor, others: tuple[Any, ...], call: Any) -> Tensor:
+    """Replaces each element by what Python says about it and its partners."""
+    if x.requires_grad or any(isinstance(t, Tensor) and t.requires_grad for t in others):
+        raise GradientError(
+            f"Can't call {function}() on Variable that requires grad. Use var.detach().{function}() instead."
+        )
+    arrays = [x.array]
+    for i, other in enumerate(others):
+        t = require_tensor(function, "other", i + 1, other)
+        if t.array.dtype != x.array.dtype:
+            raise TypeError(
+                f"{function}: expected {x.type_string()} for 'other' (got {t.type_string()}). Convert it with .to()."
+            )
+        arrays.append(_stretched(t.array, x.array.shape))
+    check_writable(x)
+    if not callable(call):
+        raise TypeError(f"'{type_name(call)}' object is not callable")
+    values = [
+        _number(call(*numbers), x.array.dtype.kind)
+        for numbers in zip(*(a.ravel().tolist() for a in arrays), strict=True)
+    ]
+    x.array[...] = np.asarray(values, x.array.dtype).reshape(x.array.shape)
+    x.bump_version()
+    return x
+
+
+def _number(value: Any, kind: str) -> Any:
+    """What a function returned, as a number of the kind that the tensor holds."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"'{type_name(value)}' object cannot be interpreted as a number")
+    return {"b": bool, "i": int, "u": int, "f": float, "c": complex}[kind](value)
+
+
+def _stretched(a: Any, shape: Any) -> Any:
+    try:
+        return np.broadcast_to(a, shape)
+    except ValueError:
+        raise broadcast_error(a.shape, shape) from None
+
+
+def apply_(self: Tensor, callable: Any) -> Tensor:
+    """Replaces each element by what a Python function makes of it. Slow: for each one Python is called.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([1.0, 2.0]).apply_(lambda v: v * v + 1)
+    tensor([2., 5.])
+    """
+    return _write_each("apply_", self, (), callable)
+
+
+def map_(self: Tensor, tensor: Any, callable: Any) -> Tensor:
+    """The same with the elements of another tensor."""
+    return _write_each("map_", self, (tensor,), callable)
+
+
+def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
+    """The same with the elements of two other tensors."""
+    return _write_each("map2_", self, (x, y), callable)
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def typename(obj: Any) -> str:
+    """The type of an object, or the name of a class or a function, with its module; of a tensor its dtype's type.
+
+    >>> import retrograd as rg
+    >>> rg.typename(rg.tensor([1])), rg.typename(1.5)
+    ('torch.LongTensor', 'float')
+    """
+    if isinstance(obj, Tensor):
+        return obj.type_string()
+    named = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+
+
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
+    """The root of the sum of squares along `dim`, one dimension or two."""
+    x = require_tensor("frobenius_norm", "input", 1, input)
+    check_floating("linalg.vector_norm", x)
+    return deliver(apply1(Norm(2.0, wrap_dims(dim, x.array.ndim), keepdim), x), out)
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS: tuple[Any, ...] = (frobenius_norm, typename)
+METHODS: dict[str, Any] = {
+    **{name: property(_never) for name in NEVER},
+    "layout": property(_layout),
+    "apply_": apply_,
+    "const_data_ptr": const_data_ptr,
+    "cuda": cuda,
+    "is_pinned": is_pinned,
+    "is_shared": is_shared,
+    "map2_": map2_,
+    "map_": map_,
+    "pin_memory": pin_memory,
+    "share_memory_": share_memory_,
+}

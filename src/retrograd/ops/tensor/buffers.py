@@ -1,0 +1,197 @@
+"""Tensors over memory: with strides of one's choice, over a buffer, and lent to or borrowed from other libraries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, sizes, type_name
+from retrograd.ops.common import require_tensor
+from retrograd.ops.shape.reshape import integer, sizes_of
+from retrograd.ops.shape.strided import strided
+from retrograd.ops.tensor.create import dtype_for, finish, number_from, shape_from
+from retrograd.ops.tensor.data import check_options, new_leaf
+from retrograd.values import Array, DType, Shape
+
+
+def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
+    """Memory for a tensor of this size and these strides, in elements."""
+    if len(size) != len(stride):
+        raise ShapeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    if any(s < 0 for s in stride):
+        raise ShapeError(
+            f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
+        )
+    needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
+    return strided(np.empty(needed, dtype), size, stride, 0)
+
+
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of undefined values with the given strides.
+
+    >>> import retrograd as rg
+    >>> rg.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    check_options(device, layout, pin_memory)
+    shape = shape_from("empty_strided", (size,), None)
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    return new_leaf(
+        strided_memory(shape, sizes_of("empty_strided", "stride", (stride,)), kind), requires_grad
+    )
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`empty_strided` in the dtype of this tensor."""
+    return empty_strided(size, stride, dtype=self.array.dtype if dtype is None else dtype, **options)
+
+
+def empty_permuted(
+    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """A dense tensor of undefined values whose dimensions lie in memory in the order `physical_layout`."""
+    check_options(device, layout, pin_memory)
+    shape = shape_from("empty_permuted", (size,), None)
+    order = sizes_of("empty_permuted", "physical_layout", (physical_layout,))
+    if len(order) != len(shape):
+        raise ShapeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(shape)} is not equal to len(physical_layout) = {len(order)}"
+        )
+    if sorted(order) != list(range(len(shape))):
+        raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    dense = np.empty(tuple([shape[d] for d in order]), kind)
+    return new_leaf(dense.transpose(np.argsort(order)), requires_grad)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: Any = -1, offset: Any = 0, requires_grad: bool = False
+) -> Tensor:
+    """A tensor over the memory of anything that has a buffer, such as a bytearray.
+
+    >>> import retrograd as rg
+    >>> rg.frombuffer(bytearray([1, 2, 3]), dtype=rg.uint8)
+    tensor([1, 2, 3], dtype=torch.uint8)
+    """
+    try:
+        room = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(f"object does not implement Python buffer protocol: {type_name(buffer)}") from None
+    kind, number, start = as_dtype(dtype), integer(count), integer(offset)
+    if room == 0 or number == 0:
+        raise ValueError(f"both buffer length ({room}) and count ({number}) must not be 0")
+    if not 0 <= start < room:
+        raise ValueError(
+            f"offset ({start} bytes) must be non-negative and no greater than buffer length ({room} bytes) minus 1"
+        )
+    if number > 0 and start + number * kind.itemsize > room:
+        raise ValueError(
+            f"requested buffer length ({number} * {kind.itemsize} bytes) after offset ({start} bytes) must not be "
+            f"greater than actual buffer length ({room} bytes)"
+        )
+    if number < 0 and (room - start) % kind.itemsize:
+        raise ValueError(
+            f"buffer length ({room - start} bytes) after offset ({start} bytes) must be a multiple of element size "
+            f"({kind.itemsize})"
+        )
+    array = np.frombuffer(buffer, kind, number if number > 0 else -1, start)
+    if not array.flags.writeable:
+        warn(
+            "The given buffer is not writable: the tensor can be read, but writing to it raises. Pass a bytearray, or "
+            "clone() the tensor.",
+            UserWarning,
+        )
+    return new_leaf(array, requires_grad)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: Any = None) -> Tensor:
+    """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
+    check_options(device, None, False)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise RuntimeError(
+            f"from_dlpack needs an object that has __dlpack__() and __dlpack_device__(), not {type_name(ext_tensor)}"
+        )
+    array = np.from_dlpack(ext_tensor, copy=copy)
+    return new_leaf(array)
+
+
+def to_dlpack(tensor: Any) -> Any:
+    """A capsule over the memory of a tensor, for another library to take once."""
+    return dlpack(require_tensor("to_dlpack", "tensor", 1, tensor))
+
+
+def dlpack(self: Tensor, **options: Any) -> Any:
+    """What other libraries call to look at this tensor's memory."""
+    if self.requires_grad:
+        raise BufferError(
+            "Can't export tensors that require gradient, use tensor.detach(): the other library keeps no graph."
+        )
+    return self.array.__dlpack__(**options)
+
+
+def dlpack_device(self: Tensor) -> Any:
+    """Where the memory lives, in DLPack's numbers: (1, 0) is the CPU."""
+    return self.array.__dlpack_device__()
+
+
+def inclusive_range(
+    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`arange` that includes its end. Deprecated, as in PyTorch."""
+    check_options(device, layout, False)
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    warn(
+        "torch.range is deprecated: it includes its end, unlike Python's range. Use arange.",
+        UserWarning,
+    )
+    first, last, by = (
+        number_from("range", name, i + 1, v)
+        for i, (name, v) in enumerate((("start", start), ("end", end), ("step", step)))
+    )
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if (last - first) * by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    numbers = np.arange(math.floor((last - first) / by) + 1)
+    return finish(
+        (first + numbers * by).astype(dtype_for(dtype, out, get_default_dtype())), out, requires_grad
+    )
+
+
+def is_set_to(self: Tensor, tensor: Any) -> bool:
+    """Whether the other tensor is over the same memory, with the same size and strides."""
+    other = require_tensor("is_set_to", "tensor", 1, tensor)
+    same = self.array.shape == other.array.shape and self.stride() == other.stride()
+    return bool(same and self.data_ptr() == other.data_ptr())
+
+
+def dim_order(self: Tensor) -> tuple[int, ...]:
+    """The dimensions from the one with the largest stride to the one with the smallest."""
+    steps = self.stride()
+    return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+METHODS: dict[str, Any] = {
+    "new_empty_strided": new_empty_strided,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
+    "is_set_to": is_set_to,
+    "dim_order": dim_order,
+}
+NOT_METHODS: tuple[Any, ...] = (empty_strided, empty_permuted, frombuffer, from_dlpack, to_dlpack)
+FUNCTION_ALIASES: dict[str, Any] = {"range": inclusive_range}

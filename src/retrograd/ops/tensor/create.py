@@ -1,0 +1,410 @@
+"""Tensors out of nothing: filled, ranges, and shaped like another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.batch.array import batches, levels_of, on_levels
+from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
+from retrograd.backends.native import XP
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.tensor.data import (
+    as_tensor,
+    asarray,
+    check_options,
+    from_numpy,
+    new_leaf,
+    number_for,
+    tensor,
+)
+from retrograd.values import Array, DType, Shape
+
+
+def finish(array: Array, out: Any, requires_grad: bool) -> Tensor:
+    """The tensor a creating function returns: a new leaf, or `out` filled."""
+    if out is None:
+        return new_leaf(array, requires_grad)
+    filled: Tensor = deliver(Tensor(array), out)
+    return filled.requires_grad_() if requires_grad else filled
+
+
+def dtype_for(dtype: Any, out: Any, default: DType) -> DType:
+    """The dtype asked for, that of `out`, or the default."""
+    if out is None:
+        return default if dtype is None else as_dtype(dtype)
+    have = out.array.dtype
+    if dtype is not None and as_dtype(dtype) != have:
+        raise DtypeError(
+            f"dtype {SCALAR_NAMES[as_dtype(dtype)]} does not match dtype of out parameter ({SCALAR_NAMES[have]})"
+        )
+    return have
+
+
+def shape_from(function: str, args: Sequence[Any], size: Any) -> Shape:
+    """The shape meant by `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if size is not None:
+        if args:
+            raise TypeError(f"{function}() got multiple values for argument 'size'")
+        args = (size,)
+    elif not args:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
+    single = len(args) == 1
+    if single and isinstance(args[0], (tuple, list)):
+        args, single = args[0], False
+    shape = tuple([_length(function, n, i, single) for i, n in enumerate(args)])
+    for n in shape:
+        if n < 0:
+            raise ShapeError(
+                f"{function}: Trying to create tensor with negative dimension {n}: {sizes(shape)}. "
+                "Dimension size must be non-negative."
+            )
+    return shape
+
+
+def _length(function: str, n: Any, i: int, single: bool) -> int:
+    if type(n) is int:
+        return n
+    if hasattr(n, "__index__") and not isinstance(n, bool):
+        return int(n.__index__())
+    if single:
+        raise TypeError(
+            f"{function}(): argument 'size' (position 1) must be tuple of ints, not {type_name(n)}"
+        )
+    raise TypeError(
+        f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+        f'"type must be tuple of ints,but got {type_name(n)}"'
+    )
+
+
+def number_from(function: str, argument: str, position: int, value: Any) -> Any:
+    """A Python number, a NumPy scalar or a 0-dim tensor as a Python number."""
+    if type(value) is int or type(value) is float:
+        return value
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return value.item()
+    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.requires_grad:
+        return value.array.item()
+    raise OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
+    )
+
+
+def int_from(function: str, argument: str, position: int, value: Any) -> int:
+    """A whole number, of whichever type."""
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        return int(value.__index__())
+    raise OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
+    )
+
+
+def scalar_tensor(
+    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A 0-dim tensor of the default dtype."""
+    check_options(device, layout, pin_memory)
+    value = number_from("scalar_tensor", "s", 1, s)
+    return new_leaf(filled((), value, dtype_for(dtype, None, get_default_dtype())), requires_grad)
+
+
+# -- filled --------------------------------------------------------------------------------------------------------
+
+
+def filled(shape: Shape, value: Any, dtype: DType) -> Array:
+    """An array full of one number, if the dtype can hold it."""
+    number = number_for(value, dtype)
+    found: Array = XP.empty(shape, dtype)
+    found.fill(number)
+    return found
+
+
+def zeros(
+    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Zeros: `zeros(2, 3)`, `zeros((2, 3))` or `zeros(size=(2, 3))`.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2, dtype=rg.int64)
+    tensor([0, 0])
+    """
+    check_options(device, layout, pin_memory)
+    shape = shape_from("zeros", args, size)
+    return finish(XP.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+
+
+def ones(
+    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Ones, in the given size."""
+    check_options(device, layout, pin_memory)
+    shape = shape_from("ones", args, size)
+    return finish(XP.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+
+
+def empty(
+    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Memory as it is found, in the given size: fill it before use."""
+    check_options(device, layout, pin_memory)
+    shape = shape_from("empty", args, size)
+    return finish(XP.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+
+
+def full(
+    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """One number everywhere; the dtype is that of the number unless given."""
+    check_options(device, layout, pin_memory)
+    if not isinstance(size, (tuple, list)):
+        raise OperandError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}"
+        )
+    value = number_from("full", "fill_value", 2, fill_value)
+    wanted = dtype_for(dtype, out, scalar_dtype(value))
+    return finish(filled(shape_from("full", (size,), None), value, wanted), out, requires_grad)
+
+
+def eye(
+    n: Any, m: Any = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """The n × m matrix with ones on its diagonal; square unless `m` is given."""
+    check_options(device, layout, pin_memory)
+    rows = int_from("eye", "n", 1, n)
+    columns = rows if m is None else int_from("eye", "m", 2, m)
+    for name, value in (("n", rows), ("m", columns)):
+        if value < 0:
+            raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
+    made = XP.zeros((rows, columns), dtype_for(dtype, out, get_default_dtype()))
+    made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
+    return finish(made, out, requires_grad)
+
+
+# -- ranges --------------------------------------------------------------------------------------------------------
+
+
+def arange(
+    *args: Any, start: Any = 0, end: Any = None, step: Any = 1, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`: from start up to, but not including, end.
+
+    >>> import retrograd as rg
+    >>> rg.arange(1, 2, 0.25)
+    tensor([1.0000, 1.2500, 1.5000, 1.7500])
+    """
+    check_options(device, layout, pin_memory)
+    if len(args) > 3 or (not args and end is None):
+        raise TypeError(
+            f"arange() received an invalid combination of arguments: {len(args)} positional ones. Write arange(end) or "
+            "arange(start, end, step)."
+        )
+    if len(args) == 1 and end is None:
+        end = args[0]
+    else:
+        start, end, step = (*args, *(start, end, step)[len(args) :])
+    both = len(args) > 1
+    start = number_from("arange", "start", 1 if both else 2, start)
+    end = number_from("arange", "end", 2 if both else 1, end)
+    step = number_from("arange", "step", 3, step)
+    whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
+    return finish(range_array(start, end, step, wanted), out, requires_grad)
+
+
+def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
+    """start, start + step, … below end; each computed from its number, so that errors do not add up."""
+    if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
+        raise RuntimeError("arange: value cannot be converted to type double without overflow: it is complex")
+    if dtype.kind in "bc":
+        raise unsupported_dtype("arange_cpu", dtype)
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if dtype.kind in "iu":
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
+        )
+    if dtype.kind in "iu":
+        return np.arange(start, end, step).astype(dtype, copy=False)
+    return (start + np.arange(math.ceil((end - start) / step)) * step).astype(dtype)
+
+
+def linspace(
+    start: Any, end: Any, steps: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """`steps` evenly spaced numbers from start to end, both included."""
+    check_options(device, layout, pin_memory)
+    ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
+    return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad)
+
+
+def logspace(
+    start: Any, end: Any, steps: Any, base: Any = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Powers of `base` whose exponents are evenly spaced from start to end."""
+    check_options(device, layout, pin_memory)
+    ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
+    exponents = spaced(ends, count, np.dtype("complex128" if wanted.kind == "c" else "float64"))
+    return finish(np.power(base, exponents).astype(wanted), out, requires_grad)
+
+
+def _spacing(
+    function: str, start: Any, end: Any, steps: Any, out: Any, dtype: Any
+) -> tuple[list[Any], int, DType]:
+    """The arguments of linspace and logspace, checked."""
+    ends = [_end(function, name, i + 1, v) for i, (name, v) in enumerate((("start", start), ("end", end)))]
+    count = int_from(function, "steps", 3, steps)
+    if count < 0:
+        raise RuntimeError(f"{function}: number of steps must be non-negative, got {count}")
+    default = default_complex() if any(isinstance(v, complex) for v in ends) else get_default_dtype()
+    wanted = dtype_for(dtype, out, default)
+    if wanted.kind == "b":
+        raise unsupported_dtype(f"{function}_cpu", wanted)
+    return ends, count, wanted
+
+
+def _end(function: str, name: str, position: int, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                f"{function} only supports 0-dimensional start and end tensors, but got {name} with {value.array.ndim} "
+                "dimension(s)."
+            )
+        return value.array.item()
+    return number_from(function, name, position, value)
+
+
+def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
+    """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
+    work = np.dtype("float64") if dtype.kind in "iu" else dtype
+    start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
+    if count < 2:
+        return np.full(count, start)
+    step = (end - start) / work.type(count - 1)
+    up = np.arange(count // 2).astype(work)
+    down = np.arange(count - count // 2 - 1, -1, -1).astype(work)
+    return np.concatenate([start + up * step, end - down * step])
+
+
+# -- like another --------------------------------------------------------------------------------------------------
+
+
+def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_memory: Any) -> Array:
+    """Memory for a tensor of the same shape and order in memory as `input`."""
+    check_options(device, layout, pin_memory)
+    x = require_tensor(function, "input", 1, input).array
+    if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
+        return XP.empty_like(x)
+    order: Any = (
+        "K" if x.flags.writeable or x.flags.c_contiguous else "C"
+    )  # an expanded tensor has no order to keep
+    return np.empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
+
+
+def zeros_like(
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Zeros in the shape and dtype of `input`."""
+    array = like("zeros_like", input, dtype, device, layout, pin_memory)
+    array.fill(0)
+    return new_leaf(array, requires_grad)
+
+
+def ones_like(
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Ones in the shape and dtype of `input`."""
+    array = like("ones_like", input, dtype, device, layout, pin_memory)
+    array.fill(1)
+    return new_leaf(array, requires_grad)
+
+
+def empty_like(
+    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """Memory as it is found, in the shape and dtype of `input`."""
+    return new_leaf(like("empty_like", input, dtype, device, layout, pin_memory), requires_grad)
+
+
+def full_like(
+    input: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """One number everywhere, in the shape and dtype of `input`."""
+    array = like("full_like", input, dtype, device, layout, pin_memory)
+    array[...] = filled((), number_from("full_like", "fill_value", 2, fill_value), array.dtype)
+    return new_leaf(array, requires_grad)
+
+
+# -- methods: new tensors of the dtype of this one -----------------------------------------------------------------
+
+
+def _roomy(source: Tensor, made: Tensor) -> Tensor:
+    """A new tensor, with room for every sample if the one it is made from holds a batch."""
+    levels = levels_of(source.array)
+    if levels:
+        made.array = on_levels(
+            np.broadcast_to(made.array, (*batches(levels), *made.array.shape)).copy(), levels
+        )
+    return made
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`tensor(data)` in this tensor's dtype."""
+    return tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
+
+
+def new_zeros(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """`zeros(size)` in this tensor's dtype."""
+    return _roomy(self, zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+
+
+def new_ones(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """`ones(size)` in this tensor's dtype."""
+    return _roomy(self, ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+
+
+def new_empty(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+    """`empty(size)` in this tensor's dtype."""
+    return _roomy(self, empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+
+
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+    """`full(size, fill_value)` in this tensor's dtype."""
+    return _roomy(self, full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options))
+
+
+FUNCTIONS: tuple[Any, ...] = ()
+NOT_METHODS = (
+    tensor, as_tensor, asarray, from_numpy, scalar_tensor, zeros, ones, empty, full, eye, arange, linspace, logspace,
+    zeros_like, ones_like, empty_like, full_like,
+)  # fmt: skip
+METHODS: dict[str, Any] = {
+    "new_tensor": new_tensor,
+    "new_zeros": new_zeros,
+    "new_ones": new_ones,
+    "new_empty": new_empty,
+    "new_full": new_full,
+}

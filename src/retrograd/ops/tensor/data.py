@@ -1,0 +1,331 @@
+"""Tensors from data: numbers, nested sequences, NumPy arrays, other tensors.
+
+`new_leaf` is the one place where a tensor without history is made: it knows about inference mode and about
+`requires_grad=`.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import check_device
+from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.dtypes import (
+    LIMITS,
+    SCALAR_NAMES,
+    as_dtype,
+    get_default_dtype,
+    is_differentiable,
+    promote_types,
+    python_number,
+    scalar_dtype,
+)
+from retrograd.backends.native import PACK
+from retrograd.core.lost import DETACHED, born, cut
+from retrograd.core.modes import INFERENCE, current
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
+from retrograd.errors import DtypeError, GradientError, type_name
+from retrograd.ops.tensor.convert import clone, convert
+from retrograd.values import Array, DType
+
+_NUMBERS = frozenset((bool, int, float, complex))
+_LISTS = frozenset((list, tuple))
+
+
+def new_leaf(array: Array, requires_grad: bool = False) -> Tensor:
+    """A tensor without history over `array`."""
+    if requires_grad and not is_differentiable(array.dtype):
+        raise GradientError(
+            f"Only Tensors of floating point and complex dtype can require gradients, and this one is {array.dtype}. "
+            "Give a floating-point dtype=, or floating-point values."
+        )
+    made = Tensor(array)
+    if current().special & INFERENCE:
+        made._counter = UNTRACKED
+    if requires_grad:
+        made._requires = True
+    elif array.dtype.kind in "fc":
+        born(made)
+    return made
+
+
+def check_options(device: Any, layout: Any, pin_memory: Any) -> None:
+    """Refuses what only other devices and layouts have."""
+    check_device(device)
+    if layout is not None and not str(layout).endswith("strided"):
+        raise RuntimeError(f"layout {layout} is not supported: every tensor here is dense (strided)")
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; this build has the CPU alone"
+        )
+
+
+def from_data(data: Any, dtype: Any) -> Array:
+    """A new array of the numbers in `data`: a number, an array, or nested sequences of them."""
+    target = None if dtype is None else as_dtype(dtype)
+    quick: Array | None = None if PACK is None else PACK.numbers(data, target, get_default_dtype())
+    if quick is not None:
+        return quick
+    if isinstance(data, np.ndarray):
+        return _supported(data).astype(data.dtype if target is None else target, order="K")
+    if isinstance(data, (str, bytes)):
+        raise TypeError(
+            f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
+        )
+    kinds: set[Any] = set()
+    if not _plain_kinds(data, kinds):
+        kinds = set()
+        data = _plain_data(data, kinds)
+    found = _dtype_of(kinds)
+    return narrowed(_wide(data, found, target), found if target is None else target)
+
+
+def _plain_kinds(data: Any, kinds: set[Any]) -> bool:
+    """Collects the types of the numbers; false if there is anything but Python numbers in lists and tuples."""
+    if type(data) not in _LISTS:
+        kinds.add(type(data))
+        return type(data) in _NUMBERS
+    here = set(map(type, data))
+    if here <= _NUMBERS:
+        kinds |= here
+        return True
+    return here <= _LISTS and all(_plain_kinds(item, kinds) for item in data)
+
+
+def _plain_data(data: Any, kinds: set[Any]) -> Any:
+    """The same numbers as Python numbers in lists; collects types of Python numbers and dtypes of the rest."""
+    if type(data) in _NUMBERS:
+        kinds.add(type(data))
+        return data
+    if isinstance(data, Tensor):
+        if data.array.size != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars; join larger ones with stack() or cat()"
+            )
+        kinds.add(data.array.dtype)
+        return data._number()
+    if hasattr(data, "__array__"):
+        array = _supported(np.asarray(data))
+        kinds.add(array.dtype)
+        return array.tolist()
+    if isinstance(data, (str, bytes)):
+        raise TypeError(
+            f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
+        )
+    if hasattr(data, "__getitem__") and hasattr(data, "__len__") and not isinstance(data, dict):
+        return [_plain_data(data[i], kinds) for i in range(len(data))]
+    numbers: tuple[Any, ...] = (int, float, complex)
+    for number in numbers:
+        if isinstance(data, number):
+            kinds.add(number)
+            return number(data)
+    raise RuntimeError(f"Could not infer dtype of {type_name(data)}. Give numbers, or sequences of numbers.")
+
+
+def _dtype_of(kinds: set[Any]) -> DType:
+    """The dtype that all the numbers promote to."""
+    if not kinds:
+        return get_default_dtype()
+    dtypes = [kind if isinstance(kind, np.dtype) else scalar_dtype(kind()) for kind in kinds]
+    found = dtypes[0]
+    for other in dtypes[1:]:
+        found = promote_types(found, other)
+    return found
+
+
+def _wide(data: Any, found: DType, target: DType | None) -> Array:
+    """The numbers in the widest dtype of their kind (or of the target's, if that is floating), none changed yet."""
+    kind = found.kind if target is None or target.kind not in "fc" or found.kind == "c" else target.kind
+    if target is not None and kind == "c" != target.kind:
+        raise TypeError(f"must be real number, not complex: the values are complex and dtype is {target}")
+    width = {"b": "bool", "f": "float64", "c": "complex128"}.get(
+        kind, "uint64" if target == "uint64" else "int64"
+    )
+    try:
+        return np.array(data, dtype=width)
+    except OverflowError:
+        raise ValueError(
+            "Overflow when unpacking long long: an integer does not fit into 64 bits. Give a floating-point dtype=."
+        ) from None
+    except (ValueError, TypeError):
+        _check_regular(data, _first_shape(data), 0)
+        raise
+
+
+def _first_shape(data: Any) -> list[int]:
+    shape = []
+    while isinstance(data, (list, tuple)):
+        shape.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    return shape
+
+
+def _check_regular(data: Any, shape: list[int], dim: int) -> None:
+    """Raises where nested sequences do not have the shape that their first elements promise."""
+    if dim == len(shape):
+        if isinstance(data, (list, tuple)):
+            raise TypeError(
+                f"'{type_name(data)}' object cannot be interpreted as a number: its neighbours are numbers"
+            )
+        return
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(f"not a sequence: found {data!r} at dim {dim}, where its neighbours are sequences")
+    if len(data) != shape[dim]:
+        raise ValueError(
+            f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)}). All rows must be equally long."
+        )
+    for item in data:
+        _check_regular(item, shape, dim + 1)
+
+
+def narrowed(wide: Array, target: DType) -> Array:
+    """The numbers in the target dtype, if they fit. Small negative ones wrap around in unsigned dtypes."""
+    if target.kind in "iu" and wide.dtype != target and wide.size:
+        low, high = LIMITS[target]
+        # NaN is neither larger nor smaller.
+        if not (wide.min() >= (low or -high) and wide.max() <= high):
+            raise RuntimeError(
+                f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
+            )
+    token = hush(QUIET)
+    try:
+        return wide.astype(target)
+    finally:
+        unhush(token)
+
+
+def number_for(value: Any, dtype: Any) -> Array:
+    """A number as an array of a dtype that can hold it."""
+    number = python_number(value)
+    if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
+        raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
+    if isinstance(number, complex) and dtype.kind != "c":
+        if number.imag:
+            raise _overflow(number, dtype)
+        number = number.real
+    if dtype.kind in "iu":
+        low, high = LIMITS[dtype]
+        if not (low or -high) <= number <= high:
+            raise _overflow(number, dtype)
+        return np.asarray(int(number)).astype(dtype)
+    if dtype.kind == "f" and isfinite(number) and abs(number) > LIMITS[dtype][1]:
+        raise _overflow(number, dtype)
+    return np.array(number, dtype)
+
+
+def _overflow(number: Any, dtype: Any) -> DtypeError:
+    name = _C_NAMES.get(dtype.name, f"{dtype.name}_t")
+    return DtypeError(
+        f"value cannot be converted to type {name} without overflow: {number}. Use a wider dtype."
+    )
+
+
+_C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+
+
+def _supported(array: Array) -> Array:
+    if array.dtype in SCALAR_NAMES:
+        return array
+    if array.dtype.newbyteorder("=") not in SCALAR_NAMES:
+        kind = "numpy." + array.dtype.type.__name__
+        raise TypeError(
+            f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
+            "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+        )
+    raise ValueError(
+        "given numpy array has byte order different from the native byte order. Convert it first: "
+        "a.astype(a.dtype.newbyteorder('='))."
+    )
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    """A new leaf tensor with a copy of `data`: a number, nested sequences of numbers, or an array.
+
+    >>> import retrograd as rg
+    >>> rg.tensor([[1, 2], [3, 4.5]])
+    tensor([[1.0000, 2.0000],
+            [3.0000, 4.5000]])
+    """
+    check_options(device, None, pin_memory)
+    if isinstance(data, Tensor):
+        warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
+            UserWarning,
+        )
+    made = new_leaf(from_data(data.array if isinstance(data, Tensor) else data, dtype), requires_grad)
+    tracked = _tracked(data)
+    if tracked is not None:
+        made._lost = cut(tracked, DETACHED, "tensor()")
+    return made
+
+
+def _tracked(data: Any) -> Tensor | None:
+    """The tensor that `tensor(data)` copies without its history: `data`, or the first of a list of them."""
+    if type(data) in _LISTS and data and isinstance(data[0], Tensor):
+        data = data[0]
+    return data if isinstance(data, Tensor) and data.requires_grad else None
+
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor that shares its memory with a NumPy array: a write to one is seen in the other."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(
+            f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
+        )
+    return new_leaf(np.asarray(_supported(ndarray)))
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
+    check_device(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else convert(data, dtype)
+    if isinstance(data, np.ndarray):
+        array = np.asarray(_supported(data))
+        return new_leaf(array if dtype is None else array.astype(as_dtype(dtype), copy=False))
+    return new_leaf(from_data(data, dtype))
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
+) -> Tensor:
+    """`obj` as a tensor: with a copy, without, or (by default) only if one is needed. A tensor keeps its history.
+
+    Args:
+        copy: True copies always, False never (and raises where it would have to).
+        requires_grad: None leaves a tensor as it is; False detaches it.
+    """
+    if copy is False:
+        _check_alias(obj, dtype)
+    if isinstance(obj, Tensor) and requires_grad is False and obj.requires_grad:
+        obj = obj.detach()
+    made = as_tensor(obj, dtype, device)
+    if copy and (made is obj or (isinstance(obj, np.ndarray) and np.may_share_memory(made.array, obj))):
+        made = clone(made)
+    return made.requires_grad_() if requires_grad and not made.requires_grad else made
+
+
+def _check_alias(obj: Any, dtype: Any) -> None:
+    """Refuses `copy=False` where the memory cannot be shared."""
+    if not isinstance(obj, (Tensor, np.ndarray)):
+        raise ValueError(
+            f"can't alias arbitrary sequence into a tensor: {type_name(obj)} has no array to share"
+        )
+    if dtype is not None and as_dtype(dtype) != obj.dtype:
+        have, wanted = SCALAR_NAMES[obj.dtype], SCALAR_NAMES[as_dtype(dtype)]
+        raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{wanted}'.")
