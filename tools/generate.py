@@ -31,7 +31,7 @@ OTHERS = {
     "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
-    "retrograd.backends.base": ["device"],
+    "retrograd.backends.device": ["device"],
     "retrograd.backends.dtypes": [
         "can_cast",
         "complex64",
@@ -295,8 +295,8 @@ def stub_text() -> str:
         "from collections.abc import Callable, Sequence",
         "from typing import Any",
         "from retrograd.core.tensor import Tensor",
+        "from retrograd.hints import Plain",
         "from retrograd.values import Array, Axis, DType, Number, Shape",
-        "class Plain: ...",
         "class FunctionMeta(type): ...",
         "class PlainNode(Plain): ...",
         "class Size(tuple[int, ...]):",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 from retrograd.core import apply
 from retrograd.engine.threads import available_cpus, get_num_interop_threads, get_num_threads
 

@@ -16,7 +16,7 @@ from retrograd.autograd.modes import (
     no_grad,
     set_grad_enabled,
 )
-from retrograd.backends.base import (
+from retrograd.backends.device import (
     device,
 )
 from retrograd.backends.dtypes import bool_ as _bool

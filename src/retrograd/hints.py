@@ -20,4 +20,8 @@ def _unchanged(cls: C) -> C:
     return cls
 
 
-__all__ = ["mypyc_attr"]
+class Plain:
+    """Gives a compiled subclass weak references and room for attributes that it does not declare."""
+
+
+__all__ = ["Plain", "mypyc_attr"]

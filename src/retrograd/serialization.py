@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import check_device, device
+from retrograd.backends.base import check_device
+from retrograd.backends.device import device
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor, rebuild_leaf
 

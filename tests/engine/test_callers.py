@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.errors import FreedGraphError
+from tests.devices import fake
 from tests.engine.test_parallel import random_program
 from tests.engine.together import (
     LIMIT,

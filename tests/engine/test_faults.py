@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
+from tests.devices import fake
 from tests.engine.together import (
     LIMIT,
     here,

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.engine import evaluate
 from retrograd.engine.ready import StoppedQueue
+from tests.devices import fake
 from tests.engine.test_faults import assert_clean
 from tests.engine.test_reentrant import nothing, through_callbacks, through_hooks, ways
 from tests.engine.together import here, interrupt, leaf, real_stderr, sharing, step, watchdog

@@ -13,10 +13,10 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import Function
 from retrograd.autograd.graph import saved_tensors_hooks
-from retrograd.backends import fake
 from retrograd.engine import evaluate, shared
 from retrograd.engine.threads import SETTINGS
 from tests.builds import replaces_functions
+from tests.devices import fake
 
 PAGE = Path(__file__).parents[2] / "docs" / "inside" / "order.md"
 ENGINE = rg.autograd.Variable._execution_engine

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.engine import shared, threads
 from retrograd.utils.checkpoint import checkpoint
 from tests.builds import replaces_functions
+from tests.devices import fake
 from tests.engine import reference
 from tests.engine.programs import STEPS, Program, picked, programs, tracked, weights_for
 from tests.engine.test_random_graphs import Grown, same, some_places

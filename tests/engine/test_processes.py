@@ -22,7 +22,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may ha
 warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork with threads: it is the subject here
 import numpy as np
 import retrograd as rg
-from retrograd.backends import fake
+from tests.devices import fake
 from retrograd.engine import shared
 from tests.engine.together import Step, step, leaf, workers
 fake.install()

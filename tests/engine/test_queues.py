@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.engine import evaluate
 from tests.builds import replaces_functions
+from tests.devices import fake
 
 fake.install()
 CPU, FIRST, SECOND = "cpu", "fake:0", "fake:1"

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.utils.checkpoint import checkpoint
+from tests.devices import fake
 from tests.engine.together import here, leaf, real_stderr, sharing, watchdog
 
 __all__ = ["real_stderr", "watchdog"]

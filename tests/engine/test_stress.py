@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
 from retrograd.core.node import Node
 from retrograd.errors import FreedGraphError
 from retrograd.utils.checkpoint import checkpoint
+from tests.devices import fake
 from tests.engine import reference
 from tests.engine.programs import STEPS, Program, picked, tracked, weights_for
 from tests.engine.together import (

@@ -10,7 +10,7 @@ import pytest
 
 from retrograd.backends.batch import BatchedArray, DataDependent, Level, Unbatchable
 from retrograd.backends.batch.array import RULES, constant, on_levels, packed, summed_over, unpacked
-from retrograd.backends.batch.namespace import numpy_for
+from retrograd.backends.batch.backend import backend_on
 
 COUNT = 4
 rng = np.random.default_rng(0)
@@ -178,7 +178,7 @@ def test_into_and_out_of_a_level_that_is_not_the_newest():
 
 def test_new_arrays_have_room_for_every_sample():
     level = Level(COUNT)
-    xp = numpy_for((level,))
+    xp = backend_on((level,))
     for made in (xp.zeros(3), xp.ones((2, 3)), xp.empty(3), xp.full((3,), 2.0)):
         assert made.value.shape[0] == COUNT
     assert xp.full((3,), BatchedArray(np.arange(4.0), level)).value[2, 1] == 2.0

@@ -13,14 +13,14 @@ import pytest
 import retrograd as rg
 from retrograd import func
 from retrograd.backends.batch import BatchedArray
-from retrograd.core.batching import RULES, rule_of
-from retrograd.core.op import ElementwiseUnary, Unary
+from retrograd.core.op import Unary
 
 
 class Staircase(Unary):
     """the floor of x, element by element: a forward that knows nothing of batches"""
 
     differentiable = False
+    by_sample = True
 
     def forward(self, xp, x):
         out = np.zeros(x.shape, x.dtype)
@@ -35,7 +35,7 @@ def staircase(x):
     return apply1(Staircase(), x)
 
 
-def test_an_op_without_a_rule_runs_sample_by_sample_and_says_so():
+def test_an_op_of_one_sample_runs_sample_by_sample_and_says_so():
     x = rg.tensor([[1.5, 2.5], [3.5, 4.9]])
     with pytest.warns(
         UserWarning, match="performance drop .* batching rule for staircase.* each of 2 samples"
@@ -49,11 +49,6 @@ def test_the_fallback_works_on_every_level():
     with pytest.warns(UserWarning, match="performance drop"):
         found = func.vmap(func.vmap(staircase), in_dims=1, out_dims=1)(x)
     np.testing.assert_array_equal(found.array, np.floor(x.array))
-
-
-def test_families_have_rules_and_classes_inherit_them():
-    assert rule_of(rg.ops.math.Exp) is RULES[ElementwiseUnary]
-    assert rule_of(Staircase) is None
 
 
 def test_shared_operands_cost_no_memory():

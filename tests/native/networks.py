@@ -10,26 +10,11 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import (
-    attention,
-    convolution,
-    losses,
-    moments,
-    noise,
-    norms,
-    picks,
-    pooling,
-    products,
-    scans,
-    softmax,
-    tables,
-)
-from retrograd.backends.native import PACK
-from retrograd.optim import updates
+from retrograd.backends.native import NativeBackend
+from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.backends.pack import PACK
 
-FACES = (
-    attention, convolution, losses, moments, noise, norms, picks, pooling, products, scans, softmax, tables, updates,
-)  # fmt: skip
+KERNELS = [name for name in vars(NativeBackend) if not name.startswith("_") and hasattr(NumpyBackend, name)]
 FLOATS = ("float32", "float64")
 
 needs_pack = pytest.mark.skipif(PACK is None, reason="the native pack is not built")
@@ -67,8 +52,8 @@ def layouts(x: Any) -> Iterator[Any]:
 def without_pack() -> Iterator[None]:
     """Kernels of networks are computed by their formulas."""
     with pytest.MonkeyPatch.context() as patch:
-        for face in FACES:
-            patch.setattr(face, "PACK", None)
+        for name in KERNELS:
+            patch.setattr(NativeBackend, name, getattr(NumpyBackend, name))
         yield
 
 

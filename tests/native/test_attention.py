@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 from tests.native.networks import FLOATS, check, check_threads, needs_pack, normal
 
 pytestmark = needs_pack

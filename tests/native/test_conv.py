@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.convolution import channel_sums
-from retrograd.backends.native import PACK
+from retrograd.backends.native import CPU_BACKEND
+from retrograd.backends.pack import PACK
 from retrograd.ops.nn.sliding import sliding
 from tests.native.networks import FLOATS, check, check_threads, layouts, moderate, needs_pack, normal
 
@@ -130,10 +130,12 @@ def test_more_samples_than_get_a_border_at_a_time() -> None:
 def test_sums_of_channels() -> None:
     x = moderate((3, 4, 5, 700), "float32")
     with np.errstate(invalid="ignore"):
-        np.testing.assert_array_equal(np.isnan(channel_sums(x)), np.isnan(x.sum((0, 2, 3))))
+        np.testing.assert_array_equal(np.isnan(CPU_BACKEND.channel_sums(x)), np.isnan(x.sum((0, 2, 3))))
     y = normal((3, 4, 5, 7000), "float32")
-    np.testing.assert_allclose(channel_sums(y), y.sum((0, 2, 3), dtype=np.float64), rtol=1e-5, atol=1e-3)
-    np.testing.assert_array_equal(channel_sums(y[:0]), np.zeros(4))
+    np.testing.assert_allclose(
+        CPU_BACKEND.channel_sums(y), y.sum((0, 2, 3), dtype=np.float64), rtol=1e-5, atol=1e-3
+    )
+    np.testing.assert_array_equal(CPU_BACKEND.channel_sums(y[:0]), np.zeros(4))
 
 
 def test_what_is_not_served_is_said() -> None:

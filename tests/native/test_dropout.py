@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.native import PACK
-from retrograd.backends.noise import noise
+from retrograd.backends.native import CPU_BACKEND
+from retrograd.backends.pack import PACK
 from retrograd.nn import functional as F
 from tests.native.networks import FLOATS, needs_pack, threads, without_pack
 
@@ -31,7 +31,7 @@ def stream(skipped: int) -> np.random.Generator:
 def test_the_numbers_are_numpys(skipped: int, p: float, dtype: str) -> None:
     for size in SIZES:
         ours, numpys = stream(skipped), stream(skipped)
-        found = noise(ours, np.empty(size, dtype), p, 1.25)
+        found = CPU_BACKEND.noise(ours, np.empty(size, dtype), p, 1.25)
         wanted = np.where(numpys.random(size, np.float32) >= p, np.asarray(1.25, dtype), np.asarray(0, dtype))
         np.testing.assert_array_equal(found, wanted)
         assert found.dtype == wanted.dtype
@@ -43,14 +43,14 @@ def test_no_number_depends_on_the_number_of_threads() -> None:
     found = []
     for count in (1, 2, 5):
         with threads(count):
-            found.append(noise(stream(1), np.empty((300, 400), np.float32), 0.3, 2.0))
+            found.append(CPU_BACKEND.noise(stream(1), np.empty((300, 400), np.float32), 0.3, 2.0))
     assert all((other == found[0]).all() for other in found)
 
 
 def test_other_generators_are_numpys_own_business() -> None:
     for bits in (np.random.MT19937, np.random.Philox):
         ours, numpys = (np.random.Generator(bits(3)) for _ in range(2))
-        found = noise(ours, np.empty(5000), 0.5, 1)
+        found = CPU_BACKEND.noise(ours, np.empty(5000), 0.5, 1)
         np.testing.assert_array_equal(found, numpys.random(5000, np.float32) >= 0.5)
 
 
@@ -74,4 +74,4 @@ def test_functions_give_the_same_with_and_without_the_pack(name: str, p: float) 
 
 def test_half_precision_is_not_served() -> None:
     assert PACK.noise(np.empty(4096, np.float16), 0.5, 1.0, (0, 1, 2, 3, 0, 0)) is None
-    assert noise(stream(0), np.empty(4096, np.float16), 0.5, 1).dtype == np.float16
+    assert CPU_BACKEND.noise(stream(0), np.empty(4096, np.float16), 0.5, 1).dtype == np.float16

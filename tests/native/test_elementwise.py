@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 pytestmark = pytest.mark.skipif(PACK is None, reason="the native pack is not built")
 

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.fused import KERNELS
+from retrograd.backends.pack import PACK
 from retrograd.core.metadata import InputMetadata
 from retrograd.core.node import Edge, Identity
 from retrograd.core.op import Binary, Unary, Variadic
 from tests.builds import derives_from_ops
 
+KERNELS = {} if PACK is None else PACK.fused_kernels()
 pytestmark = pytest.mark.skipif(not KERNELS, reason="the native pack is not built, or without fused kernels")
 
 # Values of parameters, by their names; 0.7 and 2 serve for the rest.

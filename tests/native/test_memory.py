@@ -18,7 +18,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends import memory
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 needs_pack = pytest.mark.skipif(PACK is None, reason="the native pack is not built")
 # Environments without the cache are their own subject: what it keeps cannot be tested there.
@@ -241,7 +241,7 @@ FORKED = """
 import os, sys
 import numpy as np
 from retrograd.backends import memory
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 kept = [PACK.ones((n,), np.dtype("float64")) for n in (10, 1000, 100_000)]
 del kept[1]
 child = os.fork()
@@ -284,7 +284,7 @@ def test_a_forked_child_goes_on() -> None:
 UNCACHED = """
 import numpy as np
 from retrograd.backends import memory
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 for n in (0, 1, 10, 200, 5000, 100_000):
     arrays = [PACK.ones((n,), np.dtype("float64")) for _ in range(5)]
     assert all(a.sum() == n and a.ctypes.data % 64 == 0 for a in arrays)

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.native import PACK
-from retrograd.optim.updates import AdamRates, SGDRates, adam_step, adam_steps, sgd_step, sgd_steps
-from tests.native.networks import FLOATS, needs_pack, normal, threads
+from retrograd.backends.kernels.optimizer_steps import AdamRates, SGDRates, adam_step, sgd_step
+from retrograd.backends.native import CPU_BACKEND
+from retrograd.backends.numpy_backend import NUMPY
+from retrograd.backends.pack import PACK
+from tests.native.networks import FLOATS, needs_pack, normal, threads, without_pack
 
 pytestmark = needs_pack
 
@@ -57,7 +59,7 @@ def test_gradient_descent(rates: SGDRates, first: bool, dtype: str) -> None:
         rows.append((param, grad, velocity if rates.momentum else None, first))
     wanted = copies(rows)
     for row in wanted:
-        sgd_step(*row, rates)
+        sgd_step(NUMPY, *row, rates)
     assert PACK.sgd_steps(rows, rates) == []
     assert_same(rows, wanted, dtype)
 
@@ -72,7 +74,7 @@ def test_adam(rates: AdamRates, largest: bool, dtype: str) -> None:
         rows.append((param, grad, mean, square, top if largest else None, float(step)))
     wanted = copies(rows)
     for row in wanted:
-        adam_step(*row, rates)
+        adam_step(NUMPY, *row, rates)
     assert PACK.adam_steps(rows, rates) == []
     assert_same(rows, wanted, dtype)
 
@@ -84,15 +86,15 @@ def test_special_numbers() -> None:
         rows: list[Any] = [(param.copy(), grad, param.copy() if rates.momentum else None, False)]
         wanted = copies(rows)
         with np.errstate(all="ignore"):
-            sgd_step(*wanted[0], rates)
-        sgd_steps(rows, rates)
+            sgd_step(NUMPY, *wanted[0], rates)
+        CPU_BACKEND.sgd_steps(rows, rates)
         assert_same(rows, wanted, "float32")
     for adam in ADAM:
         rows = [(param.copy(), grad, np.ones_like(param), np.abs(param), np.abs(grad), 2.0)]
         wanted = copies(rows)
         with np.errstate(all="ignore"):
-            adam_step(*wanted[0], adam)
-        adam_steps(rows, adam)
+            adam_step(NUMPY, *wanted[0], adam)
+        CPU_BACKEND.adam_steps(rows, adam)
         assert_same(rows, wanted, "float32")
 
 
@@ -106,9 +108,9 @@ def test_layouts() -> None:
     for row, served in ((straight, True), (fortran, True), (mixed, False), (gaps, False)):
         rows = copies([(*row, 3.0)]) if served else [(*row, 3.0)]
         wanted = copies(rows)
-        adam_step(*wanted[0], rates)
+        adam_step(NUMPY, *wanted[0], rates)
         assert (PACK.adam_steps(copies(rows), rates) == []) or not served
-        adam_steps(rows, rates)
+        CPU_BACKEND.adam_steps(rows, rates)
         assert_same(rows, wanted, "float64")
 
 
@@ -117,16 +119,16 @@ def test_a_parameter_that_comes_twice_moves_twice() -> None:
     rows: list[Any] = [(param, grad, velocity, False), (param, grad, velocity, False)]
     alone = copies([rows[0]])[0]
     for _ in range(2):
-        sgd_step(*alone, SGD[3])
+        sgd_step(NUMPY, *alone, SGD[3])
     with threads(2):
-        sgd_steps(rows, SGD[3])
+        CPU_BACKEND.sgd_steps(rows, SGD[3])
     assert_same([rows[0]], [alone], "float32")
 
 
 def test_a_gradient_that_is_the_parameter() -> None:
     param = normal((300, 200), "float64")
     wanted = param - 0.1 * param
-    sgd_steps([(param, param, None, False)], SGD[0])
+    CPU_BACKEND.sgd_steps([(param, param, None, False)], SGD[0])
     np.testing.assert_allclose(param, wanted, rtol=1e-14)
 
 
@@ -150,12 +152,12 @@ def test_no_bit_depends_on_the_number_of_threads() -> None:
     for count in (1, 2, 5):
         rows: list[Any] = [(*arrays((150, 170), "float32", 5), 4.0) for _ in range(5)]
         with threads(count):
-            adam_steps(rows, ADAM[2])
+            CPU_BACKEND.adam_steps(rows, ADAM[2])
         found.append([a.tobytes() for row in rows for a in row[:5]])
     assert found[0] == found[1] == found[2]
 
 
-def test_whole_optimisers_go_the_way_they_go_without_the_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_optimisers_go_the_way_they_go_without_the_pack() -> None:
     def trained() -> list[Any]:
         rg.manual_seed(0)
         ends = []
@@ -170,6 +172,7 @@ def test_whole_optimisers_go_the_way_they_go_without_the_pack(monkeypatch: pytes
         return ends
 
     found = trained()
-    monkeypatch.setattr("retrograd.optim.updates.PACK", None)
-    for a, b in zip(found, trained(), strict=True):
+    with without_pack():
+        plain = trained()
+    for a, b in zip(found, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 from retrograd.ops.nn.sliding import sliding
 from tests.native.networks import (
     FLOATS,

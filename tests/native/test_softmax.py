@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 from tests.native.networks import FLOATS, check, check_threads, layouts, needs_pack, normal, special
 
 pytestmark = needs_pack

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import retrograd as rg
-from retrograd.backends import fake
+from tests.devices import fake
 from tests.ops.case import Case
 from tests.ops.samples import (
     ONE,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.backends import fake
+from tests.devices import fake
 
 
 def bowl(x):

@@ -8,16 +8,9 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 PACKAGE = SOURCE / "retrograd"
 
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
-COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends/batch")
-COMPILED_ALONE = (
-    *("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py"),
-    # the faces of the native pack
-    *("backends/attention.py", "backends/convolution.py", "backends/losses.py", "backends/norms.py"),
-    *("backends/moments.py", "backends/picks.py", "backends/pooling.py", "backends/products.py"),
-    *("backends/scans.py", "backends/softmax.py", "backends/tables.py"),
-    # what per-sample gradients are made of besides a backward
-    "func/own.py",
-)
+COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends")
+# What per-sample gradients are made of besides a backward.
+COMPILED_ALONE = ("func/levels.py", "func/own.py")
 
 _INTERPRETED_SUBCLASSES = (
     "people derive classes from what is defined here, and their metaclass and attributes count"
@@ -25,8 +18,9 @@ _INTERPRETED_SUBCLASSES = (
 
 # Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
 INTERPRETED = {
+    "backends/memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
-    "backends/batch/library.py": "stands for the module numpy, whose attributes it looks up",
+    "backends/batch/backend.py": "stands for the module numpy, whose attributes it looks up",
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",

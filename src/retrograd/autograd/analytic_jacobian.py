@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.autograd import forward_ad
 from retrograd.autograd.backward import grad
 from retrograd.autograd.gradcheck_report import GradcheckError
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 from retrograd.ops.tensor.create import zeros_like
@@ -85,7 +85,7 @@ def unit_at(like: Any, j: int, value: complex = 1) -> Tensor:
 def filled_with(like: Any, values: Array) -> Tensor:
     """A tensor like another with these values."""
     made = zeros_like(like)
-    made.array[...] = namespace_of(made.array).asarray(values.reshape(made.array.shape))
+    made.array[...] = backend_of(made.array).asarray(values.reshape(made.array.shape))
     return made
 
 

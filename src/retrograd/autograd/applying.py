@@ -6,10 +6,16 @@ import inspect
 from typing import Any
 
 from retrograd.autograd.context import BackwardCFunction
-from retrograd.autograd.function_batched import NO_SETUP, by_own_rule, check_rule, is_batched
 from retrograd.autograd.linking import finished
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
+from retrograd.ops.common import differ
+
+NO_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod: {} does in forward(ctx, ...) what forward(...) and setup_context(ctx, inputs, "
+    "output) do apart."
+)
 
 
 def applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -22,7 +28,7 @@ def applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     state = current()
     if state.transforms and not separate and not cls._traceable:
         raise RuntimeError(NO_SETUP.format(cls.__name__))
-    own_rule = is_batched(args) and _has_own_rule(cls, separate)
+    own_rule = differ(*args) and _has_own_rule(cls, separate)
     ctx: BackwardCFunction = cls._backward_cls()
     needed = _mark_needs(ctx, args)
     was_enabled, special = state.grad_enabled, state.special
@@ -30,13 +36,35 @@ def applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     state.special = special & ~FORWARD
     try:
         if separate:
-            output = by_own_rule(cls, args) if own_rule else cls.forward(*args)
+            output = _by_own_rule(cls, args) if own_rule else cls.forward(*args)
             cls.setup_context(ctx, args, output)
         else:
             output = cls.forward(ctx, *args)
     finally:
         state.grad_enabled, state.special = was_enabled, special
     return finished(ctx, args, output, needed and was_enabled)
+
+
+def check_rule(cls: Any, own: bool) -> None:
+    """A Function says how it goes over a batch in exactly one way."""
+    name = cls.__name__
+    if own and cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
+            "staticmethod. Which of both is meant? Take one away."
+        )
+    if not own and not cls.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
+            "staticmethod or set generate_vmap_rule=True, if forward() and backward() use tensor operations only."
+        )
+
+
+def _by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:
+    """What `forward` would return inside of vmap, from the Function's own `vmap`."""
+    from retrograd.func.custom_function import by_own_rule
+
+    return by_own_rule(cls, args)
 
 
 def _mark_needs(ctx: BackwardCFunction, args: tuple[Any, ...]) -> bool:

@@ -10,15 +10,12 @@ import numpy as np
 
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.autograd.logs import logs
-from retrograd.backends.batch.array import Level
-from retrograd.backends.native import ones_like
-from retrograd.core.apply import apply1
-from retrograd.core.batched import Enter, left
+from retrograd.backends.base import backend_of
 from retrograd.core.modes import current
-from retrograd.core.operators import SOCKET
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.engine.engine import ENGINE
 from retrograd.errors import GradientError, type_name
 
@@ -72,7 +69,7 @@ def backward(
     _run_engine(outputs, grads, keep, create_graph, wanted, True, True)
 
 
-SOCKET.backward = backward
+UPWARD.backward = backward
 
 
 def grad(
@@ -180,14 +177,16 @@ def _run_batched(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension: with is_grads_batched=True, it is the first of each gradient."
         )
+    from retrograd.func.levels import Level, entered_once, left
+
     level = Level(sizes[0], "same")
-    rows = [None if g is None else apply1(Enter(0, level), g) for g in grads]
+    rows = [None if g is None else entered_once(g, level) for g in grads]
     found = _run_once(roots, rows, keep, create, wanted, lenient)
     return tuple(None if f is None else left(f, 0, level) for f in found)
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
-    made = Tensor(np.zeros_like(like.array))
+    made = Tensor(backend_of(like.array).zeros_like(like.array))
     made._requires = requires_grad
     return made
 
@@ -267,7 +266,7 @@ def _implicit_grad(output: Any) -> Tensor | None:
         if not output._requires:
             return None
         if output.array.size == 1 and output.array.dtype.kind == "f":
-            return Tensor(ones_like(output.array))
+            return Tensor(backend_of(output.array).ones_like(output.array))
     shape, dtype = _kind_of(output)
     if math.prod(shape) != 1:
         raise GradientError(

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrograd.autograd.modes import ModeContext
-from retrograd.backends.batch.array import all_samples, levels_of
-from retrograd.backends.cpu import memory_of
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
 from retrograd.core.op import View
@@ -247,15 +246,15 @@ def _same_memory(tensor: Tensor, tangent: Tensor) -> bool:
 
 def _storage_size(array: Any) -> int:
     """How many elements the memory behind an array has room for."""
-    size: int = getattr(memory_of(array), "nbytes", 0) // array.itemsize
+    size: int = getattr(backend_of(array).memory_of(array), "nbytes", 0) // array.itemsize
     return size
 
 
 def _copy_laid_out(tangent: Tensor, array: Array) -> Any:
     """A copy of a tangent in the layout of a tensor."""
-    if tangent.array.dtype != array.dtype or type(all_samples(array)) is not np.ndarray:
+    if tangent.array.dtype != array.dtype:
         return laid_out(tangent, array, True)
-    made: Any = zeros_laid_out(array, array.dtype, levels_of(tangent.array))
+    made: Any = zeros_laid_out(backend_of(tangent.array), array, array.dtype)
     return made.copy_(tangent)
 
 

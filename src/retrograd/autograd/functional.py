@@ -30,8 +30,6 @@ from retrograd.autograd.functional_args import (
     vector,
 )
 from retrograd.autograd.modes import enable_grad
-from retrograd.backends.batch.array import Level
-from retrograd.core.batched import entered, left
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
 from retrograd.ops.shape.join import stack
@@ -405,6 +403,8 @@ def _forward_jacobian(func: Callable[..., Any], points: Tensors) -> tuple[bool, 
 
 def _forward_column(func: Callable[..., Any], points: Tensors, k: int) -> tuple[bool, Tensors]:
     """The Jacobian of each output with respect to input `k`, in one pass on a batch of tangents."""
+    from retrograd.func.levels import Level, entered, left
+
     array = points[k].array
     size = array.size
     still = [zeros_like(point) for point in points]

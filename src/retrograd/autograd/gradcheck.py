@@ -12,7 +12,7 @@ from retrograd.autograd.backward import grad
 from retrograd.autograd.gradcheck_jacobians import Tolerance, check_backward, check_constant, check_forward
 from retrograd.autograd.gradcheck_manners import check_batched, check_linear, check_undefined
 from retrograd.autograd.gradcheck_report import GradcheckError
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
@@ -247,7 +247,7 @@ def _random_gradients(outputs: Sequence[Any], non_contiguous: bool) -> tuple[Any
         if output.array.dtype.kind == "c":
             values = values + 1j * draw.uniform(-1, 1, values.shape)
         like = zeros_like(output) if not non_contiguous else _every_other(output)
-        like.array[...] = namespace_of(like.array).asarray(values[..., 0])
+        like.array[...] = backend_of(like.array).asarray(values[..., 0])
         made.append(like.requires_grad_())
     return tuple(made)
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.values import Array
 
 Evaluate: TypeAlias = Callable[[], list[Array]]  # the outputs as they are now, flat
@@ -34,7 +34,7 @@ def difference(evaluate: Evaluate, array: Array, index: Any, step: Any, eps: flo
     """
     original = array[index].copy()
     if isinstance(step, np.ndarray):
-        step = namespace_of(array).asarray(step)
+        step = backend_of(array).asarray(step)
     try:
         array[index] = original - step
         before = evaluate()

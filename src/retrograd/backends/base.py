@@ -1,83 +1,422 @@
-"""Devices, and the socket through which an array library is reached."""
+"""Backend: one object per kind of array, and how the one for an array is found.
+
+Note [Backends]
+~~~~~~~~~~~~~~~
+A formula gets the backend of its operands as `xp`. It is three things in one:
+
+- the array library's own names: `xp.exp(x)`, `xp.zeros(shape, dtype)`, `xp.linalg.solve(a, b)`;
+- kernels by name, `xp.softmax(x, axis)`: what a backend does not do better it inherits, so a kernel always answers.
+  Where the plain version is the formula of an op, the kernel gets the op (`xp.layer_norm(op, xs)`), for its parameters
+  and for that formula;
+- what only the owner of the memory knows: devices, moving, addresses, random numbers, which dtypes there are.
+
+    Backend                 formulas of ops as they stand: what recorded backwards run on Tensors
+    └─ NumpyBackend         plain NumPy, complete: the reference
+       └─ NativeBackend     the kernel pack, where it serves
+    BatchedBackend          vmap's arrays over any of them
+
+No layer above asks which backend it has. `register` makes another kind of array known: docs/inside/backends.md.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.batch.array import BatchedArray
-from retrograd.backends.batch.namespace import numpy_of
-from retrograd.backends.native import XP
-from retrograd.hints import mypyc_attr
-from retrograd.values import Array
+from retrograd.backends.device import CPU, DEVICE_TYPES, device
+from retrograd.hints import Plain, mypyc_attr
+from retrograd.values import Array, Shape
 
-_TYPES = ("cpu", "cuda", "fake")
 ndarray: Final[Any] = np.ndarray
 
 
-class device:  # noqa: N801 - torch's name
-    """Where a tensor's memory lives: `cpu`, or `cuda` with an index.
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Backend(Plain):
+    """What computes on one kind of array. See Note [Backends].
 
-    >>> device("cuda:1").index, device("cuda", 0)
-    (1, device(type='cuda', index=0))
+    This class itself has no arrays: its kernels are the formulas of ops, and serve Tensors in recorded backwards.
     """
 
-    def __init__(self, type: str | int | device, index: int | None = None) -> None:
-        if isinstance(type, device):
-            kind, index = type.type, type.index if index is None else index
-        elif isinstance(type, str):
-            kind, index = _parsed(type, index)
-        elif isinstance(type, int):
-            kind, index = "cuda", type
-        else:
-            raise TypeError(
-                f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}"
-            )
-        self.type: str = kind
-        self.index: int | None = index
+    device_type: str = "cpu"
+    is_plain: bool = False  # whether arrays are NumPy's own
+    stands_for_many: bool = False  # whether an array stands for all samples of a `vmap`
+    # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
+    dynamic_shapes: bool = True
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, device) and self.type == other.type and self.index == other.index
+    # -- whose array it is -----------------------------------------------------------------------------------------
 
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
+    def of(self, array: Array) -> Backend:
+        """The backend of this very array; nearly always the one of its class."""
+        return self
 
-    def __repr__(self) -> str:
-        return (
-            f"device(type='{self.type}')"
-            if self.index is None
-            else f"device(type='{self.type}', index={self.index})"
-        )
+    def joined(self, other: Backend) -> Backend:
+        """The backend for operands of this one and of another, `other`."""
+        return other if not other.dynamic_shapes else self
 
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
+    def device_of(self, array: Array) -> device:
+        """Where an array lives."""
+        return CPU
 
-    def __reduce__(self) -> Any:
-        return device, (self.type, self.index)
+    def bring(self, array: Array, where: device) -> Array:
+        """A copy of an array of any backend in the memory of `where`, a device of this one."""
+        raise NotImplementedError(f"{type(self).__name__} has no bring()")
+
+    def numpy(self, array: Array) -> Array:
+        """An array as one of NumPy's, a copy unless it is one already."""
+        raise NotImplementedError(f"{type(self).__name__} has no numpy()")
+
+    # An array may stand for all samples of a batch (see Note [Batched arrays]), and look like one of them.
+
+    @property
+    def inner(self) -> Any:
+        """The backend of the arrays in which the samples lie."""
+        return self
+
+    @property
+    def lead(self) -> Shape:
+        """How many samples there are: the dimensions that `whole` has in front."""
+        return ()
+
+    def whole(self, array: Array) -> Array:
+        """The array in which all elements lie, those of all samples if it stands for many."""
+        return array
+
+    def of_whole(self, array: Array) -> Array:
+        """What stands for an array of all samples: the reverse of `whole`."""
+        return array
+
+    def sample(self, array: Array) -> Array:
+        """The array itself, or the first of the samples that it stands for, in the memory where it lies."""
+        return array
+
+    def around(self, array: Array) -> tuple[Any, Array] | None:
+        """The level of `vmap` on which an array holds samples, and the array of them; None for all others."""
+        return None
+
+    def check_draw(self, parameter: Array) -> None:
+        """Refuses to draw random numbers by a parameter where they could not be drawn."""
+
+    def check_room(self, array: Array) -> None:
+        """Refuses to write values of this backend into an array that has no room for all samples."""
+
+    def check_condition(self, array: Array) -> None:
+        """Refuses to be the condition of an `if` where samples would want to take different paths."""
+
+    def share(self, tensor: Any, values: Array) -> None:
+        """Before `values` are written into a tensor: makes it stand for as many samples as they do, if it may."""
+
+    def fits(self, array: Array, shape: Any, dtype: Any) -> bool:
+        """Whether an array has a shape, samples included, and a dtype; it may say no where one has to look closer."""
+        return False
+
+    def supports(self, dtype: Any) -> bool:
+        """Whether there are arrays of a dtype."""
+        return True
+
+    # -- memory ----------------------------------------------------------------------------------------------------
+
+    def owner_of(self, array: Array) -> Array:
+        """The array that owns the memory of another."""
+        raise NotImplementedError(f"{type(self).__name__} has no owner_of()")
+
+    def extent_of(self, array: Array) -> tuple[int, int, int]:
+        """The addresses of an array's first element, of its first byte, and of the byte behind its last."""
+        raise NotImplementedError(f"{type(self).__name__} has no extent_of()")
+
+    def memory_stats(self) -> dict[str, int]:
+        """What the allocator counts, by name; nothing where nobody counts."""
+        return {}
+
+    def empty_cache(self) -> None:
+        """Gives memory that no array uses back to the system."""
+
+    # -- order of work: there is none to keep on a CPU -------------------------------------------------------------
+
+    def current_stream(self, where: device) -> Any:
+        """The queue that work for a device goes into now; None where work is done when a call returns."""
+        return None
+
+    def record_event(self, stream: Any) -> Any:
+        """A mark in a queue, behind all work that it has been given so far."""
+        return None
+
+    def wait_event(self, stream: Any, event: Any) -> None:
+        """Lets a queue wait until another has come to a mark."""
+
+    def synchronize(self, where: device) -> None:
+        """Waits until a device has done all its work."""
+
+    # -- random numbers --------------------------------------------------------------------------------------------
+
+    def new_stream(self, seed: int) -> Any:
+        """What draws random numbers: an object with the methods of `numpy.random.Generator`."""
+        raise NotImplementedError(f"{type(self).__name__} has no new_stream()")
+
+    # -- ops ---------------------------------------------------------------------------------------------------
+
+    def forward(self, op: Any, xs: Sequence[Any]) -> Any:
+        """What an op makes of arrays of this backend."""
+        return op.compute(self, xs)
+
+    def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
+        """Gradients of this backend's arrays by a compiled formula for NumPy's; NotImplemented where it cannot be."""
+        return NotImplemented
+
+    def formula(self, key: str) -> Any:
+        """A compiled formula, such as `elementwise.trigonometry.Tanh.vjp`; None where the op's own is all there is."""
+        return None
+
+    # -- kernels whose plain version is the formula of an op ---------------------------------------------------------
+
+    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        """The gradient of softmax's input."""
+        return op.formula(g, out)
+
+    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        """The gradient of log_softmax's input."""
+        return op.formula(g, out)
+
+    def logsumexp_backward(self, op: Any, g: Any, x: Any, out: Any) -> Any:
+        """The gradient of logsumexp's input."""
+        return op.formula(g, x, out)
+
+    def variance(self, op: Any, x: Any) -> Any:
+        """The variance along axes, or its root."""
+        return op.computed(self, x)
+
+    def variance_backward(self, op: Any, g: Any, x: Any) -> Any:
+        """The gradient of the variance's input."""
+        return op.formula(g, x)
+
+    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Normalised over the last dimensions; and moments, which the backward wants back."""
+        return op.computed(self, xs), None
+
+    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of input, weight and bias; None where `wanted` has no bit."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def group_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Normalised within each sample and group of channels."""
+        return op.computed(self, xs), None
+
+    def group_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of `group_norm`."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def batch_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Normalised within each channel, by given statistics or its own."""
+        return op.computed(self, xs), None
+
+    def batch_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of `batch_norm`."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def conv_correlate(self, op: Any, x: Any, w: Any, b: Any) -> Any:
+        """The products of a weight with all windows of an input, plus a bias."""
+        return op.computed(self, x, w, b)
+
+    def conv_spread(self, op: Any, y: Any, w: Any, b: Any) -> Any:
+        """A weight times each output, added up where the windows were, plus a bias."""
+        return op.computed(self, y, w, b)
+
+    def conv_overlap(self, op: Any, x: Any, y: Any) -> Any:
+        """The products of all windows of an input with an output."""
+        return op.computed(self, x, y, None)
+
+    def channel_sums(self, g: Any) -> Any:
+        """The sums over all dimensions but the second."""
+        return g.sum(axis=(0, *range(2, g.ndim)))
+
+    def max_pool(self, op: Any, x: Any) -> Any:
+        """The largest element of each window; with `op.wanted` a pair of them and of their positions."""
+        return op.computed(self, x)
+
+    def max_cover(self, op: Any, x: Any) -> Any:
+        """The largest elements of windows that say what they cover in each dimension, and their positions."""
+        return op.computed(self, x)
+
+    def max_pool_backward(self, op: Any, g: Any) -> Any:
+        """Gradients added at the positions of largest elements."""
+        return op.formula(g)
+
+    def avg_pool(self, op: Any, x: Any) -> Any:
+        """The sum of each window, divided."""
+        return op.computed(self, x)
+
+    def avg_pool_backward(self, op: Any, g: Any) -> Any:
+        """Each number divided, and added to every place of its window."""
+        return op.computed(self, g)
+
+    def attention(self, op: Any, xs: Sequence[Any]) -> Any:
+        """softmax(scale * q @ k.mT + mask) @ v, for xs = (q, k, v, mask)."""
+        return op.computed(self, xs)
+
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of q, k and v; None where `wanted` has no bit."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def loss(self, op: Any, x: Any, target: Any) -> Any:
+        """Losses of predictions and targets of one shape, as they are, their mean or their sum."""
+        return op.computed(self, x, target)
+
+    def loss_backward(self, op: Any, i: int, g: Any, x: Any, target: Any) -> Any:
+        """The gradient of the predictions (i = 0) or of the targets."""
+        return op.formula(i, g, x, target)
+
+    def nll(self, op: Any, xs: Sequence[Any]) -> Any:
+        """Minus the log-probability of the target classes, times their weights."""
+        return op.computed(self, xs)
+
+    def nll_backward(self, op: Any, g: Any, xs: Sequence[Any]) -> Any:
+        """The gradient of the log-probabilities."""
+        return op.formula(g, xs)
+
+    def embedding_backward(self, op: Any, g: Any) -> Any:
+        """A table each of whose rows is the sum of the rows of g with its index."""
+        return op.computed(self, g)
+
+    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of operand `i` of a product of two matrices, in the memory order of the operand."""
+        return op.formula(i, g, x, y)
+
+    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The same for matrices pair by pair."""
+        return op.formula(i, g, x, y)
+
+    def mv_backward(self, op: Any, g: Any, x: Any) -> Any:
+        """The gradient of the vector of a product with a matrix."""
+        return op.formula(1, g, x, None)
+
+    def join(self, op: Any, xs: Sequence[Any]) -> Any:
+        """Several arrays as one along a dimension, a new one or one they have."""
+        return op.computed(self, xs)
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        """`x + y @ z`, as `linear` computes it."""
+        return op.computed(self, x, y, z)
 
 
-def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
-    """`cuda:1` in its parts."""
-    kind, colon, number = text.partition(":")
-    if colon:
-        if index is not None:
-            raise RuntimeError(f"type (string) must not include an index because index was passed: {text}")
-        if not number.isdigit():
-            raise RuntimeError(f"Invalid device string: '{text}'. Write 'cpu' or 'cuda:N'.")
-        index = int(number)
-    if kind not in _TYPES:
-        raise RuntimeError(
-            f"Expected one of {', '.join(_TYPES)} device type at start of device string: {kind}"
-        )
-    return kind, index
+FORMULAS: Final = Backend()
 
 
-CPU = device("cpu")
+# -- which backend belongs to which arrays ---------------------------------------------------------------------------
+
+
+class Registry:
+    """The backends there are."""
+
+    def __init__(self) -> None:
+        self.by_class: dict[Any, Backend] = {}  # of arrays
+        self.array_classes: tuple[type, ...] = ()
+        self.by_device: dict[str, Backend] = {}
+        self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.mapped: bool = False  # whether a `vmap` has ever run: parameters of ops may hold samples since
+
+
+BACKENDS: Final = Registry()
+
+
+def register(backend: Backend, *array_classes: type) -> None:
+    """Makes a kind of array known: arrays of these classes are computed on by `backend`.
+
+    Its `device_type` becomes a device that `tensor.to(...)` reaches. docs/inside/backends.md shows a whole one.
+    """
+    for cls in array_classes:
+        BACKENDS.by_class[cls] = backend
+    if backend is not FORMULAS:
+        BACKENDS.array_classes += array_classes
+    kind = backend.device_type
+    if kind and array_classes:
+        BACKENDS.by_device.setdefault(kind, backend)
+        if kind not in DEVICE_TYPES:
+            DEVICE_TYPES.append(kind)
+
+
+def backend_of(value: Any) -> Any:
+    """The backend that computes on an array; `FORMULAS` for a Tensor, and the CPU's for a number."""
+    if type(value) is ndarray:
+        return BACKENDS.cpu
+    found = BACKENDS.by_class.get(type(value))
+    return _backend_of_class(value) if found is None else found.of(value)
+
+
+def _backend_of_class(value: Any) -> Any:
+    """The backend of a class that is not itself registered: its nearest ancestor's."""
+    for cls in type(value).__mro__:
+        if cls in BACKENDS.by_class:
+            BACKENDS.by_class[type(value)] = BACKENDS.by_class[cls]
+            return BACKENDS.by_class[cls].of(value)
+    return BACKENDS.cpu
+
+
+def common_backend(values: Sequence[Any]) -> Any:
+    """The backend for several operands: the first that is not the CPU's, or of two such the one that takes both."""
+    found: Any = None
+    for v in values:
+        if type(v) is ndarray or v is None:
+            continue
+        backend = backend_of(v)
+        if backend is FORMULAS:
+            return backend
+        if backend is BACKENDS.cpu:
+            continue
+        found = backend if found is None or found is backend else found.joined(backend)
+    return BACKENDS.cpu if found is None else found
+
+
+# -- questions about any array ---------------------------------------------------------------------------------------
+
+
+def is_array(value: object) -> bool:
+    """Whether `value` is an array that a Tensor can hold as it is."""
+    return isinstance(value, BACKENDS.array_classes)
+
+
+def as_array(value: Any) -> Array:
+    """An array again: NumPy turns 0-dim results into scalars."""
+    return value if type(value) is ndarray or is_array(value) else np.asarray(value)
+
+
+def device_of(array: Array) -> device:
+    """The device an array lives on."""
+    if type(array) is ndarray:
+        return CPU
+    found: device = backend_of(array).device_of(array)
+    return found
+
+
+def where_of(array: Array) -> device | None:
+    """The device an array lives on, None for the CPU: how nodes remember it."""
+    found = device_of(array)
+    return None if found is CPU else found
+
+
+def whole(array: Array) -> Array:
+    """The array in which all elements lie: see `Backend.whole`."""
+    return array if type(array) is ndarray else backend_of(array).whole(array)
+
+
+def stands_for_many(array: Array) -> bool:
+    """Whether an array stands for all samples of a `vmap`."""
+    return type(array) is not ndarray and backend_of(array).stands_for_many
+
+
+def owner_of(array: Array) -> Array:
+    """The array that owns the memory of another."""
+    return backend_of(array).owner_of(array)
+
+
+def extent_of(array: Array) -> tuple[int, int, int]:
+    """The addresses of an array's first element, of its first byte, and of the byte behind its last."""
+    found: tuple[int, int, int] = backend_of(array).extent_of(array)
+    return found
 
 
 def check_device(where: object) -> device:
-    """The device meant by `where` (None, a string, an index or a device), if this build can reach it."""
+    """The device meant by `where` (None, a string, an index or a device), if arrays can be made there."""
     if where is None:
         return CPU
     found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
@@ -89,53 +428,15 @@ def check_device(where: object) -> device:
     return CPU if found.index in (None, 0) else found
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Backend:
-    """An array library and the devices whose memory it manages."""
-
-    def take(self, array: Array, where: device) -> Array:
-        """A copy of any array in the memory of `where`."""
-        raise NotImplementedError(f"{type(self).__name__} has no take()")
-
-
-class CpuBackend(Backend):
-    """NumPy."""
-
-    def take(self, array: Array, where: device) -> Array:
-        return np.array(array, copy=True, subok=False)
-
-
-# By device type; whoever brings a device registers it.
-BACKENDS: dict[str, Backend] = {"cpu": CpuBackend()}
-
-
 def reachable_device(where: object) -> device:
     """The device meant by `where`, if arrays can be moved to it."""
     found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
-    if found.type in BACKENDS and found.type != "cpu":
+    if found.type in BACKENDS.by_device and found.type != "cpu":
         return device(found.type, found.index or 0)
     return check_device(found)
 
 
-def device_of(array: Array) -> device:
-    """The device an array lives on."""
-    if type(array) is ndarray or isinstance(array, BatchedArray):
-        return CPU
-    found: device = getattr(array, "where", CPU)
-    return found
-
-
-def where_of(array: Array) -> device | None:
-    """The device an array lives on, None for the CPU: how nodes remember it."""
-    found = device_of(array)
-    return None if found is CPU else found
-
-
-def namespace_of(array: Array) -> Any:
-    """The array library (`xp`) that computes on `array`."""
-    return numpy_of(array) if isinstance(array, BatchedArray) else XP
-
-
-def is_array(value: object) -> bool:
-    """Whether `value` is an array that a Tensor can hold as it is."""
-    return isinstance(value, BatchedArray) or isinstance(value, ndarray)
+def move(array: Array, where: device) -> Array:
+    """A copy of an array in the memory of a device that `reachable_device` has found."""
+    backend = BACKENDS.cpu if where.type == "cpu" else BACKENDS.by_device[where.type]
+    return backend.bring(array, where)

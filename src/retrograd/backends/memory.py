@@ -12,7 +12,7 @@ small objects. `empty_cache` gives them back, and the limit holds for them, too.
 
 from __future__ import annotations
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 _NOTHING = {
     "allocated_bytes.current": 0,

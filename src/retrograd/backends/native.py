@@ -1,64 +1,340 @@
-"""The native kernel pack's Python face: where it is, and the array library that formulas on the CPU use.
+"""NativeBackend: the kernel pack where it serves, and NumPy where it does not.
 
-The pack (`native/` in the source tree) is optional. `XP` is what formulas know as `xp`: NumPy itself, or the pack,
-whose functions of NumPy's names serve plain arrays faster and hand everything else to NumPy.
-`RETROGRAD_NO_NATIVE=1` in the environment leaves it out.
+A function of the pack looks at its operands before it touches them, and answers None or NotImplemented to those that it
+does not serve. That is seen here and nowhere else: a kernel of the backend always answers.
 """
 
 from __future__ import annotations
 
-import importlib
-import os
-import warnings
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from retrograd.backends.base import BACKENDS, register
+from retrograd.backends.kernels.along_axis import lonely_axis
+from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1
+from retrograd.backends.numpy_backend import NUMPY, NumpyBackend
+from retrograd.backends.pack import PACK
+from retrograd.hints import mypyc_attr
+from retrograd.values import Array, Axis, Shape
 
-def _load() -> Any:
-    """The pack, or None where it was not built or is not wanted."""
-    if os.environ.get("RETROGRAD_NO_NATIVE", "0") not in {"", "0"}:
-        return None
-    try:
-        pack = importlib.import_module("retrograd._native")
-    except ModuleNotFoundError:
-        return None
-    except ImportError as error:
-        warnings.warn(
-            f"retrograd's native kernels could not be loaded, and NumPy serves instead: {error}. Install retrograd "
-            "again for this Python and NumPy, or set RETROGRAD_NO_NATIVE=1.",
-            RuntimeWarning,
-            stacklevel=2,
+ndarray: Final[Any] = np.ndarray
+# Functions by names of their own: to look them up would take as long as a small product.
+_layout: Final[Any] = None if PACK is None else PACK.layout
+_matmul_nt: Final[Any] = None if PACK is None else PACK.matmul_nt
+_matmul_tn: Final[Any] = None if PACK is None else PACK.matmul_tn
+_stretched: Final[Any] = None if PACK is None else PACK.stretched
+_MANY: Final = 2048  # random numbers from which reading and writing a generator's state is worth while
+_LOW: Final = (1 << 64) - 1
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class NativeBackend(NumpyBackend):
+    """NumPy's arrays on the CPU, with the pack's kernels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        own = {name: value for name, value in vars(PACK).items() if hasattr(np, name)}
+        self.adopt(own)  # functions of NumPy's names, which hand to NumPy what they do not serve
+        setattr(self, "add_into", PACK.add_into)  # noqa: B010 - in place of a method
+        self.compiled: dict[str, Any] = PACK.fused_kernels()
+
+    def formula(self, key: str) -> Any:
+        return self.compiled.get(key)
+
+    # -- arrays ----------------------------------------------------------------------------------------------------
+
+    def extent_of(self, array: Array) -> tuple[int, int, int]:
+        found = PACK.extent_of(array)
+        if found is NotImplemented:
+            return super().extent_of(array)
+        extent: tuple[int, int, int] = found
+        return extent
+
+    def ones_like(self, array: Array) -> Array:
+        """Ones in the shape and dtype of an array."""
+        made = PACK.ones_of(array)
+        return np.ones_like(array) if made is NotImplemented else made
+
+    def stretch(self, x: Array, shape: Shape) -> Array:
+        view = _stretched(x, shape)
+        return super().stretch(x, shape) if view is NotImplemented else view
+
+    def join(self, op: Any, xs: Sequence[Any]) -> Any:
+        found = PACK.join(xs, op.dim, op.is_new)
+        return op.computed(self, xs) if found is None else found
+
+    def memory_stats(self) -> dict[str, int]:
+        found: dict[str, int] = PACK.memory_stats()
+        return found
+
+    def empty_cache(self) -> None:
+        PACK.empty_cache()
+
+    # -- sums ------------------------------------------------------------------------------------------------------
+
+    def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
+        found = PACK.scan(a, axis, reverse, False)
+        return super().running_sum(a, axis, reverse) if found is None else found
+
+    def running_product(self, a: Array, axis: int, reverse: bool) -> Array:
+        found = PACK.scan(a, axis, reverse, True)
+        return super().running_product(a, axis, reverse) if found is None else found
+
+    def softmax(self, x: Array, axis: int | None) -> Array:
+        found = PACK.softmax(x, _from_front(axis, x))
+        return super().softmax(x, axis) if found is None else found
+
+    def log_softmax(self, x: Array, axis: int | None) -> Array:
+        found = PACK.log_softmax(x, _from_front(axis, x))
+        return super().log_softmax(x, axis) if found is None else found
+
+    def logsumexp(self, x: Array, axis: Axis) -> Array:
+        found = PACK.logsumexp(x, _single(axis))
+        return super().logsumexp(x, axis) if found is None else found
+
+    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = PACK.softmax_backward(g, out, op.axis)
+        return op.formula(g, out) if found is None else found
+
+    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = PACK.log_softmax_backward(g, out, op.axis)
+        return op.formula(g, out) if found is None else found
+
+    def logsumexp_backward(self, op: Any, g: Any, x: Any, out: Any) -> Any:
+        found = PACK.logsumexp_backward(g, x, out, _single(op.axis))
+        return op.formula(g, x, out) if found is None else found
+
+    def variance(self, op: Any, x: Any) -> Any:
+        found = PACK.variance(x, op.axis, op.correction, op.keepdims, op.root)
+        return op.computed(self, x) if found is None else found
+
+    def variance_backward(self, op: Any, g: Any, x: Any) -> Any:
+        freedom = op.freedom()
+        found = PACK.variance_backward(g, x, op.axis, 2 / freedom) if freedom > 0 else None
+        return op.formula(g, x) if found is None else found
+
+    # -- normalisation ---------------------------------------------------------------------------------------------
+
+    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        found = PACK.layer_norm(xs[0], xs[1], xs[2], op.eps, op.axes[0])
+        return super().layer_norm(op, xs) if found is None else found
+
+    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found = PACK.layer_norm_backward(g, xs[0], xs[1], op.moments, op.axes[0], wanted)
+        return super().layer_norm_backward(op, g, xs, wanted) if found is None else found
+
+    def group_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        found = PACK.group_norm(xs[0], xs[1], xs[2], op.eps, op.group)
+        return super().group_norm(op, xs) if found is None else found
+
+    def group_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found = PACK.group_norm_backward(g, xs[0], xs[1], op.moments, op.group, wanted)
+        return super().group_norm_backward(op, g, xs, wanted) if found is None else found
+
+    def batch_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        mean, var = (None, None) if op.training else (xs[3], xs[4])
+        found = PACK.batch_norm(xs[0], xs[1], xs[2], mean, var, op.eps)
+        return super().batch_norm(op, xs) if found is None else found
+
+    def batch_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found = PACK.batch_norm_backward(g, xs[0], xs[1], op.moments, op.training, wanted)
+        return super().batch_norm_backward(op, g, xs, wanted) if found is None else found
+
+    # -- windows ---------------------------------------------------------------------------------------------------
+
+    def conv_correlate(self, op: Any, x: Any, w: Any, b: Any) -> Any:
+        found = PACK.conv_correlate(x, w, b, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, x, w, b) if found is None else found
+
+    def conv_spread(self, op: Any, y: Any, w: Any, b: Any) -> Any:
+        found = PACK.conv_spread(y, w, b, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, y, w, b) if found is None else found
+
+    def conv_overlap(self, op: Any, x: Any, y: Any) -> Any:
+        found = PACK.conv_overlap(x, y, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, x, y, None) if found is None else found
+
+    def channel_sums(self, g: Any) -> Any:
+        found = PACK.conv_channel_sums(g)
+        return super().channel_sums(g) if found is None else found
+
+    def max_pool(self, op: Any, x: Any) -> Any:
+        found = PACK.max_pool(x, op.windows, op.wanted)
+        return op.computed(self, x) if found is None else found
+
+    def max_cover(self, op: Any, x: Any) -> Any:
+        found = PACK.max_cover(x, op.covers)
+        return op.computed(self, x) if found is None else found
+
+    def max_pool_backward(self, op: Any, g: Any) -> Any:
+        found = PACK.max_pool_back(g, op.positions, op.in_shape, op.rank)
+        return op.formula(g) if found is None else found
+
+    def avg_pool(self, op: Any, x: Any) -> Any:
+        found = None
+        if x.dtype.kind == "f":
+            found = PACK.avg_pool(x, op.windows, np.asarray(op.divisors(x.dtype), x.dtype))
+        return op.computed(self, x) if found is None else found
+
+    def avg_pool_backward(self, op: Any, g: Any) -> Any:
+        pool = op.pool
+        found = PACK.avg_pool_back(g, pool.windows, np.asarray(pool.divisors(g.dtype), g.dtype))
+        return op.computed(self, g) if found is None else found
+
+    # -- attention, losses -------------------------------------------------------------------------------------------
+
+    def attention(self, op: Any, xs: Sequence[Any]) -> Any:
+        q, k, v, mask = xs
+        found = PACK.attention(q, k, v, mask, op.is_causal, float(op.scale))
+        return op.computed(self, xs) if found is None else found
+
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        q, k, v, mask = xs
+        found = PACK.attention_back(
+            np.ascontiguousarray(g), q, k, v, mask, op.is_causal, float(op.scale), wanted
         )
-        return None
-    pack.__dict__["__getattr__"] = _from_numpy
-    return pack
+        return super().attention_backward(op, g, xs, wanted) if found is None else found
+
+    def loss(self, op: Any, x: Any, target: Any) -> Any:
+        found = PACK.loss(op.kind, x, target, op.parameter(), op.reduction)
+        return op.computed(self, x, target) if found is None else found
+
+    def loss_backward(self, op: Any, i: int, g: Any, x: Any, target: Any) -> Any:
+        share = op.share()
+        found = PACK.loss_backward(op.kind, g, x, target, op.parameter(), -share if i else share)
+        return op.formula(i, g, x, target) if found is None else found
+
+    def nll(self, op: Any, xs: Sequence[Any]) -> Any:
+        found = PACK.nll(xs[0], xs[1], xs[2], op.reduction, op.ignore_index)
+        return op.computed(self, xs) if found is None else found
+
+    def nll_backward(self, op: Any, g: Any, xs: Sequence[Any]) -> Any:
+        found = PACK.nll_backward(g, xs[1], xs[2], op.reduction, op.ignore_index, op.in_shape)
+        return op.formula(g, xs) if found is None else found
+
+    def within_0_1(self, x: Array) -> bool:
+        found = PACK.within_0_1(x)
+        return super().within_0_1(x) if found is None else bool(found)
+
+    # -- products --------------------------------------------------------------------------------------------------
+
+    def layout_of(self, x: Array, y: Array) -> int:
+        found: int = _layout(x, y)
+        return found or super().layout_of(x, y)
+
+    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        turned = op.layout & (COLUMNS_1 if i else COLUMNS_0)
+        if i == 0:
+            found = _matmul_nt(y, g) if turned else _matmul_nt(g, y)
+        else:
+            found = _matmul_tn(g, x) if turned else _matmul_tn(x, g)
+        if found is None:
+            return op.formula(i, g, x, y)
+        return found.swapaxes(0, 1) if turned else found
+
+    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        found = _matmul_nt(g, y) if i == 0 else _matmul_tn(x, g)
+        return op.formula(i, g, x, y) if found is None else found
+
+    def mv_backward(self, op: Any, g: Any, x: Any) -> Any:
+        found = _matmul_tn(x, g)
+        return op.formula(1, g, x, None) if found is None else found
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        found = PACK.addmm(x, y, z)
+        return op.computed(self, x, y, z) if found is None else found
+
+    # -- indices ---------------------------------------------------------------------------------------------------
+
+    def take_along(self, x: Array, index: Array, dim: int) -> Array:
+        found = PACK.take_along(x, index, dim)
+        return super().take_along(x, index, dim) if found is None else found
+
+    def put_along(self, out: Array, index: Array, dim: int, values: Array) -> None:
+        if PACK.put_along(out, index, dim, values) is None:
+            super().put_along(out, index, dim, values)
+
+    def add_along(self, out: Array, index: Array, dim: int, values: Array) -> None:
+        if PACK.add_along(out, index, dim, values) is None:
+            super().add_along(out, index, dim, values)
+
+    def add_at(self, out: Array, key: tuple[Any, ...], x: Array) -> Array:
+        axis = lonely_axis(key)
+        if axis >= 0 and PACK.add_rows(out, axis, key[axis], x) is not None:
+            return out
+        return super().add_at(out, key, x)
+
+    def outside(self, index: Array, low: int, high: int) -> Any:
+        found = PACK.outside(index, low, high)
+        return super().outside(index, low, high) if found is NotImplemented else found
+
+    def embedding_backward(self, op: Any, g: Any) -> Any:
+        found = PACK.sum_rows(g, op.indices, op.count, op.padding_idx, op.scale_grad_by_freq)
+        return op.computed(self, g) if found is None else found
+
+    # -- random numbers, optimisers --------------------------------------------------------------------------------
+
+    def noise(self, stream: Any, like: Array, p: float, scale: Any) -> Array:
+        bits = stream.bit_generator  # None inside of vmap, where each sample may draw for itself
+        if like.size < _MANY or type(bits) is not np.random.PCG64:
+            return super().noise(stream, like, p, scale)
+        found = _drawn(bits, like, p, scale)
+        return super().noise(stream, like, p, scale) if found is None else found
+
+    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
+        super().sgd_steps(PACK.sgd_steps(rows, rates), rates)
+
+    def adam_steps(self, rows: list[Any], rates: Any) -> None:
+        super().adam_steps(PACK.adam_steps(rows, rates), rates)
 
 
-def _from_numpy(name: str) -> Any:
-    """NumPy's function where the pack has none; the pack remembers it."""
-    found = getattr(np, name)
-    if not name.startswith("__"):
-        setattr(PACK, name, found)
-    return found
+def _drawn(bits: Any, like: Array, p: float, scale: Any) -> Array | None:
+    """What `noise` draws, many at a time; the generator is left where NumPy would leave it."""
+    with bits.lock:
+        state = bits.state
+        inner = state["state"]
+        at, step = inner["state"], inner["inc"]
+        halves = (at >> 64, at & _LOW, step >> 64, step & _LOW, state["has_uint32"], state["uinteger"])
+        found = PACK.noise(like, p, scale, halves)
+        if found is None:
+            return None
+        out, high, low, state["has_uint32"], state["uinteger"] = found
+        inner["state"] = high << 64 | low
+        bits.state = state
+    drawn: Array = out
+    return drawn
 
 
-def _add_into(target: Any, other: Any) -> Any:
-    """Adds an array to another one, in place."""
-    return np.add(target, other, out=target)
+def _from_front(axis: int | None, x: Array) -> int | None:
+    """An axis counted from the front."""
+    return axis if axis is None or axis >= 0 else axis + x.ndim
 
 
-def ones_like(array: Any) -> Any:
-    """Ones in the shape and dtype of an array."""
-    made = NotImplemented if PACK is None else PACK.ones_of(array)
-    return np.ones_like(array) if made is NotImplemented else made
+def _single(axis: Axis) -> int | None:
+    """An axis given alone or as a tuple of one; None for any other."""
+    if isinstance(axis, tuple):
+        return axis[0] if len(axis) == 1 else None
+    return axis
 
 
-def join(arrays: Any, axis: int, is_new: bool) -> Any:
-    """Several arrays as one along a dimension, a new one or one they have; None where the pack does not serve that."""
-    return None if PACK is None else PACK.join(arrays, axis, is_new)
+# What computes on NumPy's own arrays in this process.
+CPU_BACKEND: Final[Any] = NUMPY if PACK is None else NativeBackend()
+add_into: Final[Any] = CPU_BACKEND.add_into
 
 
-PACK: Final[Any] = _load()
-XP: Final[Any] = np if PACK is None else PACK
-add_into: Final[Any] = _add_into if PACK is None else PACK.add_into
+def _unserved(x: Any, y: Any) -> Any:
+    return NotImplemented
+
+
+def _unknown(x: Any, y: Any) -> int:
+    return 0
+
+
+# `x @ y` of two small matrices, NotImplemented for others; it stands for a compiled formula, see `Traits.forward`.
+small_product: Final[Any] = _unserved if PACK is None else PACK.mm
+# `layout_of` for float matrices of one dtype whose sizes fit; 0 for everything else: somebody must look closer.
+quick_layout: Final[Any] = _unknown if PACK is None else PACK.layout
+BACKENDS.cpu = CPU_BACKEND
+register(CPU_BACKEND, np.ndarray)

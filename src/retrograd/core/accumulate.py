@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import namespace_of, where_of
+from retrograd.backends.base import backend_of, where_of
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
 from retrograd.core.hooks import call_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
-from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.values import Array
 
 # Note [Accumulation from several threads]
@@ -93,11 +93,11 @@ class AccumulateGrad(Node):
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
             variable._grad = (
-                Tensor(_dense_copy(new.array)) if old is None else SOCKET.operators.iadd(old, new)
+                Tensor(_dense_copy(new.array)) if old is None else UPWARD.operators.iadd(old, new)
             )
         elif tensors:
             # The gradient may itself be part of a graph: never write into it.
-            variable._grad = SOCKET.operators.clone(new) if old is None else old + new
+            variable._grad = UPWARD.operators.clone(new) if old is None else old + new
         elif old is None:
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
             variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
@@ -106,7 +106,7 @@ class AccumulateGrad(Node):
             add_into(old.array, new)
             old.bump_version()
         else:
-            variable._grad = Tensor(namespace_of(new).asarray(old.array + new))
+            variable._grad = Tensor(backend_of(new).asarray(old.array + new))
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -121,7 +121,7 @@ def _is_dense(array: Array) -> bool:
 
 
 def _dense_copy(array: Array) -> Array:
-    return namespace_of(array).array(array, order="C", copy=True, subok=True)
+    return backend_of(array).array(array, order="C", copy=True, subok=True)
 
 
 def edge_of(tensor: Tensor) -> Edge:

@@ -12,39 +12,38 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import device, is_array, namespace_of, where_of
-from retrograd.backends.batch.array import BatchedArray
-from retrograd.backends.batch.shape import Unbatchable
-from retrograd.backends.cpu import QUIET, as_array, hush, unhush
+from retrograd.backends.base import BACKENDS, as_array, is_array, where_of
+from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
     is_differentiable,
     result_of_arrays,
     result_with_scalar,
 )
-from retrograd.backends.native import XP
+from retrograd.backends.native import CPU_BACKEND
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
-from retrograd.core.batching import forwarded
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
-from retrograd.core.op import ALL, OUT, ROAD, Binary, Op, Unary, Variadic, X, Y
+from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import refuse_inference
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import Traits, called, traits_of
+from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recorded, refresh_view
 from retrograd.core.witness import remember_constants
-from retrograd.errors import DtypeError, OperandError, broadcast_error, operand_error
+from retrograd.errors import OperandError, broadcast_error, operand_error
 from retrograd.values import Array
 
 ndarray: Final[Any] = np.ndarray
-xp: Final[Any] = XP
+xp: Final[Any] = CPU_BACKEND
 
 
 def apply1(op: Unary, input: Any) -> Any:
@@ -84,12 +83,8 @@ def _forward1(op: Unary, a: Array) -> Array:
 
 def _computed1(op: Unary, a: Array) -> Array:
     """Runs forward."""
-    try:
-        out = op.forward(xp, a) if type(a) is ndarray else forwarded(op, (a,))
-    except Unbatchable:
-        if type(a) is not ndarray:
-            raise
-        out = forwarded(op, (a,))
+    plain = type(a) is ndarray and not BACKENDS.mapped
+    out = op.forward(xp, a) if plain else computed(op, (a,))
     if type(out) is not ndarray:
         out = as_array(out)
         if type(out) is not ndarray:
@@ -148,12 +143,12 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     ty: Tensor | None = y if isinstance(y, Tensor) else None
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
+    state = current()
     result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
         result = _forward2(op, a, b)
     out = Tensor(result)
-    state = current()
     recording = state.grad_enabled and traits.differentiable
     if recording:
         if tx is not None and tx._base is not None:
@@ -183,29 +178,14 @@ def _operands(a: Any, b: Any, a_is_array: bool, b_is_array: bool, floats: bool) 
     return (_floated(a), _floated(b)) if floats else (a, b)
 
 
-def _forward2(op: Binary, a: Array, b: Array) -> Array:
-    """Runs forward; NumPy's complaint about shapes becomes ours."""
+def _forward2(op: Binary, a: Any, b: Any) -> Array:
+    """Runs forward, quietly."""
+    if op.elementwise:
+        _check_broadcast(a, b)
     token = hush(QUIET)
     try:
-        out = op.forward(xp, a, b) if type(a) is ndarray else forwarded(op, (a, b))
-    except Unbatchable:
-        if type(a) is not ndarray:
-            raise
-        out = forwarded(op, (a, b))
-    except ValueError as error:
-        if isinstance(b, BatchedArray) and type(a) is ndarray:
-            out = forwarded(op, (a, b))
-        elif "broadcast" in str(error):
-            raise broadcast_error(getattr(a, "shape", ()), getattr(b, "shape", ())) from None
-        else:
-            raise
-    except TypeError as error:
-        if "ufunc" in str(error):
-            raise DtypeError(
-                f"{op.name()}: not implemented for operands of dtype {getattr(a, 'dtype', type(a).__name__)} and "
-                f"{getattr(b, 'dtype', type(b).__name__)}"
-            ) from error
-        raise
+        plain = not BACKENDS.mapped and _is_plain(a) and _is_plain(b)
+        out = op.forward(xp, a, b) if plain else computed(op, (a, b))
     finally:
         unhush(token)
     if type(out) is not ndarray:
@@ -215,13 +195,23 @@ def _forward2(op: Binary, a: Array, b: Array) -> Array:
     return out
 
 
+def _is_plain(a: Any) -> bool:
+    """Whether an operand is an array of NumPy's own, or a number."""
+    return type(a) is ndarray or isinstance(a, (int, float, complex))
+
+
+def _check_broadcast(a: Any, b: Any) -> None:
+    """Operands of an elementwise op must broadcast against each other."""
+    shape, other = getattr(a, "shape", ()), getattr(b, "shape", ())
+    if shape == other:
+        return
+    for n, m in zip(reversed(shape), reversed(other), strict=False):
+        if n not in (m, 1) and m != 1:
+            raise broadcast_error(shape, other)
+
+
 def _common_device(arrays: Sequence[Any]) -> device | None:
     """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
-    for a in arrays:
-        if type(a) is not ndarray and not isinstance(a, BatchedArray):
-            break
-    else:
-        return None
     found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
     if len(found) > 1:
         names = " and ".join(sorted("cpu" if where is None else str(where) for where in found))
@@ -321,7 +311,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    result = computed(op, arrays) if traits.is_view else _forward_n(op, arrays)
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
     if traits.is_view:
@@ -355,17 +345,9 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     """Runs forward, quietly."""
     token = hush(QUIET)
     try:
-        return _computed_n(op, arrays)
+        return computed(op, arrays)
     finally:
         unhush(token)
-
-
-def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
-    """Runs forward."""
-    try:
-        return op.forward(namespace_of(arrays[0]), arrays)
-    except (Unbatchable, ValueError):
-        return forwarded(op, arrays)
 
 
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
@@ -539,4 +521,4 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
     return cls
 
 
-ROAD.apply1, ROAD.apply2, ROAD.apply_n, ROAD.forward = apply1, apply2, apply_n, forwarded
+UPWARD.apply1, UPWARD.apply2, UPWARD.apply_n = apply1, apply2, apply_n

@@ -19,7 +19,8 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any, Final
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
+from retrograd.core.upward import UPWARD
 
 if TYPE_CHECKING:
     from retrograd.core.node import Node
@@ -55,13 +56,6 @@ def expose(node: Node) -> None:
         LATE.hooks = True
 
 
-class Kinds:
-    """The classes to look for; their modules, which import this one, fill them in."""
-
-    tensor: Any = None
-    node: Any = None
-
-
 class Late:
     """Whether something hangs on a node since another one was recorded on top of it."""
 
@@ -69,7 +63,6 @@ class Late:
     listens: bool = False  # whether the collector tells us when it begins
 
 
-KINDS: Final = Kinds()
 LATE: Final = Late()
 
 
@@ -82,8 +75,8 @@ def _at_collection(phase: str, info: dict[str, int]) -> None:
 
 def _watch_all() -> None:
     """Gives all nodes to the collector: whatever is hidden hangs on a tensor, or on a node that is not."""
-    waiting: list[Node] = PACK.instances(KINDS.node)
-    for thing in PACK.instances(KINDS.tensor):
+    waiting: list[Node] = PACK.instances(UPWARD.node)
+    for thing in PACK.instances(UPWARD.tensor):
         tensor: Tensor = thing
         if tensor._node is not None and not tensor._node._watched:
             watch(tensor._node)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import CONTROL_FLOW, BatchedArray
-from retrograd.backends.batch.shape import DataDependent
+from retrograd.backends.base import backend_of, device_of
+from retrograd.backends.device import CPU
 from retrograd.core.facts import TensorFacts
 from retrograd.core.modes import current
 from retrograd.core.places import warn
@@ -46,9 +46,13 @@ class TensorConversions(TensorFacts):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 "(NumPy would lose track of the gradient; tensor.array is the bare array if that is what you want.)"
             )
-        if isinstance(self.array, BatchedArray):
-            self.array.tolist()  # refuses, and says why
-        return self.array
+        where = device_of(self.array)
+        if where is not CPU and not force:
+            raise TypeError(
+                f"can't convert {where} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        return backend_of(self.array).numpy(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if self._requires:
@@ -56,8 +60,8 @@ class TensorConversions(TensorFacts):
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:
-        if isinstance(self.array, BatchedArray):
-            raise DataDependent(CONTROL_FLOW)
+        if type(self.array) is not np.ndarray:
+            backend_of(self.array).check_condition(self.array)
         if self.array.size == 1:
             return bool(self.array.item())
         if self.array.size == 0:

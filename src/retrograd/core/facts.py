@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import device, device_of
-from retrograd.backends.batch.array import one_sample
-from retrograd.backends.cpu import memory_of
+from retrograd.backends.base import backend_of, device_of
+from retrograd.backends.device import device
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
@@ -111,9 +110,10 @@ class TensorFacts(TensorMethods):
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""
-        array = one_sample(self.array)
-        start = int(memory_of(array).__array_interface__["data"][0])
-        return (int(array.__array_interface__["data"][0]) - start) // int(array.itemsize)
+        array = backend_of(self.array).sample(self.array)
+        xp = backend_of(array)
+        start = xp.extent_of(xp.memory_of(array))[0]
+        return int(xp.extent_of(array)[0] - start) // int(array.itemsize)
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
         """Whether the elements lie in memory in row-major order without gaps."""

@@ -11,9 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
-from retrograd.core.plain import Plain
 from retrograd.errors import add_note
-from retrograd.hints import mypyc_attr
+from retrograd.hints import Plain, mypyc_attr
 
 HookTable: TypeAlias = "OrderedDict[int, Callable[..., Any]]"
 

@@ -11,19 +11,7 @@ from __future__ import annotations
 
 import weakref
 
-import numpy as np
-
-from retrograd.backends.batch.array import (
-    BatchedArray,
-    Level,
-    alike,
-    all_samples,
-    constant,
-    levels_of,
-    sample,
-    unpacked,
-)
-from retrograd.backends.cpu import owner_of
+from retrograd.backends.base import backend_of, owner_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
@@ -111,8 +99,8 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     if isinstance(node, Op):
         _keep_inputs(node, array, x.counter())
     before_write(array)  # once more after check_writable: the op itself may have saved what lies there
-    if isinstance(result.array, BatchedArray) and current().transforms > len(current().batch_levels):
-        share(x, result.array)
+    if stands_for_many(result.array) and current().transforms > len(current().batch_levels):
+        backend_of(result.array).share(x, result.array)
         array = x.array
     put_values(array, result.array)
     x.bump_version()
@@ -129,34 +117,10 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     return x
 
 
-def share(x: Tensor, values: BatchedArray) -> None:
-    """Makes `x` a tensor of the levels of `values`, in the same memory, where all samples are to write the same.
-
-    So `out[0] = w ** 2` works with a tensor that was made inside of a vmap but is no sample's own, if `w` is what a
-    transform in there differentiates by: each sample has its own gradient of it, not its own value.
-    """
-    missing = tuple([level for level in levels_of(values) if level not in levels_of(x.array)])
-    if not missing or not all(alike(unpacked(values, level)) for level in missing):
-        return
-    for tensor in (x,) if x._base is None else (x, x._base):
-        tensor.array = constant(tensor.array, missing)
-        for level in missing:
-            level.shared.append(weakref.ref(tensor))
-
-
-def unshare(level: Level) -> None:
-    """At the end of a level: tensors from before are again what they were."""
-    for ref in level.shared:
-        tensor = ref()
-        if tensor is not None and level in levels_of(tensor.array):
-            tensor.array = sample(tensor.array, level, 0)
-    level.shared.clear()
-
-
 def put_values(array: Array, values: Array) -> None:
     """Writes values into memory. Of elements that share memory, one that changes is what stays."""
     if array.flags.c_contiguous or not is_stretched(array):
-        np.copyto(array, values, casting="unsafe")
+        backend_of(array).copyto(array, values, casting="unsafe")
         return
     values = values.astype(array.dtype)
     changed = values != array
@@ -165,7 +129,7 @@ def put_values(array: Array, values: Array) -> None:
 
 def _unshared(saved: Array, array: Array) -> bool:
     """Whether a saved value is a converted copy, which a write into the original does not touch."""
-    return owner_of(all_samples(saved)) is not owner_of(all_samples(array))
+    return owner_of(saved) is not owner_of(array)
 
 
 def _keep_inputs(node: Op, array: Array, counter: VersionCounter) -> None:

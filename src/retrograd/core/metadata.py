@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import CPU, device, device_of
-from retrograd.backends.batch.array import BatchedArray
-from retrograd.backends.native import PACK
+from retrograd.backends.base import device_of
+from retrograd.backends.device import CPU, device
+from retrograd.backends.pack import PACK
 from retrograd.values import Array, DType, Shape
 
 FITS: Final = 1
@@ -31,8 +31,6 @@ class InputMetadata:
 
 
 def _make(array: Array) -> InputMetadata:
-    if isinstance(array, BatchedArray):
-        return InputMetadata(array.shape, array.dtype)
     return InputMetadata(array.shape, array.dtype, device_of(array))
 
 

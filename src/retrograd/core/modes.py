@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 from retrograd.core.plain import ThreadLocal
 
 INFERENCE: Final = 1

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends.base import device
-from retrograd.core.collector import KINDS, expose
+from retrograd.backends.device import device
+from retrograd.core.collector import expose
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.plain import PlainNode
+from retrograd.core.upward import UPWARD
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType, Shape, Value
 
@@ -252,7 +253,7 @@ def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
         node.more_edges.append(Edge(function, input_nr))
 
 
-KINDS.node = Node
+UPWARD.node = Node
 
 
 class GraphRoot(Node):

@@ -18,15 +18,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
-from retrograd.backends.base import namespace_of
-from retrograd.backends.batch.array import BatchedArray
-from retrograd.backends.batch.shape import Unbatchable
+import numpy as np
+
+from retrograd.backends.base import BACKENDS, backend_of, common_backend, is_array
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
+from retrograd.core.places import warn_of_loop
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
+from retrograd.core.upward import UPWARD
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import no_forward_mode
 from retrograd.hints import mypyc_attr
@@ -39,6 +41,7 @@ Y: Final = 2
 OUT: Final = 4
 
 ALL: Final = -1  # of its inputs: see `Variadic.tracked`
+ndarray: Final[Any] = np.ndarray
 
 
 class Slot(NamedTuple):
@@ -49,19 +52,6 @@ class Slot(NamedTuple):
     version: int
     node: Node | None
     nr: int
-
-
-class Road:
-    """The way to `core.apply`, which imports this module; `apply` fills it in."""
-
-    apply1: Any = None
-    apply2: Any = None
-    apply_n: Any = None
-    forward: Any = None  # of arrays that are not plain: see Note [Ops on batches]
-    vjp: Any = None  # by a kernel of the native pack, of such arrays
-
-
-ROAD: Final = Road()
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -78,6 +68,10 @@ class Op(Node):
     is_view: ClassVar[bool] = False  # whether results share memory with the input
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
+    any_shape: ClassVar[bool] = (
+        False  # whether forward looks at single elements only: a batch is one more dimension
+    )
+    by_sample: ClassVar[bool] = False  # whether forward has to run once for each sample of a batch
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""
@@ -86,6 +80,14 @@ class Op(Node):
     def function_name(self) -> str:
         """The public function's name, for messages: `exp` for ExpBackward0."""
         return self.operation().lower()
+
+    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+        """`forward`, however many operands it takes; by a compiled formula where `xp` has one."""
+        raise NotImplementedError(f"{self.name()} has no forward()")
+
+    def warn_of_loop(self, count: int) -> None:
+        """Says that this op gains nothing from being called on a batch of `count` samples."""
+        warn_of_loop(self.function_name(), count)
 
     # Saved values live in slots: a value, the counter it shares with its tensor, and its version. Subclasses keep them
     # in fields of their own and say here where each is, and where in the graph it belongs.
@@ -113,7 +115,7 @@ class Op(Node):
         if value is None:
             return None
         if counter is None:
-            return Tensor(namespace_of(value).asarray(value))  # a number, as PyTorch shows it
+            return Tensor(backend_of(value).asarray(value))  # a number, as PyTorch shows it
         return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
     def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
@@ -143,6 +145,27 @@ class Op(Node):
         return self.unpacked(self.saved_slot(name))
 
 
+def computed(op: Op, xs: Sequence[Any]) -> Any:
+    """What an op makes of arrays of any kind: the backend that takes them all is found before it runs."""
+    backend = common_backend(xs)
+    if BACKENDS.mapped and backend is BACKENDS.cpu and op.params:
+        backend = backend_of_parameters(op)
+    return backend.forward(op, xs)
+
+
+def backend_of_parameters(op: Op) -> Any:
+    """The backend of the arrays among an op's parameters, alone or in tuples; the CPU's where there are none."""
+    waiting = [getattr(op, name) for name in op.params]
+    found: list[Any] = []
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (tuple, list)):
+            waiting.extend(value)
+        elif is_array(value):
+            found.append(value)
+    return common_backend(found)
+
+
 def scaled(v: Any, s: Any) -> Any:
     """`v * s`, where a slope of plain 1 or -1 costs no product."""
     if type(s) is int:
@@ -163,14 +186,6 @@ def added(a: Any, b: Any) -> Any:
 def conjugate(v: Any) -> Any:
     """The complex conjugate of a value or a Python number."""
     return v.conjugate() if isinstance(v, (int, float, complex)) else v.conj()
-
-
-def xp_of(*values: Any) -> Any:
-    """The array library of the first value that is an array."""
-    for v in values:
-        if not isinstance(v, (int, float, complex)):
-            return namespace_of(v)
-    return namespace_of(None)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -201,11 +216,15 @@ class Unary(Op):
     def on(self, x: Any) -> Any:
         """Applies this op to an array or a Tensor, inside a formula."""
         if isinstance(x, Tensor):
-            return ROAD.apply1(self, x)
-        try:
-            return self.forward(namespace_of(x), x)
-        except Unbatchable:
-            return ROAD.forward(self, (x,))
+            return UPWARD.apply1(self, x)
+        if type(x) is ndarray and not BACKENDS.mapped:
+            return self.forward(BACKENDS.cpu, x)
+        return computed(self, (x,))
+
+    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        found = NotImplemented if kernel is None else kernel(self, xs[0])
+        return self.forward(xp, xs[0]) if found is NotImplemented else found
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         return (self.pair(grads[0], tensors, False)[0],)
@@ -229,8 +248,8 @@ class Unary(Op):
         kernel = None if tensors else traits_of(self).vjp
         if kernel is not None:
             fused = kernel(self, g, x, out)
-            if fused is NotImplemented and type(g) is BatchedArray:
-                fused = ROAD.vjp(self, kernel, (g, x, out))
+            if fused is NotImplemented and type(g) is not ndarray:
+                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, out))
             if fused is not NotImplemented:
                 return fused, None
         return self.vjp(g, x, out), None
@@ -293,11 +312,15 @@ class Binary(Op):
     def on(self, x: Any, y: Any) -> Any:
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
         if isinstance(x, Tensor) or isinstance(y, Tensor):
-            return ROAD.apply2(self, x, y)
-        try:
-            return self.forward(xp_of(x, y), x, y)
-        except (Unbatchable, ValueError):
-            return ROAD.forward(self, (x, y))
+            return UPWARD.apply2(self, x, y)
+        if type(x) is ndarray and type(y) is ndarray and not BACKENDS.mapped:
+            return self.forward(BACKENDS.cpu, x, y)
+        return computed(self, (x, y))
+
+    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        found = NotImplemented if kernel is None else kernel(self, xs[0], xs[1])
+        return self.forward(xp, xs[0], xs[1]) if found is NotImplemented else found
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         return self.pair(grads[0], tensors, False)
@@ -331,8 +354,8 @@ class Binary(Op):
         if kernel is not None:
             wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
             fused = kernel(self, g, x, y, out, wanted)
-            if fused is NotImplemented and type(g) is BatchedArray:
-                fused = ROAD.vjp(self, kernel, (g, x, y, out, wanted))
+            if fused is NotImplemented and type(g) is not ndarray:
+                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
             if fused is not NotImplemented:
                 both: tuple[Any, Any] = fused
                 return both
@@ -405,11 +428,11 @@ class Variadic(Op):
     def on(self, *xs: Any) -> Any:
         """Applies this op to arrays or Tensors, inside a formula."""
         if any(isinstance(x, Tensor) for x in xs):
-            return ROAD.apply_n(self, xs)
-        try:
-            return self.forward(xp_of(*xs), xs)
-        except (Unbatchable, ValueError):
-            return ROAD.forward(self, xs)
+            return UPWARD.apply_n(self, xs)
+        return computed(self, xs)
+
+    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return self.forward(xp, xs)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         if _none_given(grads):
@@ -505,6 +528,7 @@ class ElementwiseUnary(Unary):
     """Owes one `slope`, d out / d x, where both are numbers: vjp and jvp are products with it."""
 
     elementwise: ClassVar[bool] = True
+    any_shape: ClassVar[bool] = True
 
     def slope(self, x: Any, out: Any) -> Any:
         """The derivative at each element; plain 1, -1 or another number where it is constant."""
@@ -525,6 +549,7 @@ class ElementwiseBinary(Binary):
     """Owes one `slope` per operand. The engine sums the gradient over broadcast dimensions."""
 
     elementwise: ClassVar[bool] = True
+    any_shape: ClassVar[bool] = True
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         """The derivative with respect to operand `i` at each element."""

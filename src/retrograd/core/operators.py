@@ -1,14 +1,14 @@
-"""Python's operators on Tensors, and the socket through which they reach the ops above.
+"""Python's operators on Tensors: `Tensor.__mul__` calls `UPWARD.operators.mul`, which `ops/operators.py` has filled in.
 
-`core` cannot import `ops`, so `Tensor.__mul__` calls `SOCKET.operators.mul`, a typed method that `ops/operators.py`
-overrides. It is the one upward call, without an upward import.
+See Note [Upward calls].
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from retrograd.core.conversions import TensorConversions
+from retrograd.core.upward import UPWARD
 from retrograd.errors import OperandError
 from retrograd.hints import mypyc_attr
 
@@ -67,18 +67,6 @@ class Operators:
     def cast(self, x: Any, dtype: Any, /) -> Any: ...
 
 
-class Socket:
-    """Holds what Tensors call but may not import; the modules that have it plug it in when they are imported."""
-
-    def __init__(self) -> None:
-        self.operators = Operators()
-        self.refresh_view: Any = None
-        self.backward: Any = None
-
-
-SOCKET: Final = Socket()
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TensorOperators(TensorConversions):
     """The operator half of a Tensor. An operand of a foreign type gives Python's turn to that type."""
@@ -87,265 +75,265 @@ class TensorOperators(TensorConversions):
 
     def __add__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.add(self, other)
+            return UPWARD.operators.add(self, other)
         except OperandError:
             return NotImplemented
 
     def __sub__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.sub(self, other)
+            return UPWARD.operators.sub(self, other)
         except OperandError:
             return NotImplemented
 
     def __mul__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.mul(self, other)
+            return UPWARD.operators.mul(self, other)
         except OperandError:
             return NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.div(self, other)
+            return UPWARD.operators.div(self, other)
         except OperandError:
             return NotImplemented
 
     def __floordiv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.floordiv(self, other)
+            return UPWARD.operators.floordiv(self, other)
         except OperandError:
             return NotImplemented
 
     def __mod__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.mod(self, other)
+            return UPWARD.operators.mod(self, other)
         except OperandError:
             return NotImplemented
 
     def __pow__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.pow(self, other)
+            return UPWARD.operators.pow(self, other)
         except OperandError:
             return NotImplemented
 
     def __matmul__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.matmul(self, other)
+            return UPWARD.operators.matmul(self, other)
         except OperandError:
             return NotImplemented
 
     def __eq__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.eq(self, other)
+            return UPWARD.operators.eq(self, other)
         except OperandError:
             return NotImplemented
 
     def __ne__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ne(self, other)
+            return UPWARD.operators.ne(self, other)
         except OperandError:
             return NotImplemented
 
     def __lt__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.lt(self, other)
+            return UPWARD.operators.lt(self, other)
         except OperandError:
             return NotImplemented
 
     def __le__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.le(self, other)
+            return UPWARD.operators.le(self, other)
         except OperandError:
             return NotImplemented
 
     def __gt__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.gt(self, other)
+            return UPWARD.operators.gt(self, other)
         except OperandError:
             return NotImplemented
 
     def __ge__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ge(self, other)
+            return UPWARD.operators.ge(self, other)
         except OperandError:
             return NotImplemented
 
     def __and__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.and_(self, other)
+            return UPWARD.operators.and_(self, other)
         except OperandError:
             return NotImplemented
 
     def __or__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.or_(self, other)
+            return UPWARD.operators.or_(self, other)
         except OperandError:
             return NotImplemented
 
     def __xor__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.xor(self, other)
+            return UPWARD.operators.xor(self, other)
         except OperandError:
             return NotImplemented
 
     def __lshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.lshift(self, other)
+            return UPWARD.operators.lshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __rshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rshift(self, other)
+            return UPWARD.operators.rshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rsub(self, other)
+            return UPWARD.operators.rsub(self, other)
         except OperandError:
             return NotImplemented
 
     def __rtruediv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rdiv(self, other)
+            return UPWARD.operators.rdiv(self, other)
         except OperandError:
             return NotImplemented
 
     def __rfloordiv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rfloordiv(self, other)
+            return UPWARD.operators.rfloordiv(self, other)
         except OperandError:
             return NotImplemented
 
     def __rmod__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rmod(self, other)
+            return UPWARD.operators.rmod(self, other)
         except OperandError:
             return NotImplemented
 
     def __rpow__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rpow(self, other)
+            return UPWARD.operators.rpow(self, other)
         except OperandError:
             return NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rmatmul(self, other)
+            return UPWARD.operators.rmatmul(self, other)
         except OperandError:
             return NotImplemented
 
     def __rlshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rlshift(self, other)
+            return UPWARD.operators.rlshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __rrshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.rrshift(self, other)
+            return UPWARD.operators.rrshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __iadd__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.iadd(self, other)
+            return UPWARD.operators.iadd(self, other)
         except OperandError:
             return NotImplemented
 
     def __isub__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.isub(self, other)
+            return UPWARD.operators.isub(self, other)
         except OperandError:
             return NotImplemented
 
     def __imul__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.imul(self, other)
+            return UPWARD.operators.imul(self, other)
         except OperandError:
             return NotImplemented
 
     def __itruediv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.idiv(self, other)
+            return UPWARD.operators.idiv(self, other)
         except OperandError:
             return NotImplemented
 
     def __ifloordiv__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ifloordiv(self, other)
+            return UPWARD.operators.ifloordiv(self, other)
         except OperandError:
             return NotImplemented
 
     def __imod__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.imod(self, other)
+            return UPWARD.operators.imod(self, other)
         except OperandError:
             return NotImplemented
 
     def __ipow__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ipow(self, other)
+            return UPWARD.operators.ipow(self, other)
         except OperandError:
             return NotImplemented
 
     def __iand__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.iand(self, other)
+            return UPWARD.operators.iand(self, other)
         except OperandError:
             return NotImplemented
 
     def __ior__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ior(self, other)
+            return UPWARD.operators.ior(self, other)
         except OperandError:
             return NotImplemented
 
     def __ixor__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ixor(self, other)
+            return UPWARD.operators.ixor(self, other)
         except OperandError:
             return NotImplemented
 
     def __ilshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.ilshift(self, other)
+            return UPWARD.operators.ilshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __irshift__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.irshift(self, other)
+            return UPWARD.operators.irshift(self, other)
         except OperandError:
             return NotImplemented
 
     def __radd__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.add(self, other)
+            return UPWARD.operators.add(self, other)
         except OperandError:
             return NotImplemented
 
     def __rmul__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.mul(self, other)
+            return UPWARD.operators.mul(self, other)
         except OperandError:
             return NotImplemented
 
     def __rand__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.and_(self, other)
+            return UPWARD.operators.and_(self, other)
         except OperandError:
             return NotImplemented
 
     def __ror__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.or_(self, other)
+            return UPWARD.operators.or_(self, other)
         except OperandError:
             return NotImplemented
 
     def __rxor__(self, other: Any) -> Any:
         try:
-            return SOCKET.operators.xor(self, other)
+            return UPWARD.operators.xor(self, other)
         except OperandError:
             return NotImplemented
 
@@ -353,22 +341,22 @@ class TensorOperators(TensorConversions):
         return id(self)
 
     def __neg__(self) -> Any:
-        return SOCKET.operators.neg(self)
+        return UPWARD.operators.neg(self)
 
     def __pos__(self) -> Any:
-        return SOCKET.operators.pos(self)
+        return UPWARD.operators.pos(self)
 
     def __abs__(self) -> Any:
-        return SOCKET.operators.abs(self)
+        return UPWARD.operators.abs(self)
 
     def __invert__(self) -> Any:
-        return SOCKET.operators.invert(self)
+        return UPWARD.operators.invert(self)
 
     def __getitem__(self, index: Any) -> Any:
-        return SOCKET.operators.getitem(self, index)
+        return UPWARD.operators.getitem(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        SOCKET.operators.setitem(self, index, value)
+        UPWARD.operators.setitem(self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
@@ -376,7 +364,7 @@ class TensorOperators(TensorConversions):
     def __iter__(self) -> Any:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(SOCKET.operators.unbind(self))
+        return iter(UPWARD.operators.unbind(self))
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (TensorOperators, bool, int, float, complex)):

@@ -17,7 +17,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
 _COMPILED = not __file__.endswith(".py")
@@ -117,6 +117,15 @@ def warn(message: str, category: type[Warning] | None = None) -> None:
     name = frame.f_globals.get("__name__", "<string>")
     kind = UserWarning if category is None else category
     warnings.warn_explicit(message, kind, frame.f_code.co_filename, frame.f_lineno, name, registry)
+
+
+def warn_of_loop(name: str, count: int) -> None:
+    """Says that a function gains nothing from being called on a batch of `count` samples."""
+    warn(
+        f"There is a performance drop because we have not yet implemented the batching rule for {name}. It runs once "
+        f"for each of {count} samples.",
+        UserWarning,
+    )
 
 
 def _line(code: CodeType, lasti: int) -> int:

@@ -10,9 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-
-class Plain:
-    """Gives a native subclass weak references and room for a user's attributes."""
+from retrograd.hints import Plain
 
 
 class PlainNode(Plain):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.core.tensor import Tensor
+from retrograd.hints import Plain
 
-class Plain: ...
 class FunctionMeta(type): ...
 class PlainNode(Plain): ...
 

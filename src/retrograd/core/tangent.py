@@ -27,25 +27,15 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.lib.array_utils import byte_bounds
-
-from retrograd.backends.batch.array import (
-    all_samples,
-    batches,
-    levels_among,
-    levels_of,
-    on_levels,
-    one_sample,
-)
+from retrograd.backends.base import backend_of, common_backend, extent_of, owner_of, whole
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View
-from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.core.views import Region, is_stretched
-from retrograd.values import Array, Shape
+from retrograd.values import Array
 
 
 class Tangent:
@@ -99,25 +89,6 @@ class Level:
             if node._duals is not None:
                 node._duals.pop(self, None)
                 node._duals = node._duals or None
-
-
-class Memory:
-    """A part of an array's memory: `np.asarray` makes it an array, which keeps the memory."""
-
-    def __init__(self, base: Array, start: int, shape: Shape, strides: Shape, dtype: Any) -> None:
-        self.base = base
-        self.start = start
-        self.shape, self.strides, self.typestr = shape, strides, dtype.str
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        return {
-            "version": 3,
-            "shape": self.shape,
-            "strides": self.strides,
-            "typestr": self.typestr,
-            "data": (self.start, False),
-        }
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -191,32 +162,23 @@ def step_up(state: ThreadState, level: Level) -> None:
 
 def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     """The view of `tangent` that lies in it as `view` lies in `base`; its history is found when it is asked for."""
-    levels, memory, like = levels_of(tangent.array), all_samples(tangent.array), one_sample(view)
-    moved = address(one_sample(tangent.array)) - address(one_sample(base))
-    part = Tensor(np.zeros(view.shape, view.dtype))
+    xp, memory, like = backend_of(tangent.array), whole(tangent.array), backend_of(view).sample(view)
+    moved = extent_of(tangent.array)[0] - extent_of(base)[0]
+    part = Tensor(xp.zeros(view.shape, view.dtype))
     if view.size:
         _check_inside(memory, like, moved)
-        count = len(levels)  # each with its batch in front
+        count = len(xp.lead)  # each with its batch in front
         shape, strides = (*memory.shape[:count], *like.shape), (*memory.strides[:count], *like.strides)
-        found = np.asarray(Memory(memory, address(like) + moved, shape, strides, like.dtype))
-        part.array = on_levels(found, levels)
+        found = xp.inner.at_address(memory, extent_of(like)[0] + moved, like.dtype, shape, strides)
+        part.array = xp.of_whole(found)
     part._base = tangent if tangent._base is None else tangent._base
     part._view_version = -1  # older than any: see `refresh_view`
     return part
 
 
-def address(array: Array) -> int:
-    """Where the first element lies."""
-    return int(array.__array_interface__["data"][0])
-
-
 def _check_inside(array: Array, view: Array, moved: int) -> None:
     """Whether memory that lies `moved` bytes from `view` is all memory of the owner of `array`."""
-    owner: Any = array
-    while isinstance(owner.base, (np.ndarray, Memory)):
-        owner = owner.base
-    owner = array if isinstance(owner, Memory) else owner
-    (first, last), (low, high) = byte_bounds(view), byte_bounds(owner)
+    (_, first, last), (_, low, high) = extent_of(view), extent_of(owner_of(array))
     if first + moved < low or last + moved > high:
         raise RuntimeError(
             "forward mode: a view made by as_strided() reaches memory outside of its base, where there is no tangent. "
@@ -277,8 +239,8 @@ def _carry_outside(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], sta
 
 def _shares(a: Any, b: Any) -> bool:
     """Whether two tangents share memory; where it cannot be told, they may."""
-    x, y = all_samples(a.array), all_samples(b.array)
-    return type(x) is not np.ndarray or type(y) is not np.ndarray or bool(np.may_share_memory(x, y))
+    x, y = whole(a.array), whole(b.array)
+    return type(x) is not type(y) or bool(backend_of(x).may_share_memory(x, y))
 
 
 def _formula(
@@ -299,7 +261,7 @@ def _promoted(x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands in one dtype, as the forward pass has computed with them."""
     if not isinstance(x, Tensor) or not isinstance(y, Tensor) or x.array.dtype == y.array.dtype:
         return x, y
-    dtype, cast = result_of_arrays(x.array, y.array), SOCKET.operators.cast
+    dtype, cast = result_of_arrays(x.array, y.array), UPWARD.operators.cast
     return x if x.array.dtype == dtype else cast(x, dtype), y if y.array.dtype == dtype else cast(y, dtype)
 
 
@@ -309,8 +271,8 @@ def _kept(operands: Sequence[Any], tangents: list[Any], state: ThreadState) -> t
     array = state.overwriting()
     for i, x in enumerate(operands):
         if isinstance(x, Tensor) and x.array is array and x.counter().version == state.overwriting_version:
-            primals[i] = SOCKET.operators.clone(x)
-            kept[i] = None if kept[i] is None else SOCKET.operators.clone(kept[i])
+            primals[i] = UPWARD.operators.clone(x)
+            kept[i] = None if kept[i] is None else UPWARD.operators.clone(kept[i])
     return primals, kept
 
 
@@ -322,13 +284,13 @@ def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any], wide: b
     if out.array.dtype.kind not in "fc":
         return None
     if not isinstance(tangent, Tensor):
-        tangent = Tensor(np.asarray(tangent))
+        tangent = Tensor(backend_of(out.array).asarray(tangent))
     if tangent.array.shape != out.array.shape:
         tangent = tangent.expand(out.array.shape)
     if tangent.array.dtype.kind == "c" and out.array.dtype.kind != "c":
         tangent = tangent.real
     if tangent.array.dtype != out.array.dtype and not wide:
-        tangent = SOCKET.operators.cast(tangent, out.array.dtype)
+        tangent = UPWARD.operators.cast(tangent, out.array.dtype)
     if op.is_view or isinstance(op, View):
         return tangent
     shared = tangent._base is not None or any(t is not None and _shares(tangent, t) for t in tangents)
@@ -338,10 +300,10 @@ def _fitting(op: Op, tangent: Any, out: Tensor, tangents: Sequence[Any], wide: b
 def laid_out(tangent: Tensor, array: Array, shared: bool) -> Any:
     """A tangent in the layout of `array`: a copy if it has another, or if it is `shared`."""
     if _same_strides(tangent.array, array):
-        return SOCKET.operators.clone(tangent) if shared else tangent
-    if type(all_samples(array)) is not np.ndarray or is_stretched(array):
-        return SOCKET.operators.clone(tangent)
-    made: Any = zeros_laid_out(array, tangent.array.dtype, levels_of(tangent.array))
+        return UPWARD.operators.clone(tangent) if shared else tangent
+    if is_stretched(array):
+        return UPWARD.operators.clone(tangent)
+    made: Any = zeros_laid_out(backend_of(tangent.array), array, tangent.array.dtype)
     return made.copy_(tangent)
 
 
@@ -353,13 +315,13 @@ def _same_strides(a: Array, b: Array) -> bool:
     )
 
 
-def zeros_laid_out(array: Array, dtype: Any, levels: tuple[Any, ...] = ()) -> Tensor:
-    """Zeros in the layout of `array`, with room for the samples of some levels."""
-    if not levels and (array.flags.c_contiguous or array.dtype != dtype):
-        return Tensor(np.zeros_like(array, dtype=dtype))
+def zeros_laid_out(xp: Any, array: Array, dtype: Any) -> Tensor:
+    """Zeros of a backend in the layout of `array`."""
     if array.flags.c_contiguous or array.dtype != dtype:
-        return Tensor(on_levels(np.zeros((*batches(levels), *array.shape), dtype), levels))
-    return Tensor(Region(array, array).laid_out(None, levels)[0])
+        return Tensor(
+            xp.zeros(array.shape, dtype) if xp.stands_for_many else xp.zeros_like(array, dtype=dtype)
+        )
+    return Tensor(Region(array, array).zeros(xp)[0])
 
 
 def _remember_saved(op: Op, tangents: Sequence[Any], made: Sequence[Any], state: ThreadState) -> None:
@@ -406,8 +368,9 @@ def set_where_it_stands(x: Tensor, tangent: Tensor, level: Level) -> None:
     if base is None or base.array.dtype.kind not in "fc":
         level.give(x, laid_out(tangent, x.array, True))
         return
-    whole = zeros_laid_out(base.array, base.array.dtype, levels_among((base.array, tangent.array)))
-    part: Any = part_of(whole, x.array, base.array)
+    xp = common_backend((base.array, tangent.array))
+    everywhere = zeros_laid_out(xp, base.array, base.array.dtype)
+    part: Any = part_of(everywhere, x.array, base.array)
     part.copy_(tangent)
-    level.give(base, whole)
+    level.give(base, everywhere)
     level.give(x, part)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.base import FORMULAS, backend_of, is_array, register
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
-from retrograd.core.collector import KINDS, expose
+from retrograd.core.collector import expose
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
 from retrograd.core.modes import FORWARD, INFERENCE, current
-from retrograd.core.operators import SOCKET, TensorOperators
+from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
 from retrograd.core.printing import format_tensor
 from retrograd.core.transformed import (
@@ -25,6 +25,7 @@ from retrograd.core.transformed import (
     check_requires_grad,
     check_retain_grad,
 )
+from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.hints import mypyc_attr
@@ -277,7 +278,7 @@ class Tensor(TensorOperators):
 
     def _refresh(self) -> None:
         """Brings a view's place in the graph up to date with its base."""
-        SOCKET.refresh_view(self)
+        UPWARD.refresh_view(self)
 
     def remember_accumulator(self, accumulator: Any) -> None:
         """Keeps a weak reference: the accumulator owns the leaf, not the other way round."""
@@ -298,7 +299,7 @@ class Tensor(TensorOperators):
             create_graph: record the backward itself, for higher-order derivatives.
             inputs: accumulate into these tensors only.
         """
-        SOCKET.backward(self, gradient, retain_graph, create_graph, None, inputs)
+        UPWARD.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     # -- memory shared with others -------------------------------------------------------------------------------
 
@@ -395,20 +396,14 @@ class Tensor(TensorOperators):
         return ["requires_grad=True"] if self.requires_grad else []
 
     def __repr__(self) -> str:
-        if isinstance(self.array, BatchedArray):
-            return self._batched_repr()
+        around = backend_of(self.array).around(self.array)
+        if around is not None:
+            return _text_of_samples(*around)
         suffixes = self._history_suffix()
         if current().special & FORWARD:
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
         return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
-
-    def _batched_repr(self) -> str:
-        """What is printed inside of vmap: all samples, and on which of the running ones they are."""
-        level = self.array.level
-        depth = next((i for i, open_ in enumerate(current().batch_levels, 1) if open_ is level), -1)
-        value = repr(Tensor(self.array.value)).replace("\n", "\n    ")
-        return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {value}\n)"
 
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""
@@ -448,7 +443,15 @@ class Tensor(TensorOperators):
         return {name: value for name, value in self.__dict__.items() if name not in TENSOR_FIELDS}
 
 
-KINDS.tensor = Tensor
+UPWARD.tensor = Tensor
+register(FORMULAS, Tensor)
+
+
+def _text_of_samples(level: Any, value: Array) -> str:
+    """What is printed inside of vmap: all samples, and on which of the running ones they are."""
+    depth = next((i for i, open_ in enumerate(current().batch_levels, 1) if open_ is level), -1)
+    text = repr(Tensor(value)).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {text}\n)"
 
 
 def _warn_about_lost_loss(loss: Tensor) -> None:
@@ -477,7 +480,7 @@ def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, s
 
 def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
     """What PyTorch's old constructor makes: `Tensor(2, 3)` of that size, `Tensor([1, 2])` of those values."""
-    if isinstance(data, BatchedArray):
+    if is_array(data) and type(data) is not np.ndarray:
         return data
     dtype = get_default_dtype()
     if data is None:

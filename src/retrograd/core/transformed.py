@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.base import stands_for_many
 from retrograd.core.modes import current
 from retrograd.values import Array
 
@@ -35,7 +35,7 @@ def _only_batches() -> bool:
 
 def check_data_read(array: Array) -> None:
     """What all samples share can be had without its history; of what they do not, detach() speaks."""
-    if current().transforms and isinstance(array, BatchedArray) and _only_batches():
+    if current().transforms and stands_for_many(array) and _only_batches():
         raise RuntimeError("accessing `data` under vmap transform is not allowed. Use t.detach() instead.")
 
 
@@ -43,9 +43,9 @@ def check_data_written(array: Array, other: Array) -> None:
     """A tensor is more than its memory in there, so that it cannot be given another."""
     if not current().transforms:
         return
-    batched = isinstance(array, BatchedArray) or isinstance(other, BatchedArray)
-    if batched or not _only_batches():
-        where = "under vmap" if batched else "inside functorch"
+    many = stands_for_many(array) or stands_for_many(other)
+    if many or not _only_batches():
+        where = "under vmap" if many else "inside functorch"
         raise RuntimeError(
             f"mutating directly with `.data` {where} transform is not allowed. Write in place, with t.copy_(value), or "
             "compute out of place."

@@ -22,21 +22,13 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.batch.array import (
-    BatchedArray,
-    all_samples,
-    batches,
-    levels_of,
-    on_levels,
-    one_sample,
-)
-from retrograd.backends.cpu import extent_of
+from retrograd.backends.base import backend_of, extent_of, stands_for_many, whole
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
-from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
 from retrograd.values import Array, Shape
@@ -104,7 +96,7 @@ class Layout:
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
         shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
-        return np.ndarray(shape, self.dtype, memory, self.offset, strides)
+        return backend_of(memory).strided(memory, self.dtype, self.offset, shape, strides)
 
     def places(self) -> Array:
         """The number of each element, counted in elements from the start of the memory."""
@@ -119,7 +111,7 @@ class Region:
     """Where a view lies in its base, and how to lay values out as the two are; in a batch, in each sample."""
 
     def __init__(self, view: Array, base: Array) -> None:
-        view, base = one_sample(view), one_sample(base)
+        view, base = backend_of(view).sample(view), backend_of(base).sample(base)
         base_start, low, high = extent_of(base)
         view_start, view_low, view_high = extent_of(view)
         if view.size:
@@ -141,25 +133,25 @@ class Region:
             and array.dtype is self.base.dtype
         )
 
-    def laid_out(self, array: Array | None, levels: tuple[Any, ...] = ()) -> tuple[Array, Array]:
-        """A copy of `array` (zeros if None) in the base's own layout, and the view's region of it.
-
-        There is room for the samples of its levels, or of `levels`.
-        """
-        if array is not None and not levels and self.is_simple(array):
+    def laid_out(self, array: Array) -> tuple[Array, Array]:
+        """A copy of `array` in the base's own layout, and the view's region of it."""
+        if self.is_simple(array):
             base = array.copy("C")
             return base, self.view.on(base.reshape(-1))
-        levels = levels or levels_of(array)
-        lead = batches(levels)
-        if self.empty:
-            base = on_levels(np.zeros((*lead, *self.base.shape), self.base.dtype), levels)
-            part = on_levels(np.zeros((*lead, *self.view.shape), self.view.dtype), levels)
-        else:
-            memory = np.zeros((*lead, self.nbytes), np.uint8)
-            base, part = on_levels(self.base.on(memory), levels), on_levels(self.view.on(memory), levels)
-        if array is not None:
-            base[...] = array
+        base, part = self.zeros(backend_of(array))
+        base[...] = array
         return base, part
+
+    def zeros(self, xp: Any) -> tuple[Array, Array]:
+        """Arrays of a backend in the base's own layout, and the view's region of it."""
+        inner, lead = xp.inner, xp.lead
+        if self.empty:
+            base = inner.zeros((*lead, *self.base.shape), self.base.dtype)
+            part = inner.zeros((*lead, *self.view.shape), self.view.dtype)
+        else:
+            memory = inner.zeros((*lead, self.nbytes), np.uint8)
+            base, part = self.base.on(memory), self.view.on(memory)
+        return xp.of_whole(base), xp.of_whole(part)
 
     def summed(self, source: Layout, target: Layout, x: Array) -> Array:
         """`x`, laid out as `source`, as what lies at `target`: elements that share memory are summed.
@@ -167,16 +159,16 @@ class Region:
         Where the base's own elements share memory, each gets an equal part of the sum.
         """
         count = self.nbytes // source.dtype.itemsize
-        levels, x = levels_of(x), all_samples(x)
-        lead = x.shape[: len(levels)]
-        flat = np.zeros((*lead, count), source.dtype)
-        values = np.broadcast_to(x, (*lead, *source.shape)).reshape((*lead, -1) if x.size else (*lead, 0))
-        everywhere: Any = (..., source.places().reshape(-1))
-        np.add.at(flat, everywhere, values)
+        outer, x = backend_of(x), whole(x)
+        xp, lead = outer.inner, x.shape[: len(outer.lead)]
+        flat = xp.zeros((*lead, count), source.dtype)
+        values = xp.broadcast_to(x, (*lead, *source.shape)).reshape((*lead, -1) if x.size else (*lead, 0))
+        everywhere: Any = (..., xp.asarray(source.places().reshape(-1)))
+        xp.add.at(flat, everywhere, values)
         if self.base.overlaps and self.base.dtype == source.dtype:
             times = np.bincount(self.base.places().reshape(-1), minlength=count)
-            flat /= np.maximum(times, 1).astype(flat.real.dtype)
-        return on_levels(np.array(target.on(flat)), levels)
+            flat /= xp.asarray(np.maximum(times, 1).astype(flat.real.dtype))
+        return outer.of_whole(xp.array(target.on(flat)))
 
 
 class AsStrided(View):
@@ -192,7 +184,7 @@ class AsStrided(View):
     def forward(self, xp: Any, x: Array) -> Array:
         region = self.region
         if region.is_simple(x):
-            return region.view.on(np.ascontiguousarray(x).reshape(-1)).copy()
+            return region.view.on(xp.ascontiguousarray(x).reshape(-1)).copy()
         if region.base.overlaps and not region.empty:
             return region.summed(region.base, region.view, x)
         return region.laid_out(x)[1].copy()
@@ -229,7 +221,7 @@ class Placed(Linear):
         region = self.region
         if (region.view.overlaps or region.base.overlaps) and not region.empty:
             return region.summed(region.view, region.base, x)
-        base, part = region.laid_out(None, levels_of(x))
+        base, part = region.zeros(backend_of(x))
         part[...] = x
         return base
 
@@ -284,7 +276,7 @@ class CopySlices(Node):
         if self.region.stretched:
             raise overlap_error()  # which of the copies' gradients would be the one of their common memory?
         inside: Any = results[0] if self.write.needs(0) else None
-        if tensors or isinstance(g, BatchedArray) or isinstance(inside, BatchedArray):
+        if tensors or stands_for_many(g) or stands_for_many(inside):
             rest = Outside(self.region).on(g)
             return [rest if inside is None else rest + Placed(self.region).on(inside), *results[1:]]
         rest, hole = self.region.laid_out(g)
@@ -361,7 +353,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     view._view_version = version
 
 
-SOCKET.refresh_view = refresh_view
+UPWARD.refresh_view = refresh_view
 
 
 def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:

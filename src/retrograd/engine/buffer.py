@@ -9,26 +9,29 @@ the array over as `.grad` without a copy. It is a flag that travels with the val
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from retrograd.backends.batch.shape import Unbatchable
-from retrograd.backends.cpu import as_array
+import numpy as np
+
+from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.native import add_into
 from retrograd.core.node import Grads
+
+ndarray: Final[Any] = np.ndarray
 
 
 def total(old: Any, old_owned: bool, new: Any, new_owned: bool, tensors: bool) -> tuple[Any, bool]:
     """The sum of two gradients, in the memory of one that is ours if there is one; and whether the sum is ours."""
     if tensors:
         return old + new, False
-    try:
-        if old.dtype is new.dtype or old.dtype == new.dtype:
+    if old.dtype is new.dtype or old.dtype == new.dtype:
+        if type(old) is ndarray and type(new) is ndarray:
             if old_owned:
                 return add_into(old, new), True
             if new_owned:
                 return add_into(new, old), True
-    except Unbatchable:  # a batch has no room in the memory of one sample
-        pass
+        elif old_owned and type(old) is type(new):
+            return backend_of(old).add_into(old, new), True
     return as_array(old + new), True
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_of

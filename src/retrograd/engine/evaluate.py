@@ -32,19 +32,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import CPU, device_of
-from retrograd.backends.batch.array import BatchedArray
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, backend_of, device_of
+from retrograd.backends.device import CPU
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
-from retrograd.core.batched import summed_outside
 from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.metadata import OWNS, fit_of
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
-from retrograd.core.operators import SOCKET
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.task import GraphTask
 from retrograd.errors import GradientError, add_note, sizes, type_name
@@ -223,12 +221,13 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
         array = value.array
     else:
         array = value = as_array(value)
-    if isinstance(array, BatchedArray) and array.fits(node.input_shape(nr), node.input_dtype(nr)):
-        return value
     if type(array) is not ndarray or node._where is not None:
+        xp = backend_of(array)
+        if xp.fits(array, node.input_shape(nr), node.input_dtype(nr)):
+            return value
         _check_device(source, i, node, nr, array)
-        if isinstance(array, BatchedArray):
-            value = summed_outside(value, array, source, node.input_shape(nr))
+        if xp.stands_for_many:
+            value = UPWARD.leave_levels(value, array, source, node.input_shape(nr))
             array = value.array if tensors else value
     if array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
@@ -275,7 +274,7 @@ def fit(value: Any, node: Node, nr: int, what: str) -> Any:
             raise GradientError(
                 f"{what} - got {sizes(value.shape)} but expected shape compatible with {sizes(shape)}"
             )
-        value = SOCKET.operators.sum_to(value, shape)
+        value = UPWARD.operators.sum_to(value, shape)
     dtype = node.input_dtype(nr)
     if dtype is None or value.dtype == dtype:
         return value
@@ -283,7 +282,7 @@ def fit(value: Any, node: Node, nr: int, what: str) -> Any:
         raise GradientError(f"{what} - expected type {dtype} but got {value.dtype}")
     if value.dtype.kind == "c" and dtype.kind != "c":
         value = value.real
-    return value if value.dtype == dtype else SOCKET.operators.cast(value, dtype)
+    return value if value.dtype == dtype else UPWARD.operators.cast(value, dtype)
 
 
 def _expands_to(shape: Any, wide: Any) -> bool:
@@ -354,7 +353,7 @@ def _store_retained(node: Node, buffer: InputBuffer, tensors: bool) -> None:
         with lock_of(tensor):
             old = tensor._grad
             if tensors:
-                tensor._grad = SOCKET.operators.clone(value) if old is None else old + value
+                tensor._grad = UPWARD.operators.clone(value) if old is None else old + value
             else:
                 tensor._grad = Tensor(value.copy() if old is None else as_array(old.array + value))
 

@@ -28,9 +28,9 @@ from heapq import heappop, heappush
 from types import FrameType
 from typing import Any
 
-from retrograd.backends.base import device
-from retrograd.backends.cpu import QUIET, hush
-from retrograd.backends.native import PACK
+from retrograd.backends.device import device
+from retrograd.backends.pack import PACK
+from retrograd.backends.quiet import QUIET, hush
 from retrograd.core.modes import current
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch

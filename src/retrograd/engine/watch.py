@@ -14,9 +14,8 @@ import cmath
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.backends.base import namespace_of
-from retrograd.backends.batch.array import all_samples
-from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.base import backend_of, whole
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node
@@ -104,7 +103,7 @@ NAN, INF = 1, 2
 
 def is_fine(array: Array, wanted: int) -> bool:
     """Whether an array holds nothing of what is looked for: NaN, Inf or both."""
-    array = all_samples(array)
+    array = whole(array)
     flat = array.ravel()
     # One NaN or Inf spoils the sum of squares. A sum that overflows all the same is looked at closely.
     return cmath.isfinite(flat.dot(flat)) or flags(array) & wanted == 0
@@ -116,7 +115,7 @@ def flags(value: Any) -> int:
         return 0 if cmath.isfinite(value) else NAN if cmath.isnan(value) else INF
     if value.dtype.kind not in "fc":
         return 0
-    xp = namespace_of(value)
+    xp = backend_of(value)
     return (NAN if xp.isnan(value).any() else 0) | (INF if xp.isinf(value).any() else 0)
 
 

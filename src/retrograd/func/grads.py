@@ -21,12 +21,12 @@ from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
-from retrograd.core.batched import own_of_each
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.tangent import hand_tangents
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, tree_map, unflatten
+from retrograd.func.levels import own_of_each
 from retrograd.func.transform import (
     Function,
     checked_argnums,

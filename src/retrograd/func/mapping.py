@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.batch.array import Level, levels_of
-from retrograd.core.batched import entered, left, written
-from retrograd.core.inplace import unshare
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, spread_over, unflatten
+from retrograd.core.upward import UPWARD
+from retrograd.func.by_sample import by_sample
+from retrograd.func.levels import entered, left, unshare, written
 from retrograd.func.transform import Function, name_of, transforming
 from retrograd.ops.common import wrap_dim
 from retrograd.ops.random.generator import get_rng_state, set_rng_state
@@ -246,3 +247,4 @@ def _joined(parts: list[Any], dim: int | None) -> Any:
 
 
 Vmapped = Callable[..., Any]
+UPWARD.by_sample = by_sample

@@ -6,8 +6,8 @@ from typing import Any
 
 from retrograd.backends.batch.array import Level, constant
 from retrograd.core.accumulate import grad_accumulator
-from retrograd.core.batched import shape_levels
 from retrograd.core.node import Node
+from retrograd.func.levels import shape_levels
 
 
 class OwnOfEach:

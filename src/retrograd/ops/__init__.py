@@ -4,7 +4,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from retrograd.core import batched, views
+from retrograd.core import views
 from retrograd.ops.methods import name_nodes, place_forms, take_in
 
 
@@ -25,7 +25,6 @@ class OpLibrary(ModuleType):
 def _assemble() -> None:
     """Makes Tensor complete."""
     name_nodes(views)
-    name_nodes(batched)
     place_forms()
     sys.modules[__name__].__class__ = OpLibrary
     from retrograd.ops.operators import plug_in  # now that modules are taken in as they are imported

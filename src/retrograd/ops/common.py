@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, backend_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
-from retrograd.backends.native import XP
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tangent import tangent_of
@@ -102,7 +101,8 @@ def tensor_of(found: Any) -> Tensor:
 
 def zero_like(v: Any) -> Any:
     """Zeros in the shape and kind of `v`: unlike `v * 0` also where `v` is infinite."""
-    return as_value(XP.zeros_like(plain(v)), v)
+    array = plain(v)
+    return as_value(backend_of(array).zeros_like(array), v)
 
 
 def wrapped(x: Any, y: Any) -> tuple[Any, Any]:
@@ -144,3 +144,8 @@ def require_tensor(function: str, argument: str, position: int, value: Any) -> T
     if not isinstance(value, Tensor):
         raise operand_error(function, argument, position, value)
     return value
+
+
+def differ(*arguments: Any) -> bool:
+    """Whether samples of a `vmap` have another of these tensors than their neighbours."""
+    return any(isinstance(a, Tensor) and stands_for_many(a.array) for a in arguments)

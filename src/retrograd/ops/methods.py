@@ -8,7 +8,7 @@ from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 from retrograd import contents
-from retrograd.backends.fused import attach
+from retrograd.backends.native import CPU_BACKEND
 from retrograd.core.op import Op
 from retrograd.core.plain import MethodForm, TensorMethods
 from retrograd.lazy import load
@@ -67,3 +67,11 @@ def name_nodes(module: ModuleType) -> None:
             attach(cls, f"{module.__name__.removeprefix('retrograd.ops.')}.{name}")
             own = cls.__dict__.get("node_name", "")
             cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
+
+
+def attach(cls: Any, key: str) -> None:
+    """Gives an op class its compiled formulas, if there are any; `key` says where it is: `elementwise.sign.Abs`."""
+    for method in ("forward", "vjp"):
+        kernel = CPU_BACKEND.formula(f"{key}.{method}")
+        if kernel is not None:
+            setattr(cls, f"{method}_kernel", kernel.bind(cls))

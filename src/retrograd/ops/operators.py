@@ -9,9 +9,10 @@ import numpy as np
 
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
-from retrograd.core.operators import SOCKET, Operators
+from retrograd.core.operators import Operators
 from retrograd.core.places import OPERATOR
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.errors import OperandError
 from retrograd.ops.elementwise import compare
 from retrograd.ops.elementwise.arithmetic import (
@@ -218,4 +219,4 @@ class TensorArithmetic(Operators):
 
 def plug_in() -> None:
     """Makes Tensor's operators work."""
-    SOCKET.operators = TensorArithmetic()
+    UPWARD.operators = TensorArithmetic()

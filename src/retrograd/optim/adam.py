@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.kernels.optimizer_steps import AdamRates, AdamRow
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
-from retrograd.optim.memory import advanced, must_record, new_count, state_array
+from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number
 from retrograd.optim.recorded import adam_recorded
-from retrograd.optim.updates import AdamRates, AdamRow, adam_steps
 
 
 class Adam(Optimizer):
@@ -113,7 +113,7 @@ class Adam(Optimizer):
         rows = [self._row(param, self._state_of(param, group), bool(group["amsgrad"])) for param in moving]
         token = hush(QUIET)
         try:
-            adam_steps(rows, _rates(group))
+            steps("adam_steps", rows, _rates(group))
         finally:
             unhush(token)
         for param in moving:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import float32, float64, get_default_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -41,3 +42,12 @@ def advanced(count: Any) -> float:
     array = state_array(count)
     array += 1
     return float(array)
+
+
+def steps(kernel: str, rows: list[Any], rates: Any) -> None:
+    """A step for each row, whose first array is the parameter, by the kernel of the backend that has its memory."""
+    by_backend: dict[Any, list[Any]] = {}
+    for row in rows:
+        by_backend.setdefault(backend_of(row[0]), []).append(row)
+    for backend, own in by_backend.items():
+        getattr(backend, kernel)(own, rates)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.kernels.optimizer_steps import SGDRates, SGDRow
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
-from retrograd.optim.memory import must_record, state_array
+from retrograd.optim.memory import must_record, state_array, steps
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number
 from retrograd.optim.recorded import sgd_recorded
-from retrograd.optim.updates import SGDRates, SGDRow, sgd_steps
 
 
 class SGD(Optimizer):
@@ -108,7 +108,7 @@ class SGD(Optimizer):
         rows = [self._row(param, rates.momentum != 0) for param in moving]
         token = hush(QUIET)
         try:
-            sgd_steps(rows, rates)
+            steps("sgd_steps", rows, rates)
         finally:
             unhush(token)
         for param in moving:

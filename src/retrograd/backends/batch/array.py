@@ -24,7 +24,7 @@ from retrograd.backends.batch.level import RULES, Level
 from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, Unbatchable
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
 

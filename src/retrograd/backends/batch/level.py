@@ -6,6 +6,8 @@ import importlib
 import itertools
 from typing import Any
 
+from retrograd.backends.base import BACKENDS
+
 _NUMBERS = itertools.count()
 
 
@@ -16,11 +18,18 @@ class Level:
         self.number: int = next(_NUMBERS)  # newer levels are wrapped around older ones
         self.size = size
         self.randomness = randomness
-        self.namespaces: dict[Any, Any] | None = None  # see namespace.py
+        self.backends: dict[Any, Any] | None = None  # see backend.py
         self.shared: list[Any] = []  # weak references to tensors that `inplace.share` took in
         self.shapes: dict[tuple[int, ...], Any] = {}  # the BatchedShape of each shape
         if not RULES.methods:  # when it is first needed: that takes a while
             importlib.import_module("retrograd.backends.batch.rules")
+        BACKENDS.mapped = True
+
+    def stream(self, stream: Any, levels: tuple[Any, ...]) -> Any:
+        """What draws random numbers inside of some levels, of which this is the newest."""
+        from retrograd.backends.batch.random import BatchedStream
+
+        return BatchedStream(stream, levels)
 
 
 class Rules:

@@ -15,7 +15,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
-from retrograd.backends.native import XP
+from retrograd.backends.native import CPU_BACKEND as XP
 
 
 def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:

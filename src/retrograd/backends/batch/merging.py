@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray, Level, lead, spread
-from retrograd.backends.native import PACK, XP
+from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.pack import PACK
 from retrograd.values import Array
 
 ndarray: Final[Any] = np.ndarray
@@ -60,7 +61,7 @@ def joined(value: Array, kept: int) -> Array:
 # -- products of matrices ------------------------------------------------------------------------------------------
 
 
-def added_product(x: Any, y: Any, z: Any) -> Any:
+def addmm(x: Any, y: Any, z: Any) -> Any:
     """`x + y @ z` for a matrix z and a row x that all samples share."""
     level = common_level(x, y, z)
     if level is None or not (is_shared(x) and is_shared(z)) or x.ndim != 1 or y.ndim != 2:
@@ -105,11 +106,12 @@ def _of_matrices(x: Any, y: Any) -> Level | None:
 # -- convolutions --------------------------------------------------------------------------------------------------
 
 
-def convolved(kernel: Any, x: Any, w: Any, b: Any, windows: Any, groups: int) -> Any:
+def convolve(name: str, x: Any, w: Any, b: Any, windows: Any, groups: int) -> Any:
     """`conv_correlate` or `conv_spread`: a weight that all share makes one batch, else each sample is some groups."""
     level = common_level(x, w, b)
     if level is None:
         return None
+    kernel: Any = getattr(PACK, name)
     v = lead(x, level)
     if is_shared(w) and is_shared(b):
         found = kernel(joined(v, v.ndim - 2), shared(w), shared(b), windows, groups)
@@ -127,7 +129,7 @@ def convolved(kernel: Any, x: Any, w: Any, b: Any, windows: Any, groups: int) ->
     return None if found is None else BatchedArray(as_samples(found, count, 1), level)
 
 
-def overlapped(x: Any, y: Any, windows: Any, groups: int) -> Any:
+def conv_overlap(x: Any, y: Any, windows: Any, groups: int) -> Any:
     """`conv_overlap`: the gradient of a weight, of which each sample has its own."""
     level = common_level(x, y)
     if level is None:
@@ -153,13 +155,13 @@ def as_samples(value: Array, count: int, axis: int) -> Array:
 # -- pooling: over the last dimensions -----------------------------------------------------------------------------
 
 
-def pooled(kernel: Any, x: Any, rank: int, *args: Any) -> Any:
+def pool(name: str, x: Any, rank: int, *args: Any) -> Any:
     """A kernel of images, or several of its results; `rank` is over how many dimensions windows slide."""
     level = common_level(x)
     if level is None:
         return None
     v = x.value
-    found = kernel(joined(v, rank + 1), *args)
+    found = getattr(PACK, name)(joined(v, rank + 1), *args)
     if isinstance(found, tuple):
         return tuple([BatchedArray(f.reshape(v.shape[:-rank] + f.shape[-rank:]), level) for f in found])
     return (
@@ -167,7 +169,7 @@ def pooled(kernel: Any, x: Any, rank: int, *args: Any) -> Any:
     )
 
 
-def put_back(g: Any, positions: Any, shape: Any, rank: int) -> Any:
+def max_pool_back(g: Any, positions: Any, shape: Any, rank: int) -> Any:
     """`max_pool_back`, where each sample has its own positions."""
     level = common_level(g, positions)
     if level is None or not (isinstance(g, BatchedArray) and isinstance(positions, BatchedArray)):
@@ -178,7 +180,7 @@ def put_back(g: Any, positions: Any, shape: Any, rank: int) -> Any:
     return None if found is None else BatchedArray(found.reshape((count, *shape)), level)
 
 
-def normalised(x: Any, weight: Any, bias: Any, eps: float, axis: int) -> Any:
+def layer_norm(x: Any, weight: Any, bias: Any, eps: float, axis: int) -> Any:
     """`layer_norm` with a weight that all share: rows of all samples are rows, and so are their moments."""
     level = common_level(x, weight, bias)
     if level is None or not (is_shared(weight) and is_shared(bias)):
@@ -187,7 +189,7 @@ def normalised(x: Any, weight: Any, bias: Any, eps: float, axis: int) -> Any:
     return None if found is None else (BatchedArray(found[0], level), found[1])
 
 
-def normalised_back(g: Any, x: Any, weight: Any, moments: Any, axis: int, wanted: int) -> Any:
+def layer_norm_backward(g: Any, x: Any, weight: Any, moments: Any, axis: int, wanted: int) -> Any:
     """Its gradients: the kernel's for x, while each sample has its own for weight and bias."""
     level = common_level(g, x, weight)
     if level is None or moments is None or not isinstance(x, BatchedArray) or not is_shared(weight):
@@ -215,7 +217,7 @@ def normalised_back(g: Any, x: Any, weight: Any, moments: Any, axis: int, wanted
 # -- attention and softmax -----------------------------------------------------------------------------------------
 
 
-def attended(q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float) -> Any:
+def attention(q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float) -> Any:
     """`attention`, with the samples in its batch."""
     level = common_level(q, k, v, mask)
     if level is None or not (mask is None or (is_shared(mask) and mask.ndim <= 2)):
@@ -225,7 +227,7 @@ def attended(q: Any, k: Any, v: Any, mask: Any, is_causal: bool, scale: float) -
     return None if found is None else BatchedArray(found.reshape((*one, *found.shape[1:])), level)
 
 
-def attended_back(g: Any, xs: Any, is_causal: bool, scale: float, wanted: int) -> Any:
+def attention_back(g: Any, xs: Any, is_causal: bool, scale: float, wanted: int) -> Any:
     """Its gradients."""
     q, k, v, mask = xs
     level = common_level(g, q, k, v, mask)
@@ -268,7 +270,7 @@ def nll_backward(g: Any, target: Any, weight: Any, ignore_index: int, shape: Any
     return None if found is None else BatchedArray(found, level)
 
 
-def along(kernel: Any, g: Any, out: Any, axis: Any) -> Any:
+def along(name: str, g: Any, out: Any, axis: Any) -> Any:
     """The gradient of a function along one axis."""
     level = common_level(g, out)
     if level is None or not isinstance(axis, int):
@@ -276,5 +278,5 @@ def along(kernel: Any, g: Any, out: Any, axis: Any) -> Any:
     a, b = lead(g, level), lead(out, level)
     if a.shape != b.shape:
         return None
-    found = kernel(a, b, axis + 1 if axis >= 0 else axis + a.ndim)
+    found = getattr(PACK, name)(a, b, axis + 1 if axis >= 0 else axis + a.ndim)
     return None if found is None else BatchedArray(found, level)

@@ -14,9 +14,9 @@ REFUSED = (
 )
 
 
-def check_shared(parameters: tuple[Any, ...]) -> None:
+def check_draw(levels: tuple[Level, ...]) -> None:
     """What is drawn once for all samples is not drawn by parameters that each sample has for itself."""
-    if any(level.randomness == "same" for level in levels_among(parameters)):
+    if any(level.randomness == "same" for level in levels):
         raise RuntimeError(
             "Vmap does not currently support same randomness with a batched tensor input: samples of different "
             "distributions do not share their random numbers. Use randomness='different', or draw from a distribution "
@@ -84,8 +84,3 @@ class BatchedStream:
 
     def poisson(self, lam: Any) -> Any:
         return self._by(self.stream.poisson, lam)
-
-
-def stream_in(stream: np.random.Generator, levels: tuple[Level, ...]) -> Any:
-    """The generator to draw from inside of levels; itself where there are none."""
-    return BatchedStream(stream, levels) if levels else stream

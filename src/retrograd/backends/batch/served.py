@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.native import PACK, XP
+from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.pack import PACK
 
 # What the native pack has of NumPy's functions; it hands on what it does not serve.
 SERVED: dict[Any, Any] = {}

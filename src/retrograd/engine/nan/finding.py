@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import all_samples
+from retrograd.backends.base import whole
 from retrograd.core.node import Node
 
 # Where it happened.
@@ -40,7 +40,7 @@ class Finding:
         self.kind = kind
         self.node = node
         self.i = i  # which input's gradient, or which operand
-        self.value = value if isinstance(value, (int, float, complex)) else np.asarray(all_samples(value))
+        self.value = value if isinstance(value, (int, float, complex)) else np.asarray(whole(value))
         self.dtype = getattr(value, "dtype", None)
         self.what = described(value)
         self.numbers = _numbers(self.value, beside)
@@ -48,7 +48,7 @@ class Finding:
 
 def described(value: Any) -> str:
     """`NaN at 2 of 6 elements, first at [0, 1]`."""
-    array = np.asarray(all_samples(value))
+    array = np.asarray(whole(value))
     bad = ~np.isfinite(array)
     count = int(bad.sum())
     nan = bool(np.isnan(array).any())
@@ -66,7 +66,7 @@ def first_bad(array: Any) -> tuple[int, ...]:
 
 def _numbers(value: Any, beside: Sequence[tuple[str, Any]]) -> str:
     """The values at the first bad element: those that went in, and what came out."""
-    array = np.asarray(all_samples(value))
+    array = np.asarray(whole(value))
     index = first_bad(array)
     found = [f"{name} = {_number(v, array.shape, index)}" for name, v in beside if _has(v, array.shape)]
     found.append(f"result = {array[index].item()!r}")

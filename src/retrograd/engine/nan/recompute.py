@@ -17,8 +17,9 @@ import numpy as np
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.node import GraphRoot, Node
-from retrograd.core.op import ROAD, Binary, Op, Unary
+from retrograd.core.op import Binary, Op, Unary
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.core.views import CopySlices
 from retrograd.core.witness import unchanged
 from retrograd.engine.nan.finding import FORWARD, INPUT, Finding
@@ -248,11 +249,11 @@ def computed(node: Node, inputs: Sequence[Any]) -> list[Any]:
     operands = [Tensor(v) if isinstance(v, np.ndarray) else v for v in inputs]
     try:
         if isinstance(node, Unary):
-            made = ROAD.apply1(node.fresh(), *operands)
+            made = UPWARD.apply1(node.fresh(), *operands)
         elif isinstance(node, Binary):
-            made = ROAD.apply2(node.fresh(), *operands)
+            made = UPWARD.apply2(node.fresh(), *operands)
         else:
-            made = ROAD.apply_n(node.fresh(), operands)
+            made = UPWARD.apply_n(node.fresh(), operands)
     except Exception:  # noqa: BLE001 - a diagnosis must not fail where it could only know less
         return []
     results = made if isinstance(made, tuple) else (made,)

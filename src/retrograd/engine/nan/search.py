@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node

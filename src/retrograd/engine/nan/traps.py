@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import all_samples
+from retrograd.backends.base import whole
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Op
 from retrograd.core.views import CopySlices
@@ -64,7 +64,7 @@ class Masker:
         for i, result in enumerate(results):
             if result is None or node.successor(i) not in nodes:
                 continue
-            zero = np.asarray(all_samples(result)) == 0
+            zero = np.asarray(whole(result)) == 0
             if not (zero[bad].all() if zero.shape == bad.shape else zero.any()):
                 return False
             found = True
@@ -88,8 +88,8 @@ def _is_mask(node: Binary, i: int) -> bool:
 
 def masker_of(found: Finding, senders: dict[Node, list[Node]]) -> Masker | None:
     """The nearest node between the root and the culprit that has dropped the bad elements; None: it is no trap."""
-    bad = ~np.isfinite(all_samples(found.raw))
-    if not all(_is_zero(all_samples(g), bad) for g in found.given if g is not None):
+    bad = ~np.isfinite(whole(found.raw))
+    if not all(_is_zero(whole(g), bad) for g in found.given if g is not None):
         return None
     between: dict[Node, None] = {
         found.node: None

@@ -314,6 +314,7 @@ class Remainder(ElementwiseBinary):
 class FloorDivide(Binary):
     """floor(x / y), which PyTorch does not differentiate"""
 
+    elementwise: ClassVar[bool] = True
     node_name = "NotImplemented"
 
     def name(self) -> str:

@@ -109,6 +109,7 @@ class Ldexp(ElementwiseBinary):
 class Fmax(Binary):
     """the larger of x and y, NaN only where both are; x gets the gradient of equals"""
 
+    elementwise: ClassVar[bool] = True
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
@@ -159,6 +160,7 @@ class Nextafter(ElementwiseBinary):
 class Heaviside(Binary):
     """0 where x is negative, 1 where it is positive, y at 0; PyTorch does not differentiate it"""
 
+    elementwise: ClassVar[bool] = True
     node_name = "NotImplemented"
 
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
@@ -21,6 +21,7 @@ from retrograd.values import Array, DType
 class Where(Binary):
     """x where the condition holds, else y. The condition is a bare boolean array: it has no gradient."""
 
+    elementwise: ClassVar[bool] = True
     condition: Any = None
 
     def on(self, *values: Any) -> Any:
@@ -50,6 +51,7 @@ class Where(Binary):
 class Extremum(Binary):
     """The larger or smaller of two; equals share the gradient, NaN wins and leaves it to both, as in PyTorch."""
 
+    elementwise: ClassVar[bool] = True
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
@@ -147,6 +149,7 @@ class ClampMax(Clamp):
 class ClampMinTensor(Binary):
     """x, but at least y, which gets the gradient where x is below it"""
 
+    elementwise: ClassVar[bool] = True
     node_name = "ClampMinBackward1"
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y

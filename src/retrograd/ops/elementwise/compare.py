@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.batch.array import is_batched
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor, tensor_of, wrapped
+from retrograd.ops.common import deliver, differ, require_tensor, tensor_of, wrapped
 from retrograd.values import Array
 
 
 class Pointwise(Binary):
     """A NumPy function of two operands, by its name."""
 
+    elementwise: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params = ("function",)
 
@@ -179,7 +179,7 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether all elements are close: `|input - other| <= atol + rtol * |other|`."""
-    if _any_batched(input, other):
+    if differ(input, other):
         raise RuntimeError(
             "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
             "torch.isclose(a, b).all(), or call it outside of vmap."
@@ -205,15 +205,11 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
     return np.isclose(a, b, rtol, atol, equal_nan)
 
 
-def _any_batched(*tensors: Any) -> bool:
-    return any(isinstance(t, Tensor) and is_batched(t.array) for t in tensors)
-
-
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
     a = require_tensor("equal", "input", 1, input).array
     b = require_tensor("equal", "other", 2, other).array
-    if _any_batched(input, other):
+    if differ(input, other):
         raise RuntimeError(
             "Batching rule not implemented for aten::equal. We could not generate a fallback: each sample would have "
             "its own answer. Use (a == b).all(), or call it outside of vmap."

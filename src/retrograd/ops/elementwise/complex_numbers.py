@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, View, X, Y, added
@@ -48,11 +48,13 @@ class ViewAsComplex(View):
 
 def dense(v: Any) -> Any:
     """A value whose elements lie in row-major order."""
-    return contiguous(v) if isinstance(v, Tensor) else namespace_of(v).ascontiguousarray(v)
+    return contiguous(v) if isinstance(v, Tensor) else backend_of(v).ascontiguousarray(v)
 
 
 class Complex(Binary):
     """x + iy, of real x and y"""
+
+    elementwise: ClassVar[bool] = True
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         out = xp.empty(xp.broadcast_shapes(x.shape, y.shape), complex_of(x.dtype))
@@ -72,6 +74,7 @@ class Complex(Binary):
 class Polar(Binary):
     """the complex number of absolute value x and angle y"""
 
+    elementwise: ClassVar[bool] = True
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = X | Y
 

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import picks
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
-from retrograd.ops.index.getitem import Index, IndexPut, added_at, filled, read_index
+from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
 from retrograd.ops.shape.reshape import broadcast_shapes, expand, reshape
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
@@ -105,7 +106,7 @@ class Gather(LinearAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        return picks.taken(xp, x, self.index, self.dim)
+        return xp.take_along(x, self.index, self.dim)
 
     def transpose(self, g: Any) -> Any:
         return GatherAdjoint(self.dim, self.index, self.in_shape).on(g)
@@ -125,7 +126,7 @@ class GatherAdjoint(AdjointAt):
 
 def scatter_added(xp: Any, out: Array, dim: int, index: Array, src: Array) -> Array:
     """Adds a source, cut to the index's shape, to a contiguous array."""
-    picks.add(xp, out, index, dim, cut(src, index.shape))
+    xp.add_along(out, index, dim, cut(src, index.shape))
     return out
 
 
@@ -159,7 +160,7 @@ class Scatter(ScatterAdd):
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
         out = x.copy("C")
-        picks.put(xp, out, self.index, self.dim, cut(src, self.index.shape))
+        xp.put_along(out, self.index, self.dim, cut(src, self.index.shape))
         return out
 
     def kept(self, g: Any) -> Any:
@@ -173,7 +174,7 @@ class ScatterValue(ValueAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = x.copy("C")
-        picks.put(xp, out, self.index, self.dim, xp.asarray(self.value, x.dtype))
+        xp.put_along(out, self.index, self.dim, xp.asarray(self.value, x.dtype))
         return out
 
 
@@ -186,7 +187,7 @@ class IndexPutAdd(IndexPut):
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
-        return added_at(xp, x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
+        return xp.add_at(x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
@@ -221,7 +222,7 @@ class Put(AdjointAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        added_at(xp, out.reshape(-1), (self.index.reshape(-1),), x.reshape(-1))
+        xp.add_at(out.reshape(-1), (self.index.reshape(-1),), x.reshape(-1))
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -238,7 +239,7 @@ def _along(
     i = require_tensor(function, "index", 2, index).array
     shape = x.array.shape
     d = wrap_dim(dim, len(shape))
-    if not picks.is_index(i):
+    if not is_index(i):
         raise DtypeError(
             f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
         )
@@ -269,7 +270,7 @@ def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | No
 
 def check_bounds(index: Array, dim: int, size: int, negative: bool) -> None:
     """Every index must point into the dimension; negative ones count from its end where they are allowed."""
-    wrong = picks.outside(index, -size if negative else 0, size)
+    wrong = backend_of(index).outside(index, -size if negative else 0, size)
     if wrong is not None:
         raise ShapeError(f"index {wrong} is out of bounds for dimension {dim} with size {size}")
 
@@ -390,12 +391,12 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
     i = require_tensor("take", "index", 2, index).array
-    if not picks.is_index(i) or i.dtype.itemsize < 8:
+    if not is_index(i) or i.dtype.itemsize < 8:
         raise DtypeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
     n = x.array.size
     if n == 0 and i.size:
         raise IndexError("take(): tried to take from an empty tensor")
-    wrong = picks.outside(i, -n, n)
+    wrong = backend_of(i).outside(i, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
     return deliver(apply1(Take(i), x), out)

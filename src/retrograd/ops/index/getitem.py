@@ -15,11 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.batch.array import IN_PLACE, BatchedArray
-from retrograd.backends.batch.shape import Unbatchable
+from retrograd.backends.base import backend_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
-from retrograd.backends.picks import is_index
-from retrograd.backends.tables import add_rows
+from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
@@ -31,7 +29,7 @@ from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
 from retrograd.ops.inplace.methods import copy_, fill_
 from retrograd.ops.shape.reshape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
-from retrograd.ops.shape.split import END, WHOLE, Select, Slice
+from retrograd.ops.shape.split import END, Select, Slice
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
 
@@ -74,7 +72,7 @@ class IndexPutImpl(Linear):
         self.key = key
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return added_at(xp, xp.zeros(self.size, x.dtype), self.key, x)
+        return xp.add_at(xp.zeros(self.size, x.dtype), self.key, x)
 
     def transpose(self, g: Any) -> Any:
         return Index(self.key).on(g)
@@ -134,37 +132,6 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
         as_value(np.zeros(shape, given.dtype), given) if t is None else t
         for t, shape in zip(ts, shapes, strict=True)
     ]
-
-
-def lonely_axis(key: tuple[Any, ...]) -> int:
-    """Where the one index array of a key is; -1 if there are several, or it is a mask."""
-    last = len(key) - 1
-    for i in range(last):
-        if key[i] is not WHOLE:
-            return -1
-    return -1 if key[last].dtype.kind == "b" else last
-
-
-def added_at(xp: Any, out: Array, key: tuple[Any, ...], x: Array) -> Array:
-    """Adds `x` to the elements of a contiguous `out` that `key` points at; one that comes twice gets both."""
-    axis = lonely_axis(key)
-    if axis >= 0 and add_rows(xp, out, axis, key[axis], x):
-        return out
-    if axis < 0 and sum([i is not WHOLE for i in key]) == 1:
-        out[key] += x  # a mask names no element twice
-        return out
-    if x.size <= 256:
-        xp.add.at(out, key, x)
-        return out
-    # `add.at` is many times faster on one dimension.
-    if len(key) == 1:
-        width = out[:1].size
-        rows = xp.where(key[0] < 0, key[0] + len(out), key[0]).reshape(-1, 1)
-        where = rows * width + xp.arange(width)
-    else:
-        where = xp.arange(out.size).reshape(out.shape)[key]
-    xp.add.at(out.reshape(-1), where.reshape(-1), x.reshape(-1))
-    return out
 
 
 def index_error(error: IndexError, key: tuple[Any, ...]) -> IndexError:
@@ -264,7 +231,7 @@ def _index_array(a: Array) -> Any:
         )
     if a.dtype.kind == "b" or a.dtype == np.uint8:
         return a.astype(bool, copy=False) if a.ndim else bool(a)
-    if a.dtype.kind in "iu" and a.ndim == 0 and not isinstance(a, BatchedArray):
+    if a.dtype.kind in "iu" and a.ndim == 0 and not stands_for_many(a):
         return int(a)
     if not is_index(a):
         raise IndexError(
@@ -427,8 +394,7 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
     if value.dtype.kind == "c" and array.dtype.kind != "c":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
         value = value.real
-    if isinstance(value, BatchedArray) and not isinstance(array, BatchedArray):
-        raise Unbatchable(IN_PLACE)
+    backend_of(value).check_room(array)
     if not key:
         if value.ndim and value.shape != array.shape:
             expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words

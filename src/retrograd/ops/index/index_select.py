@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import picks
-from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import conjugate
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.by_sample import by_sample, differs
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.common import deliver, differ, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     AdjointAt,
@@ -26,9 +26,7 @@ from retrograd.ops.index.gather import (
     check_dtypes,
     check_range,
 )
-from retrograd.ops.index.getitem import added_at
 from retrograd.ops.shape.reshape import integer, reshape
-from retrograd.ops.shape.split import WHOLE
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array
 
@@ -54,7 +52,7 @@ class IndexSelectAdjoint(AdjointAt):
     def forward(self, xp: Any, x: Array) -> Array:
         if not self.size:
             return x.copy()
-        return added_at(xp, xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
+        return xp.add_at(xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
 
     def transpose(self, g: Any) -> Any:
         return IndexSelect(self.dim, self.index).on(g)
@@ -76,9 +74,7 @@ class IndexAdd(SourceAt):
         scaled = source if self.alpha == 1 else source * self.alpha
         out = x.copy("C")
         rows = out.reshape((1,)) if out.ndim == 0 else out
-        added_at(
-            xp, rows, (WHOLE,) * self.dim + (self.index,), scaled.reshape((1,)) if x.ndim == 0 else scaled
-        )
+        xp.add_at(rows, (WHOLE,) * self.dim + (self.index,), scaled.reshape((1,)) if x.ndim == 0 else scaled)
         return out
 
     def kept(self, g: Any) -> Any:
@@ -137,7 +133,7 @@ class IndexFillTensor(SourceAt):
     def source_grad(self, g: Any) -> Any:
         # A row that the index names twice was filled once.
         n = self.x_shape[self.dim] if self.x_shape else 1
-        if isinstance(self.index, BatchedArray):  # samples may fill more or fewer rows
+        if not backend_of(self.index).dynamic_shapes:  # samples may fill more or fewer rows
             named = np.zeros_like(self.index, shape=(n,), dtype=bool)
             named[self.index] = True
             line = (-1,) + (1,) * (max(len(self.x_shape), 1) - self.dim - 1)
@@ -152,7 +148,7 @@ class IndexFillTensor(SourceAt):
 def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> Array:
     """The index of an op on whole rows, checked and with one dimension."""
     i = require_tensor(function, "index", position, index).array
-    if not picks.is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
+    if not is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
         kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
         raise DtypeError(f"{function}(): {kind}")
     if i.ndim > 1:
@@ -171,7 +167,7 @@ def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
         raise ShapeError(
             f"index_select(): self indexing axis dim should be positive, but dimension {d} is empty"
         )
-    if picks.outside(i, 0, n) is not None:
+    if backend_of(i).outside(i, 0, n) is not None:
         raise IndexError(
             f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
         )
@@ -259,8 +255,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     tensor([1, 1, 2, 2])
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
-    if differs(repeats) or (repeats is None and differs(x)):
-        return by_sample(repeat_interleave, x, repeats, dim)
+    if differ(repeats) or (repeats is None and differ(x)):
+        return UPWARD.by_sample(repeat_interleave, x, repeats, dim)
     if repeats is None:
         return repeat_interleave(Tensor(np.arange(x.array.size)), x)
     if dim is None:
@@ -269,7 +265,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
     counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(integer(repeats))
-    if not picks.is_index(counts):
+    if not is_index(counts):
         raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
     if (counts < 0).any():
         raise ShapeError(f"Repeats must be non-negative, got {repeats}")

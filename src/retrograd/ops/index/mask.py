@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.batch.array import all_samples, is_batched
+from retrograd.backends.base import backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
@@ -17,7 +17,6 @@ from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_er
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
-from retrograd.ops.shape.reshape import stretched
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
@@ -89,7 +88,7 @@ class MaskedSelect(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.whole = _common_shape(x, self.mask)
-        return stretched(xp, x, self.whole)[stretched(xp, self.mask, self.whole)]
+        return xp.stretch(x, self.whole)[xp.stretch(self.mask, self.whole)]
 
     def transpose(self, g: Any) -> Any:
         return MaskedPlace(self.mask, self.whole).on(g)
@@ -111,7 +110,7 @@ class MaskedPlace(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        out[stretched(xp, self.mask, self.size)] = x
+        out[xp.stretch(self.mask, self.size)] = x
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -131,9 +130,9 @@ class MaskedScatter(Variadic):
         x, source = xs
         whole = _common_shape(x, self.mask)
         self.source_shape, self.x_shape = source.shape, x.shape
-        where = stretched(xp, self.mask, whole)
+        where = xp.stretch(self.mask, whole)
         self.count = int(where.sum())
-        out = xp.array(stretched(xp, x, whole), order="C")
+        out = xp.array(xp.stretch(x, whole), order="C")
         out[where] = source.reshape(-1)[: self.count]
         return out
 
@@ -207,7 +206,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
-    if is_batched(m):
+    if stands_for_many(m):
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask). We cannot support this because "
             "for each batch this would return a differently shaped Tensor. Use where(mask, x, 0)."
@@ -225,13 +224,13 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
         )
-    where = stretched(np, m, _common_shape(x.array, m))
-    needed = int(all_samples(where.sum()).max())
+    where = backend_of(m).stretch(m, _common_shape(x.array, m))
+    needed = int(whole(where.sum()).max())
     if src.array.size < needed:
         raise ShapeError(
             f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
         )
-    if is_batched(m) and src.array.size:
+    if not backend_of(m).dynamic_shapes and src.array.size:
         # Samples may need more or fewer elements: each place looks up the one that it would get.
         order = np.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
         return Where().on(where, take(src, Tensor(order)), x)

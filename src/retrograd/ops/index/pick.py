@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends import picks
 from retrograd.core.op import Linear
 from retrograd.values import Array, Shape
 
@@ -20,7 +19,7 @@ class Picked(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        return picks.taken(xp, x, self.places, self.axis)
+        return xp.take_along(x, self.places, self.axis)
 
     def transpose(self, g: Any) -> Any:
         return Placed(self.places, self.axis, self.in_shape).on(g)
@@ -38,7 +37,7 @@ class Placed(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        picks.put(xp, out, self.places, self.axis, x)
+        xp.put_along(out, self.places, self.axis, x)
         return out
 
     def transpose(self, g: Any) -> Any:

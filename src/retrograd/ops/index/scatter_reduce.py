@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import picks
-from retrograd.backends.batch.array import getitem_of
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.core.places import warn
@@ -28,7 +27,7 @@ from retrograd.ops.index.gather import (
     check_dtypes,
     cut,
 )
-from retrograd.ops.index.getitem import Cleared, added_at, filled
+from retrograd.ops.index.getitem import Cleared, filled
 from retrograd.ops.index.index_select import IndexFill, IndexSelect, IndexSelectAdjoint
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
@@ -181,7 +180,7 @@ class ScatterReduce(ReduceAt):
     shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "src": "x:1"}
 
     def targets(self, xp: Any, shape: Shape) -> Array:
-        return picks.positions(xp, self.index, self.dim, shape)
+        return positions(xp, self.index, self.dim, shape)
 
     def used(self, source: Any) -> Any:
         return cut(source, self.index.shape)
@@ -206,7 +205,7 @@ class IndexReduce(ReduceAt):
         if not shape:
             return xp.zeros(1, np.int64)
         places = xp.arange(int(np.prod(shape))).reshape(shape)
-        return getitem_of(places, (slice(None),) * self.dim + (self.index,))
+        return xp.take(places, self.index, self.dim)
 
     def picked(self, v: Any) -> Any:
         return IndexSelect(self.dim, self.index).on(v).reshape(self.source_shape)
@@ -235,7 +234,7 @@ class PutSource(Variadic):
         out = x.copy("C")
         flat, where = out.reshape(-1), self.index.reshape(-1)
         if self.accumulate:
-            added_at(xp, flat, (where,), source.reshape(-1))
+            xp.add_at(flat, (where,), source.reshape(-1))
         else:
             flat[where] = source.reshape(-1)
         return out

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.cpu import QUIET, hush, unhush
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
@@ -23,7 +23,7 @@ from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims, zero_like
 from retrograd.ops.elementwise.addcmul import addcdiv, addcmul, lerp
 from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
 from retrograd.ops.elementwise.exponential import abs as absolute
-from retrograd.ops.shape.reshape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze, stretched
+from retrograd.ops.shape.reshape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.ops.shape.transpose import T, Transpose
 from retrograd.ops.tensor.create import filled, number_from
 from retrograd.values import Array, Shape
@@ -85,7 +85,7 @@ class Taken(Variadic):
         x, y = xs
         if y.dtype.kind == "c" and x.dtype.kind != "c":
             y = y.real
-        return stretched(xp, y, x.shape).astype(x.dtype)
+        return xp.stretch(y, x.shape).astype(x.dtype)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         return [zero_like(gs[0]) if self.needs(0) else None, gs[0] if self.needs(1) else None]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import all_samples
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -93,7 +92,7 @@ def matrix_argument(function: str, x: Any, name: str = "A", position: int = 1) -
 
 def check_info(function: str, info: Any, verdict: str) -> None:
     """Raises where a factorization failed; `{}` in the verdict stands for the place."""
-    found = all_samples(as_array(plain(info)))
+    found = whole(as_array(plain(info)))
     failed = np.flatnonzero(found)
     if len(failed):
         element = f"(Batch element {failed[0]}): " if found.ndim else ""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
-from retrograd.backends.products import product
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added
 from retrograd.core.tensor import Tensor
@@ -177,7 +176,7 @@ def _pair(xp: Any, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
         raise unsupported_dtype(
             "bmm", a.dtype, "einsum computes in numbers; convert the operands first, t.float()"
         )
-    out = product(xp, x, y) if how.gone else xp.multiply(x, y)
+    out = xp.product(x, y) if how.gone else xp.multiply(x, y)
     return how.term, _shaped(out, (*first[:outer], *last))
 
 

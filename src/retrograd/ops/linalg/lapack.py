@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import all_samples
 from retrograd.values import Array
 
 
@@ -181,7 +180,7 @@ def matrix_exp(xp: Any, a: Array) -> Array:
     scaled = a / (xp.ldexp(xp.ones_like(norm), halvings))[..., None, None]
     even, odd = _even_and_odd(xp, scaled, xp.eye(n, dtype=a.dtype))
     out = solve(xp, even - odd, even + odd)[0]
-    for i in range(int(all_samples(halvings).max())):
+    for i in range(int(xp.whole(halvings).max())):
         out = xp.where((halvings > i)[..., None, None], out @ out, out)
     return out
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -54,7 +54,7 @@ def upper_of(lu: Any) -> Any:
 def swaps(pivots: Any, rows: int, like: Any) -> Any:
     """The permutation P of A = P @ L @ U."""
     return as_value(
-        lapack.permutation(namespace_of(plain(pivots)), plain(pivots), rows, plain(like).dtype), like
+        lapack.permutation(backend_of(plain(pivots)), plain(pivots), rows, plain(like).dtype), like
     )
 
 
@@ -281,7 +281,7 @@ def linalg_lu_of(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
 
 def _permutation(pivots: Tensor, x: Tensor) -> Tensor:
     return Tensor(
-        lapack.permutation(namespace_of(pivots.array), pivots.array, x.array.shape[-2], x.array.dtype)
+        lapack.permutation(backend_of(pivots.array), pivots.array, x.array.shape[-2], x.array.dtype)
     )
 
 

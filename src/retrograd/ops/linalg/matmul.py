@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.backends.products import quick_layout
+from retrograd.backends.native import quick_layout
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor

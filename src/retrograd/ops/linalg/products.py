@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.products import (
-    COLUMNS_0,
-    COLUMNS_1,
-    LENGTH_SHIFT,
-    added_product,
-    layout_of,
-    matrix_product,
-    product,
-    times_turned,
-    turned_times,
-)
-from retrograd.core.batching import batching_rule
+from retrograd.backends.base import backend_of, common_backend
+from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, LENGTH_SHIFT
+from retrograd.backends.native import CPU_BACKEND, small_product
 from retrograd.core.op import Bilinear, Linear, Variadic, X, added, conjugate, scaled
-from retrograd.core.tensor import Tensor
 from retrograd.values import Array, Shape
 
 ndarray = np.ndarray
@@ -46,9 +35,9 @@ class Product(Bilinear):
         return super().saved_value("other" if name == self.second else name)
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return product(xp, x, y)
+        return xp.product(x, y)
 
-    def note(self, x: Array, y: Array) -> None:
+    def note(self, xp: Any, x: Array, y: Array) -> None:
         """Remembers what the gradients need to know of the operands."""
 
 
@@ -67,7 +56,7 @@ class Vdot(Product):
     second = "other"
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return product(xp, x.conj(), y)
+        return xp.product(x.conj(), y)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         return _conjugated(g) * y if i == 0 else g * x
@@ -81,8 +70,11 @@ class Mv(Product):
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
             return g.reshape((g.shape[0], 1)) * _conjugated(y)
-        found = turned_times(x, g) if type(g) is ndarray else None
-        return Mv().on(adjoint(x), g) if found is None else found
+        return backend_of(g).mv_backward(self, g, x)
+
+    def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of the vector."""
+        return Mv().on(adjoint(x), g)
 
 
 class Mm(Product):
@@ -93,20 +85,20 @@ class Mm(Product):
     """
 
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1"}
-    layout: int = 0  # how x and y lie, once known; see backends/products.py
+    layout: int = 0  # how x and y lie, once known; see backends/kernels/products.py
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        self.note(x, y)
-        return product(xp, x, y)
+        self.note(xp, x, y)
+        return xp.product(x, y)
 
     def forward_kernel(self, x: Any, y: Any) -> Any:
         """The product of small matrices, NotImplemented for others. See `Traits.forward`."""
-        self.note(x, y)
-        return matrix_product(x, y)
+        self.note(CPU_BACKEND, x, y)
+        return small_product(x, y)
 
-    def note(self, x: Array, y: Array) -> None:
+    def note(self, xp: Any, x: Array, y: Array) -> None:
         if not self.layout:
-            self.layout = layout_of(x, y)
+            self.layout = xp.layout_of(x, y)
 
     @property
     def sizes0(self) -> Shape:
@@ -118,36 +110,32 @@ class Mm(Product):
         """The shape of y."""
         return (self.layout >> LENGTH_SHIFT, self.out_shape[1])
 
+    def turned(self, i: int) -> int:
+        """Whether operand `i` lies column by column: so does its gradient."""
+        return self.layout & (COLUMNS_1 if i else COLUMNS_0)
+
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        found = None if isinstance(g, Tensor) else self.plain_gradient(i, g, x, y)
-        if found is not None:
-            return found
+        return common_backend((g, x, y)).mm_backward(self, i, g, x, y)
+
+    def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of operand `i`."""
         if i == 0:
-            if self.layout & COLUMNS_0:
+            if self.turned(0):
                 return Mm().on(_conjugated(y), g.swapaxes(0, 1)).swapaxes(0, 1)
             return Mm().on(g, adjoint(y))
-        if self.layout & COLUMNS_1:
+        if self.turned(1):
             return Mm().on(g.swapaxes(0, 1), _conjugated(x)).swapaxes(0, 1)
         return Mm().on(adjoint(x), g)
-
-    def plain_gradient(self, i: int, g: Array, x: Any, y: Any) -> Array | None:
-        """The gradient on bare arrays, None where only the general formula serves."""
-        turned = self.layout & (COLUMNS_1 if i else COLUMNS_0)
-        if i == 0:
-            found = times_turned(y, g) if turned else times_turned(g, y)
-        else:
-            found = turned_times(g, x) if turned else turned_times(x, g)
-        return found.swapaxes(0, 1) if turned and found is not None else found
 
 
 class Bmm(Product):
     """matrices times matrices, pair by pair"""
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        if type(g) is ndarray:
-            found = times_turned(g, y) if i == 0 else turned_times(x, g)
-            if found is not None:
-                return found
+        return backend_of(g).bmm_backward(self, i, g, x, y)
+
+    def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of operand `i`."""
         return Bmm().on(g, adjoint(y)) if i == 0 else Bmm().on(adjoint(x), g)
 
 
@@ -167,7 +155,7 @@ class BmmSum(Bmm):
     """matrices times matrices, pair by pair, all added up"""
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        products = product(xp, x, y)
+        products = xp.product(x, y)
         return products.sum(axis=0, dtype=products.dtype)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
@@ -206,14 +194,19 @@ class AddProduct(Variadic):
         return i > 0 and self.needs(3 - i)
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        x, y, z = xs
+        return self.computed(xp, xs[0], xs[1], xs[2])
+
+    def computed(self, xp: Any, x: Array, y: Array, z: Array) -> Array:
+        """The result by the array library."""
         out = self.inner.forward(xp, y, z)
         if self.alpha != 1:
-            xp.multiply(out, self.alpha, out=out, casting="unsafe")
+            out = (out * self.alpha).astype(out.dtype, copy=False)
         if self.beta == 0:  # then x is not looked at: it may hold NaN
             return out
-        xp.add(out, x if self.beta == 1 else xp.multiply(x, self.beta), out=out, casting="unsafe")
-        return out
+        part = x if self.beta == 1 else x * self.beta
+        return (
+            xp.add_into(out, part) if part.dtype == out.dtype else (out + part).astype(out.dtype, copy=False)
+        )
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         g = gs[0]
@@ -231,18 +224,6 @@ class AddProduct(Variadic):
         return added(added(a, b), c)
 
 
-@batching_rule(AddProduct)
-def _sum_and_product(op: Any, level: Any, xs: Sequence[Any]) -> Any:
-    """The same out of place: a product that all samples share has no room for their sums."""
-    x, y, z = xs
-    out = op.inner.on(y, z)
-    if op.alpha != 1:
-        out = (out * op.alpha).astype(out.dtype, copy=False)
-    if op.beta == 0:
-        return out
-    return (out + (x if op.beta == 1 else x * op.beta)).astype(out.dtype, copy=False)
-
-
 class Addmm(AddProduct):
     """beta * x + alpha * (matrix @ matrix)"""
 
@@ -253,11 +234,10 @@ class Addmm(AddProduct):
 
     def forward(self, xp: Any, xs: Any) -> Any:
         x, y, z = xs
-        out = added_product(xp, x, y, z) if self.alpha == 1 and self.beta == 1 else None
-        if out is None:
-            return super().forward(xp, xs)
-        self.inner.note(y, z)
-        return out
+        if self.alpha != 1 or self.beta != 1:
+            return self.computed(xp, x, y, z)
+        self.inner.note(xp, y, z)
+        return xp.addmm(self, x, y, z)
 
 
 class Addmv(AddProduct):

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.backends.noise import noise
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
@@ -480,7 +480,7 @@ def _noise(a: Array, p: float) -> Array:
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
         )
-    return noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
+    return backend_of(a).noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
 
 
 FUNCTIONS: tuple[Any, ...] = (relu,)

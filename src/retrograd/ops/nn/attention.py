@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.attention import attended, attended_back, ordered_like
-from retrograd.backends.batch.array import has_batched
+from retrograd.backends.base import common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -35,8 +34,7 @@ class SafeSoftmax(Softmax):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = super().forward(xp, x)
-        total = xp.sum(out) if type(out) is np.ndarray else np.nan
-        if np.isfinite(total):  # such a row would be NaN
+        if xp.is_plain and np.isfinite(xp.sum(out)):  # such a row would be NaN
             return out
         empty = (x == -np.inf).all(axis=self.axis, keepdims=True)
         return xp.where(empty, x.dtype.type(0), out) if empty.any() else out
@@ -50,6 +48,15 @@ def lower_mask(queries: int, keys: int, dtype: DType) -> Array:
 def dense(v: Any) -> Any:
     """`v` with its elements in memory: NumPy multiplies matrices that were expanded element by element."""
     return v.copy() if not isinstance(v, Tensor) and 0 in v.strides else v
+
+
+def ordered_like(xp: Any, x: Array, y: Array) -> Array:
+    """`y` in the memory order of `x`, as PyTorch lays the output of attention out."""
+    if y.strides == x.strides or x.strides[1] >= x.strides[2]:
+        return y
+    made = xp.empty_like(x, y.dtype)
+    made[...] = y
+    return made
 
 
 class ScaledDotProductFlashAttentionForCpu(WithConstants):
@@ -87,20 +94,22 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.in_shape, self.heads = xs[0].shape, xs[1].shape[1]
-        found = attended(xp, xs, self.is_causal, self.scale)
-        if found is not None:
-            return found
+        return xp.attention(self, xs)
+
+    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+        """The result by the array library."""
         q, k, v = (self.grouped(x) for x in xs[:3])
         out = xp.asarray((self.weights(q, k, xs[3]) @ v).reshape(self.in_shape), xs[0].dtype)
-        return ordered_like(xs[0], out) if type(out) is np.ndarray else out
+        return out if xp.stands_for_many else ordered_like(xp, xs[0], out)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        if not isinstance(gs[0], Tensor):
-            wanted = sum(1 << i for i in range(3) if self.needs(i))
-            found: Sequence[Any] | None = attended_back(gs[0], xs, self.is_causal, self.scale, wanted)
-            if found is not None:
-                return found
-        g, q, k, v = (self.grouped(x) for x in (gs[0], *xs[:3]))
+        wanted = sum(1 << i for i in range(3) if self.needs(i))
+        found: Sequence[Any] = common_backend((gs[0], *xs)).attention_backward(self, gs[0], xs, wanted)
+        return found
+
+    def formula(self, g: Any, xs: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of q, k and v."""
+        g, q, k, v = (self.grouped(x) for x in (g, *xs[:3]))
         p = self.weights(q, k, xs[3])
         grads: list[Any] = [None, None, p.swapaxes(-1, -2) @ g if self.needs(2) else None]
         if self.needs(0) or self.needs(1):
@@ -160,7 +169,7 @@ def scaled_dot_product_attention(
     _check(q, k, v, attn_mask)
     if enable_gqa:
         _check_heads(q, k, v)
-    if q.array.ndim == k.array.ndim == v.array.ndim == 3 and has_batched((q.array, k.array, v.array)):
+    if q.array.ndim == k.array.ndim == v.array.ndim == 3 and any(stands_for_many(t.array) for t in (q, k, v)):
         # Samples of heads are what the kernel takes: a batch of four dimensions.
         if attn_mask is not None and attn_mask.array.ndim == 3:
             attn_mask = attn_mask.unsqueeze(0)

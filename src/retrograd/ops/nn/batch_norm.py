@@ -7,13 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import norms as kernels
-from retrograd.backends.batch.array import BatchedArray
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import differ, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.layer_norm import OfChannels, check_mixed, check_several, statistics, wide
@@ -49,24 +47,19 @@ class NativeBatchNorm(OfChannels):
             self.follow(xs)
         return out
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array] | None:
-        mean, var = (None, None) if self.training else (xs[3], xs[4])
-        return kernels.batch_norm(xp, xs[0], xs[1], xs[2], mean, var, self.eps)
+    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.batch_norm(self, xs)
+        return found
 
-    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
-        return kernels.batch_norm_backward(g, xs[0], xs[1], self.moments, self.training, wanted)
+    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.batch_norm_backward(self, g, xs, wanted)
+        return found
 
     def follow(self, xs: Sequence[Any]) -> None:
         """Moves the running statistics, which belong to the caller, towards those of x."""
         x = wide(xs[0])
         count = x.size // x.shape[1]
         noted = self.moments
-        if isinstance(x, BatchedArray) and not isinstance(xs[3], BatchedArray):
-            raise RuntimeError(
-                "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated "
-                "in place, were not batched. Samples share them, and have statistics of their own: leave the running "
-                "ones out (None), or normalise outside of vmap."
-            )
         mean = x.mean(axis=self.axes) if noted is None else noted[0]
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
@@ -112,6 +105,12 @@ def batch_norm(
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
     elif (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
+    elif running_mean is not None and differ(x) and not differ(running_mean):
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated "
+            "in place, were not batched. Samples share them, and have statistics of their own: leave the running "
+            "ones out (None), or normalise outside of vmap."
+        )
     channels = x.array.shape[1] if x.array.ndim > 1 else 0
     named = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
     for name, v in named.items():

@@ -17,9 +17,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-
-from retrograd.backends.convolution import channel_sums, correlated, overlapped, spread
+from retrograd.backends.base import backend_of
+from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Bilinear, Variadic, X, added
 from retrograd.core.places import warn
@@ -29,7 +28,6 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.pad import pad as padded
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.ops.shape.reshape import integer
-from retrograd.ops.shape.split import WHOLE
 from retrograd.values import Array, Shape
 
 CACHE = 1 << 20  # bytes of windows worked on at a time
@@ -107,14 +105,16 @@ class OfWindows(Bilinear):
         return self.biased(xp, x, y, None)
 
     def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
-        """The result plus a number per channel."""
+        """The result plus a number per channel, by the kernel of the op's name."""
         raise NotImplementedError
 
-    def plus(self, out: Array, b: Array | None) -> Array:
-        """Adds the bias in place."""
-        if b is not None:
-            out += b.reshape(-1, *[1] * (out.ndim - 2))
-        return out
+    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        """The same by matrix products of the array library."""
+        raise NotImplementedError
+
+    def plus(self, xp: Any, out: Array, b: Array | None) -> Array:
+        """Adds the bias, in place where there is room."""
+        return out if b is None else xp.add_into(out, b.reshape(-1, *[1] * (out.ndim - 2)))
 
 
 class Correlate(OfWindows):
@@ -123,16 +123,16 @@ class Correlate(OfWindows):
     node_name = "ConvolutionBackwardBackward0"
 
     def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        return xp.conv_correlate(self, x, y, b)
+
+    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
-        found = correlated(xp, x, y, b, geometry.windows, geometry.groups)
-        if found is not None:
-            return found
         x, w = in_single(x, y)
         out = xp.empty((len(x), len(w), *geometry.windows.number), x.dtype)
         matrix, target = geometry.matrices(w), geometry.grouped(out)
         for part in geometry.parts(len(x), x.shape[1], x.itemsize):
             xp.matmul(matrix, geometry.columns(xp, x[part]), out=target[part])
-        return self.plus(out.astype(dtype, copy=False), b)
+        return self.plus(xp, out.astype(dtype, copy=False), b)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -146,23 +146,23 @@ class Spread(OfWindows):
     node_name = "ConvolutionBackwardBackward0"
 
     def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        return xp.conv_spread(self, x, y, b)
+
+    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype, windows = self.geometry, x.dtype, self.geometry.windows
-        found = spread(xp, x, y, b, windows, geometry.groups)
-        if found is not None:
-            return found
         x, w = in_single(x, y)
         channels = w.shape[1] * geometry.groups
         back = geometry.reversed() if len(w) <= 2 * channels else None
         if back is not None:  # then it is a convolution too, and reading windows is cheaper than adding them
             turned = Correlate(back).forward(xp, x, geometry.reversed_weight(w))
-            return self.plus(turned.astype(dtype, copy=False), b)
+            return self.plus(xp, turned.astype(dtype, copy=False), b)
         matrix = geometry.matrices(w).swapaxes(1, 2)
         out = xp.empty((len(x), channels, *windows.size), x.dtype)
         for part in geometry.parts(len(x), channels, x.itemsize):
             cols = xp.matmul(matrix, geometry.grouped(x[part]))
             shape = (len(cols), channels, *windows.kernel, *windows.number)
             out[part] = windows.write(xp, cols.reshape(shape))
-        return self.plus(out.astype(dtype, copy=False), b)
+        return self.plus(xp, out.astype(dtype, copy=False), b)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -176,10 +176,10 @@ class Overlap(OfWindows):
     node_name = "ConvolutionBackwardBackward0"
 
     def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+        return xp.conv_overlap(self, x, y)
+
+    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
-        found = overlapped(xp, x, y, geometry.windows, geometry.groups)
-        if found is not None:
-            return found
         x, y = in_single(x, y)
         shape = (y.shape[1], x.shape[1] // geometry.groups, *geometry.windows.kernel)
         out = xp.zeros(shape, x.dtype)
@@ -226,7 +226,7 @@ class Convolution(Variadic):
         grads = [self.inner.transpose(i, g, xs[0], xs[1]) if self.needs(i) else None for i in (0, 1)]
         if not self.needs(2):
             return [*grads, None]
-        return [*grads, channel_sums(g) if type(g) is np.ndarray else g.sum(axis=(0, *range(2, g.ndim)))]
+        return [*grads, backend_of(g).channel_sums(g)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         x = None if ts[0] is None else self.inner.fresh().on(ts[0], xs[1])

@@ -7,11 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import losses as kernels
-from retrograd.backends import picks
-from retrograd.backends.base import is_array
-from retrograd.backends.batch.array import all_samples, getitem_of
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, backend_of, common_backend, is_array, whole
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -26,7 +22,15 @@ from retrograd.ops.elementwise.exponential import Exp, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.index.pick import Picked, Placed
 from retrograd.ops.nn.activation import LogSigmoid, unsupported
-from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
+from retrograd.ops.nn.difference_loss import (
+    BINARY,
+    BINARY_OF_LOGITS,
+    MEAN,
+    NONE,
+    SUM,
+    reduced,
+    reduction_code,
+)
 from retrograd.ops.nn.softmax import LogSoftmax
 from retrograd.ops.reduce.sums import Sum
 from retrograd.ops.shape.reshape import reshape
@@ -54,12 +58,14 @@ class NllLoss(WithConstants):
             raise unsupported("nll_loss_out_frame", x)
         self.in_shape, self.in_dtype = x.shape, x.dtype
         self.axis = 0 if x.ndim == 1 else 1
-        quick = kernels.nll(xp, x, xs[1], xs[2], self.reduction, self.ignore_index)
-        if quick is not None:
-            return quick
+        return xp.nll(self, xs)
+
+    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+        """The result by the array library."""
+        x = xs[0]
         self.check_range(xs[1])
         places, factors, total = self.factors(xs[1], xs[2])
-        losses = picks.taken(xp, x, places, self.axis) * factors
+        losses = xp.take_along(x, places, self.axis) * factors
         if is_array(factors):
             losses[factors == 0] = 0  # an ignored loss may be infinite
         if self.reduction == NONE:
@@ -72,7 +78,7 @@ class NllLoss(WithConstants):
         classes = self.in_shape[self.axis]
         wrong = (target < 0) | (target >= classes)
         if wrong.any() and (wrong := wrong & (target != self.ignore_index)).any():
-            target, wrong = all_samples(target), all_samples(wrong)
+            target, wrong = whole(target), whole(wrong)
             first = target[wrong].flat[0] if target.ndim else target
             raise IndexError(
                 f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
@@ -87,7 +93,7 @@ class NllLoss(WithConstants):
         safe = np.where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:
-            weights = weights * getitem_of(weight, (safe,))
+            weights = weights * backend_of(safe).take(weight, safe)
         return safe.reshape(shape), -weights.reshape(shape), weights.sum()
 
     def slopes(self, v: Any, factors: Any, total: Any) -> Any:
@@ -99,13 +105,15 @@ class NllLoss(WithConstants):
         )
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        quick = kernels.nll_backward(gs[0], xs[1], xs[2], self.reduction, self.ignore_index, self.in_shape)
-        if quick is not None:
-            return [quick]
+        return [common_backend((gs[0], *xs[1:])).nll_backward(self, gs[0], xs)]
+
+    def formula(self, g: Any, xs: Sequence[Any]) -> Any:
+        """The gradient of the log-probabilities."""
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
-        g = gs[0].reshape(tuple(places.shape)) if self.reduction == NONE else gs[0]
+        if self.reduction == NONE:
+            g = g.reshape(tuple(places.shape))
         found = Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
-        return [tied(found, xs[0], self)]
+        return tied(found, xs[0], self)
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
@@ -121,7 +129,7 @@ class BinaryLoss(WithConstants):
     """A loss of two classes, for inputs (x, target, weight, ...): owes the losses and their two derivatives."""
 
     tracked: ClassVar[int] = 2
-    kind: ClassVar[int] = kernels.BINARY  # how the native pack calls it
+    kind: ClassVar[int] = BINARY  # how kernels call it
     params = ("reduction",)
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2",
@@ -145,20 +153,34 @@ class BinaryLoss(WithConstants):
         self.check(xp, xs)
         self.weighted = any(v is not None for v in xs[2:])
         if not self.weighted:
-            quick = kernels.loss(xp, self.kind, xs[0], xs[1], 0.0, self.reduction)
-            if quick is not None:
-                self.count = xs[0].size
-                return quick
+            self.count = xs[0].size
+            return xp.loss(self, xs[0], xs[1])
         found = self.losses(xp, xs)
         self.count = found.size
         return reduced(xp.asarray(found if xs[2] is None else found * xs[2]), self.reduction)
 
+    def computed(self, xp: Any, x: Array, target: Array) -> Array:
+        """The losses without weights, by the array library."""
+        found = self.losses(xp, (x, target, None, None))
+        self.count = found.size
+        return reduced(xp.asarray(found), self.reduction)
+
+    def parameter(self) -> float:
+        """The number that the loss depends on: none."""
+        return 0.0
+
+    def share(self) -> float:
+        """What the gradient of one element's loss is multiplied by."""
+        return 1 / self.count if self.reduction == MEAN and self.count else 1.0
+
+    def formula(self, i: int, g: Any, x: Any, target: Any) -> Any:
+        """The gradient of x or of the target, without weights."""
+        g = g / self.count if self.reduction == MEAN else g
+        return self.partial(i, (x, target, None, None)) * g
+
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         if not self.weighted and not self.needs(1):
-            share = 1 / self.count if self.reduction == MEAN and self.count else 1.0
-            quick = kernels.loss_backward(self.kind, gs[0], xs[0], xs[1], 0.0, share)
-            if quick is not None:
-                return [quick, None]
+            return [backend_of(gs[0]).loss_backward(self, 0, gs[0], xs[0], xs[1]), None]
         g = gs[0] / self.count if self.reduction == MEAN else gs[0]
         if xs[2] is not None:
             g = g * xs[2]
@@ -177,7 +199,7 @@ class BinaryCrossEntropy(BinaryLoss):
         if xs[0].dtype.kind != "f":
             raise unsupported("binary_cross_entropy", xs[0])
         for name, v in (("input", xs[0]), ("target", xs[1])):
-            if not kernels.within_0_1(xp, v):
+            if not xp.within_0_1(v):
                 raise RuntimeError(
                     f"all elements of {name} should be between 0 and 1. For logits, use "
                     "binary_cross_entropy_with_logits()."
@@ -197,7 +219,7 @@ class BinaryCrossEntropy(BinaryLoss):
 class BinaryCrossEntropyWithLogits(BinaryLoss):
     """binary cross entropy of sigmoid(x), without overflow; the fourth input is the weight of positive targets"""
 
-    kind: ClassVar[int] = kernels.BINARY_OF_LOGITS
+    kind: ClassVar[int] = BINARY_OF_LOGITS
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2", "pos_weight": "x:3",
     }  # fmt: skip
@@ -394,7 +416,7 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
         return losses.sum()
     share = (~ignored).astype(logs.array.dtype)
     if weight is not None:
-        share = share * getitem_of(weight.array, (np.where(ignored, 0, t.array),))
+        share = share * backend_of(t.array).take(weight.array, np.where(ignored, 0, t.array))
     return losses.sum() / tensor_of(share.sum())
 
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from retrograd.core.apply import apply_n
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.errors import ShapeError, unsupported_dtype
-from retrograd.ops.by_sample import by_sample, differs
-from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.common import as_value, differ, plain, require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Clamp, Where
 from retrograd.ops.elementwise.exponential import Exp
@@ -196,9 +196,9 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Any:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
-    if differs(targets, input_lengths, target_lengths):
+    if differ(targets, input_lengths, target_lengths):
         lengths = input_lengths, target_lengths
-        return by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
+        return UPWARD.by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
     logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
     t = require_tensor("ctc_loss", "targets", 2, targets).array
     single = logs.array.ndim == 2

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import losses as kernels
+from retrograd.backends.base import common_backend
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
@@ -20,6 +20,8 @@ from retrograd.ops.shape.reshape import Expand
 from retrograd.values import Array
 
 NONE, MEAN, SUM = 0, 1, 2  # PyTorch's numbers for `reduction`
+# The kinds of loss, as kernels count them.
+MSE, SMOOTH_L1, HUBER, BINARY, BINARY_OF_LOGITS = range(5)
 _CODES = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
@@ -51,7 +53,7 @@ class DifferenceLoss(Binary):
     """A reduced function of x - y. Owes `height`, the function, and `tilt`, its derivative."""
 
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
-    kind: ClassVar[int] = kernels.MSE  # how the native pack calls it
+    kind: ClassVar[int] = MSE  # how kernels call it
     params: ClassVar[tuple[str, ...]] = ("reduction",)
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "target": "y"}
     keeps0: ClassVar[int] = X | Y
@@ -75,19 +77,24 @@ class DifferenceLoss(Binary):
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
-        found = kernels.loss(xp, self.kind, x, y, self.parameter(), self.reduction)
-        if found is not None:
-            self.count = x.size
-            return found
+        self.count = x.size
+        return xp.loss(self, x, y)
+
+    def computed(self, xp: Any, x: Array, y: Array) -> Array:
+        """The result by the array library."""
         d = xp.asarray(xp.subtract(x, y))
         self.count = d.size
         return reduced(self.height(xp, d), self.reduction)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
-        share = 1 / self.count if self.reduction == MEAN and self.count else 1.0
-        found = kernels.loss_backward(self.kind, g, x, y, self.parameter(), -share if i else share)
-        if found is not None:
-            return found
+        return common_backend((g, x, y)).loss_backward(self, i, g, x, y)
+
+    def share(self) -> float:
+        """What the gradient of one difference's loss is multiplied by."""
+        return 1 / self.count if self.reduction == MEAN and self.count else 1.0
+
+    def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of x or y."""
         if self.reduction == MEAN:
             g = g / self.count
         return self.tilt(x - y) * (g if i == 0 else -g)
@@ -113,7 +120,7 @@ class SmoothL1Loss(DifferenceLoss):
     """d**2 / (2 beta) where |d| < beta, else |d| - beta / 2"""
 
     kernel = "smooth_l1_cpu"
-    kind: ClassVar[int] = kernels.SMOOTH_L1
+    kind: ClassVar[int] = SMOOTH_L1
     params = ("reduction", "beta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta"}
 
@@ -136,7 +143,7 @@ class HuberLoss(DifferenceLoss):
     """d**2 / 2 where |d| < delta, else delta * (|d| - delta / 2)"""
 
     kernel = "huber_cpu"
-    kind: ClassVar[int] = kernels.HUBER
+    kind: ClassVar[int] = HUBER
     params = ("reduction", "delta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta"}
 

@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.backends.noise import noise
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Linear
@@ -60,7 +59,7 @@ def _kept(a: Array, p: float, shape: Shape) -> Array:
             ".float() first."
         )
     like = a if a.shape == shape else np.empty(shape, a.dtype)
-    return noise(default_generator.numpy, like, p, 1)
+    return backend_of(like).noise(default_generator.numpy, like, p, 1)
 
 
 def _channels(x: Tensor) -> Shape:

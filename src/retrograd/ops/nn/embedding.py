@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import picks, tables
-from retrograd.backends.batch.array import all_samples, is_batched
+from retrograd.backends.base import backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
+from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
@@ -16,7 +16,6 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.elementwise.choose import Where
-from retrograd.ops.index.getitem import added_at
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.values import Array
 
@@ -67,19 +66,20 @@ class EmbeddingDense(Linear):
         self.scale_grad_by_freq = scale_grad_by_freq
 
     def forward(self, xp: Any, x: Array) -> Array:
-        quick = tables.sum_rows(xp, x, self.indices, self.count, self.padding_idx, self.scale_grad_by_freq)
-        if quick is not None:
-            return quick
+        return xp.embedding_backward(self, x)
+
+    def computed(self, xp: Any, x: Array) -> Array:
+        """The result by the array library."""
         rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
         if self.padding_idx >= 0:
             kept = indices != self.padding_idx
-            if is_batched(kept):  # samples may leave out more or fewer
+            if not xp.dynamic_shapes:  # samples may leave out more or fewer
                 rows = xp.where(kept[:, None], rows, xp.zeros((), x.dtype))
             else:
                 rows, indices = rows[kept], indices[kept]
         if self.scale_grad_by_freq:
             rows = rows / self.frequencies(indices).astype(x.dtype)
-        found = added_at(xp, wide(xp.zeros((self.count, x.shape[-1]), x.dtype)), (indices,), wide(rows))
+        found = xp.add_at(wide(xp.zeros((self.count, x.shape[-1]), x.dtype)), (indices,), wide(rows))
         return found.astype(x.dtype, copy=False)
 
     def frequencies(self, indices: Array) -> Array:
@@ -91,7 +91,7 @@ class EmbeddingDense(Linear):
         found = Embedding(np.where(kept, self.indices, 0)).on(g)
         if self.scale_grad_by_freq:
             found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
-        all_kept = not is_batched(kept) and kept.all()
+        all_kept = backend_of(kept).dynamic_shapes and kept.all()
         return found if all_kept else Where().on(kept[..., None], found, 0.0)
 
 
@@ -101,7 +101,7 @@ class EmbeddingDense(Linear):
 def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> Array:
     """Indices of rows, which are integers of 32 or 64 bits."""
     i = require_tensor(function, argument, position, indices).array
-    if not picks.is_index(i):
+    if not is_index(i):
         raise DtypeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{SCALAR_NAMES[i.dtype]}Tensor instead (while checking arguments for {function})"
@@ -122,8 +122,8 @@ def table_embedding(
     table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
     if table.array.ndim != 2:
         raise ShapeError(f"'weight' must be 2-D, but it has the shape {sizes(table.array.shape)}")
-    if picks.outside(i, 0, len(table.array)) is not None:
-        i = all_samples(i)
+    if backend_of(i).outside(i, 0, len(table.array)) is not None:
+        i = whole(i)
         raise IndexError(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )
@@ -208,17 +208,17 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
             f"one_hot is only applicable to index tensor of type LongTensor, not {SCALAR_NAMES[classes.dtype]}. "
             "Convert with .long()."
         )
-    if num_classes == -1 and is_batched(classes):
+    if num_classes == -1 and stands_for_many(classes):
         raise RuntimeError(
             "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument: the "
             "largest class may differ between samples."
         )
     if num_classes == -1 and not classes.size:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if picks.outside(classes, 0, LIMITS[classes.dtype][1]) is not None:
+    if backend_of(classes).outside(classes, 0, LIMITS[classes.dtype][1]) is not None:
         raise RuntimeError("Class values must be non-negative.")
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
-    if picks.outside(classes, 0, count) is not None:
+    if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
 

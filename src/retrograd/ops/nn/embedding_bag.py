@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import namespace_of
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, sizes
-from retrograd.ops.by_sample import by_sample, differs
-from retrograd.ops.common import as_value, require_tensor
+from retrograd.ops.common import as_value, differ, require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import Gather, GatherAdjoint
@@ -129,7 +129,7 @@ def bag_sizes(bags: Array, count: int) -> Array:
 
 def highest_rows(table: Array, indices: Array, bags: Array, count: int) -> Array:
     """For each bag and column, the first row that is largest there; 0 for an empty bag."""
-    xp = namespace_of(table)
+    xp = backend_of(table)
     highest = xp.zeros((count, table.shape[1]), np.int64)
     kept = bags < count
     ids, bags = indices[kept], bags[kept]
@@ -195,8 +195,8 @@ def table_embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """Bags of rows of `weight`, with the bag of each index, the size of each bag, and where the maxima are."""
-    if differs(indices, offsets):
-        return by_sample(
+    if differ(indices, offsets):
+        return UPWARD.by_sample(
             table_embedding_bag, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
             include_last_offset, padding_idx,
         )  # fmt: skip

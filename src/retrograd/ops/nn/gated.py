@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -53,6 +53,7 @@ class Softshrink(Hardshrink):
 class PreluKernel(Binary):
     """x where it is positive, else x times a weight"""
 
+    elementwise: ClassVar[bool] = True
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import norms as kernels
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -65,13 +64,13 @@ class Normalised(WithConstants):
         scale = Rsqrt().on(MeanDim(self.axes, True).on(d * d) + self.eps)
         return d * scale, scale
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
-        """The result by a kernel of the native pack, with its moments; None where it has none that serves."""
-        return None
+    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+        """The result by the kernel of the op's name, and the moments that it has noted."""
+        raise NotImplementedError(f"{self.name()} has no run()")
 
-    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
-        """The gradients of x, weight and bias by a kernel; `wanted` has a bit for each."""
-        return None
+    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of x, weight and bias by the kernel; `wanted` has a bit for each."""
+        raise NotImplementedError(f"{self.name()} has no run_backward()")
 
     def product(self, v: Any, hat: Any, scale: Any) -> Any:
         """The (symmetric) Jacobian of `standardised` times `v`."""
@@ -80,14 +79,16 @@ class Normalised(WithConstants):
         return (v * scale).reshape(self.in_shape)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x, weight, bias = xs[:3]
+        x = xs[0]
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
         self.in_shape = x.shape
-        quick = self.quick_forward(xp, xs)
-        if quick is not None:
-            self.moments = quick[1]
-            return quick[0]
+        out, self.moments = self.run(xp, xs)
+        return out
+
+    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+        """The result by the array library."""
+        x, weight, bias = xs[:3]
         out = self.standardised(xs)[0].reshape(x.shape)
         if weight is not None:
             out = out * self.spread(weight)
@@ -100,12 +101,12 @@ class Normalised(WithConstants):
         return SumDim(self.others).on(v) if self.others else v
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        quick: Sequence[Any] | None = self.quick_backward(
-            gs[0], xs, self.needs(0) | self.needs(1) << 1 | self.needs(2) << 2
-        )
-        if quick is not None:
-            return quick
-        g = wide(gs[0])
+        wanted = self.needs(0) | self.needs(1) << 1 | self.needs(2) << 2
+        return self.run_backward(common_backend((gs[0], *xs[:2])), gs[0], xs, wanted)
+
+    def formula(self, g: Any, xs: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of x, weight and bias."""
+        g = wide(g)
         grads: list[Any] = [None, None, self.summed(g) if self.needs(2) else None]
         if self.needs(0) or self.needs(1):
             hat, scale = self.standardised(xs)
@@ -144,11 +145,13 @@ class NativeLayerNorm(Normalised):
         self.axes, self.others = tuple(range(first, ndim)), tuple(range(first))
         return super().forward(xp, xs)
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
-        return kernels.layer_norm(xp, xs[0], xs[1], xs[2], self.eps, self.axes[0])
+    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.layer_norm(self, xs)
+        return found
 
-    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
-        return kernels.layer_norm_backward(g, xs[0], xs[1], self.moments, self.axes[0], wanted)
+    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.layer_norm_backward(self, g, xs, wanted)
+        return found
 
 
 class OfChannels(Normalised):
@@ -178,11 +181,13 @@ class NativeGroupNorm(OfChannels):
         n, count = self.in_shape[0], int(np.prod(self.in_shape[1:]))
         return v.reshape((n, self.group, count // self.group))
 
-    def quick_forward(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Array | None] | None:
-        return kernels.group_norm(xp, xs[0], xs[1], xs[2], self.eps, self.group)
+    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.group_norm(self, xs)
+        return found
 
-    def quick_backward(self, g: Any, xs: Sequence[Any], wanted: int) -> Any:
-        return kernels.group_norm_backward(g, xs[0], xs[1], self.moments, self.group, wanted)
+    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.group_norm_backward(self, g, xs, wanted)
+        return found
 
 
 # -- functions -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.backends.batch.array import all_samples
+from retrograd.backends.base import whole
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
@@ -323,7 +323,7 @@ def _max_unpool(
         )
     bad = (places.array < 0) | (places.array >= math.prod(size))
     if bad.any():
-        first = all_samples(places.array)[all_samples(bad)].flat[0]
+        first = whole(places.array)[whole(bad)].reshape(-1)[0]
         raise ShapeError(
             f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
         )

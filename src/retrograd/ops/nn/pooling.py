@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.pooling import averages, averages_back, maxima, maxima_at, put_back
+from retrograd.backends.base import common_backend
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.saved import checked
 from retrograd.core.tensor import Tensor
@@ -50,13 +50,14 @@ class Maxima(Variadic):
         return lead, flattened(self.positions, lead)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        self.index()  # refuses positions that were changed
+        return [common_backend((gs[0], self.positions)).max_pool_backward(self, gs[0])]
+
+    def formula(self, g: Any) -> Any:
+        """The gradient of x."""
         lead, index = self.index()
-        if not isinstance(gs[0], Tensor):
-            found = put_back(gs[0], self.positions, self.in_shape, self.rank)
-            if found is not None:
-                return [found]
         size = (*lead, math.prod(self.in_shape[len(lead) :]))
-        return [GatherAdjoint(len(lead), index, size).on(flattened(gs[0], lead)).reshape(self.in_shape)]
+        return GatherAdjoint(len(lead), index, size).on(flattened(g, lead)).reshape(self.in_shape)
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         lead, index = self.index()
@@ -87,19 +88,18 @@ class MaxPool2DWithIndices(Maxima):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
-        found = maxima(xp, xs[0], self.windows, self.wanted)
-        if found is not None:
-            if self.wanted:
-                self.positions = found[1]
-            return found
-        x = self.windows.padded(xp, xs[0], lowest(xs[0].dtype))
+        found = xp.max_pool(self, xs[0])
+        if self.wanted:
+            self.positions = found[1]
+        return found
+
+    def computed(self, xp: Any, x: Array) -> Any:
+        """The result by the array library."""
+        x = self.windows.padded(xp, x, lowest(x.dtype))
         values = self.windows.reduced(x, xp.maximum)
         if values.base is not None:
             values = values.copy()
-        if not self.wanted:
-            return values
-        self.positions = self.find(xp, x, values)
-        return values, self.positions
+        return (values, self.find(xp, x, values)) if self.wanted else values
 
     def find(self, xp: Any, x: Array, values: Array) -> Array:
         """Where in x the values are: the first of equal elements, the last NaN."""
@@ -161,14 +161,15 @@ class MaximaAt(Maxima):
         self.covers = covers
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
-        x = xs[0]
-        self.in_shape = x.shape
-        known = maxima_at(xp, x, self.covers)
-        if known is not None:
-            self.positions = known[1]
-            return known
+        self.in_shape = xs[0].shape
+        found = xp.max_cover(self, xs[0])
+        self.positions = found[1]
+        return found
+
+    def computed(self, xp: Any, x: Array) -> Any:
+        """The result by the array library."""
         lead = x.shape[: x.ndim - self.rank]
-        flat, values = flattened(x, lead), None
+        flat, values, positions = flattened(x, lead), None, None
         for where in self.candidates(x.shape[len(lead) :], len(lead)):
             index = where.reshape((*where.shape[: len(lead)], -1))
             if index.size == index.shape[-1]:  # the same in all images
@@ -177,12 +178,12 @@ class MaximaAt(Maxima):
                 found = xp.take_along_axis(flat, index, len(lead))
             found = found.reshape(lead + where.shape[len(lead) :])
             if values is None:
-                values, self.positions = found, xp.broadcast_to(where, found.shape).copy()
+                values, positions = found, xp.broadcast_to(where, found.shape).copy()
                 continue
             better = (found > values) | xp.isnan(found)
             values = xp.where(better, found, values)
-            self.positions = xp.where(better, where, self.positions)
-        return values, self.positions
+            positions = xp.where(better, where, positions)
+        return values, positions
 
     def candidates(self, size: Shape, lead: int) -> Iterator[Array]:
         """For each place in the windows, the positions of that place in all of them."""
@@ -265,10 +266,11 @@ class AvgPool2D(Linear):
         self.kernel, self.stride, self.padding = windows.kernel, windows.stride, windows.padding
 
     def forward(self, xp: Any, x: Array) -> Array:
+        return xp.avg_pool(self, x)
+
+    def computed(self, xp: Any, x: Array) -> Array:
+        """The result by the array library."""
         dtype = x.dtype
-        found = averages(xp, x, self.windows, self.divisors(dtype)) if dtype.kind == "f" else None
-        if found is not None:
-            return found
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
@@ -307,10 +309,11 @@ class AvgPoolAdjoint(Linear):
         self.pool = pool
 
     def forward(self, xp: Any, x: Array) -> Array:
+        return xp.avg_pool_backward(self, x)
+
+    def computed(self, xp: Any, x: Array) -> Array:
+        """The result by the array library."""
         windows, dtype = self.pool.windows, x.dtype
-        found = averages_back(xp, x, windows, self.pool.divisors(dtype))
-        if found is not None:
-            return found
         out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors(x.dtype)
         lead = out.ndim - len(windows.kernel)
         rows = zip(windows.kernel, windows.stride, windows.number, windows.lengths, strict=True)

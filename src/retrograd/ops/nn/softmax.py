@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends import softmax as kernels
-from retrograd.backends.batch.array import BatchedArray
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
-from retrograd.core.batching import batching_rule, forwarded_values
 from retrograd.core.op import OUT, Symmetric, Unary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -33,12 +30,13 @@ class Softmax(Symmetric):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("softmax_lastdim_kernel_impl", x)
-        return kernels.softmax(xp, x, self.axis)
+        return xp.softmax(x, self.axis)
 
     def product(self, v: Any, x: Any, out: Any) -> Any:
-        found = kernels.softmax_backward(v, out, self.axis)
-        if found is not None:
-            return found
+        return backend_of(v).softmax_backward(self, v, out)
+
+    def formula(self, v: Any, out: Any) -> Any:
+        """The Jacobian times `v`."""
         weighted = v * out
         return weighted - out * weighted.sum(axis=self.axis, keepdims=True)
 
@@ -56,26 +54,17 @@ class LogSoftmax(Unary):
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("log_softmax_lastdim_kernel_impl", x)
-        return kernels.log_softmax(xp, x, self.axis)
+        return xp.log_softmax(x, self.axis)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        found = kernels.log_softmax_backward(g, out, self.axis)
-        if found is not None:
-            return found
+        return backend_of(g).log_softmax_backward(self, g, out)
+
+    def formula(self, g: Any, out: Any) -> Any:
+        """The gradient of x."""
         return g - Exp().on(out) * g.sum(axis=self.axis, keepdims=True)
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         return t - (Exp().on(out) * t).sum(axis=self.axis, keepdims=True)
-
-
-@batching_rule(Softmax, LogSoftmax)
-def _along_an_axis(op: Any, level: Any, xs: Sequence[Any]) -> Any:
-    """The same, its axis counted from the end: then one more dimension in front changes nothing."""
-    x = xs[0]
-    if op.axis is None:
-        return BatchedArray(forwarded_values(type(op)(1), (x.value[:, None],))[:, 0], level)
-    axis = op.axis - x.ndim if op.axis >= 0 else op.axis
-    return BatchedArray(forwarded_values(type(op)(axis), (x.value,)), level)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------

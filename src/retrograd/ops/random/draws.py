@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import check_device
-from retrograd.backends.batch.random import check_shared, stream_in
+from retrograd.backends.base import BACKENDS, backend_of, check_device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
@@ -46,7 +45,8 @@ class Generator:
     @property
     def numpy(self) -> Any:
         """What draws the numbers: NumPy's generator; inside of vmap, for all samples as `randomness` says."""
-        return stream_in(self.raw, current().batch_levels)
+        levels = current().batch_levels
+        return levels[-1].stream(self.raw, levels) if levels else self.raw
 
     @property
     def raw(self) -> np.random.Generator:
@@ -54,7 +54,7 @@ class Generator:
         if self._stream is None:
             with _LOCK:
                 if self._stream is None:
-                    self._stream = np.random.Generator(np.random.PCG64(self.initial_seed()))
+                    self._stream = BACKENDS.cpu.new_stream(self.initial_seed())
         stream: np.random.Generator = self._stream
         return stream
 
@@ -194,5 +194,6 @@ def stream_of(generator: Any, *parameters: Any) -> Any:
     elif not isinstance(generator, Generator):
         raise OperandError(f"argument 'generator' must be a retrograd.Generator, not {type_name(generator)}")
     stream = generator.numpy
-    check_shared(parameters)
+    for p in parameters:
+        backend_of(p).check_draw(p)
     return stream

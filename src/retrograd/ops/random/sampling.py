@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import is_array
-from retrograd.backends.batch.array import is_batched
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array, backend_of, is_array
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -385,7 +383,7 @@ def multinomial(
 
 def _intervals(steps: Array, draws: Array) -> Array:
     """In which interval between the steps of its row each number lies."""
-    if is_batched(draws):
+    if not backend_of(draws).is_plain:
         return (steps[:, None, :] <= draws[:, :, None]).sum(axis=-1)
     rows = [row.searchsorted(numbers, side="right") for row, numbers in zip(steps, draws, strict=True)]
     return np.asarray(rows, np.int64).reshape(draws.shape)

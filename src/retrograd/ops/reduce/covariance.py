@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import picks
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import checked
@@ -51,7 +50,7 @@ class ExtremumAlong(Variadic):
             self.places = xp.zeros((), np.int64)
             return x.copy(), self.places
         places = self.find(xp, x)
-        values = picks.taken(xp, x, places, self.axis)
+        values = xp.take_along(x, places, self.axis)
         self.places = places if self.keepdims else places.squeeze(self.axis)
         return values if self.keepdims else values.squeeze(self.axis), self.places
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from retrograd.backends import scans
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
 from retrograd.core.modes import current
@@ -62,7 +61,7 @@ class Cumsum(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
-        return scans.cumsum(xp, a, self.axis, self.reverse)
+        return xp.running_sum(a, self.axis, self.reverse)
 
     def transpose(self, g: Any) -> Any:
         return Cumsum(self.axis, not self.reverse).on(g)
@@ -87,7 +86,7 @@ class Cumprod(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
-        return scans.cumprod(xp, a, self.axis, self.reverse)
+        return xp.running_product(a, self.axis, self.reverse)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).ndim == 0:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor

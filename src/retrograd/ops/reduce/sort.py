@@ -10,13 +10,12 @@ Quantiles, which are made of sorting and interpolation, are in `quantile.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1
-from retrograd.core.batching import batching_rule
 from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
@@ -32,7 +31,6 @@ from retrograd.ops.returns import (
     SortResult,
     TopkResult,
 )
-from retrograd.ops.shape.split import WHOLE
 from retrograd.ops.tensor.create import int_from
 from retrograd.values import Array
 
@@ -162,8 +160,11 @@ class Median(ExtremeOfAll):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
-        lost = a[nans(xp, a)]
-        return middle(xp, lost if lost.size else a)
+        lost = nans(xp, a)
+        if not xp.dynamic_shapes and a.size:
+            found = xp.sort(a)[(a.size - 1) // 2]
+            return xp.where(lost.any(), np.nan, found).astype(a.dtype) if a.dtype.kind == "f" else found
+        return middle(xp, a[lost] if lost.any() else a)
 
 
 class Nanmedian(ExtremeOfAll):
@@ -171,22 +172,11 @@ class Nanmedian(ExtremeOfAll):
 
     def forward(self, xp: Any, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
-        return middle(xp, a[~nans(xp, a)])
-
-
-@batching_rule(Median, Nanmedian)
-def _medians(op: Any, level: Any, xs: Sequence[Any]) -> Any:
-    """The same by sorting: samples may have more or fewer NaNs, which come last."""
-    a = op.taken(xs[0]).reshape(-1)
-    if not a.size:
-        return middle(np, np.empty(0, a.dtype))
-    ordered, lost = np.sort(a), nans(np, a)
-    if isinstance(op, Median):
-        found = ordered[(a.size - 1) // 2]
-        return np.where(lost.any(), np.nan, found).astype(a.dtype) if a.dtype.kind == "f" else found
-    count = (~lost).sum(keepdims=True)
-    found = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, 0)
-    return found.reshape(())
+        lost = nans(xp, a)
+        if xp.dynamic_shapes or not a.size:
+            return middle(xp, a[~lost])
+        count = (~lost).sum(keepdims=True)  # NaNs come last, more or fewer in each sample
+        return xp.take_along_axis(xp.sort(a), xp.maximum(count - 1, 0) // 2, 0).reshape(())
 
 
 def middle(xp: Any, a: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends import moments as kernels
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, real_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
@@ -72,19 +72,24 @@ class Variance(Unary):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
-        quick = kernels.variance(xp, x, self.axis, self.correction, self.keepdims, self.root)
-        if quick is not None:
-            return quick
+        return xp.variance(self, x)
+
+    def computed(self, xp: Any, x: Array) -> Array:
+        """The result by the array library."""
         found = variance(xp, x, self.axis, self.correction, self.keepdims)[0]
         # The variance itself may be too large or small for the dtype.
         return (xp.sqrt(found) if self.root else found).astype(real_of(x.dtype), copy=False)
 
     def back(self, g: Any, x: Any) -> Any:
         """The gradient of x, from a gradient of the variance."""
-        freedom = reduced_count(self.in_shape, self.axis) - self.correction
-        quick = kernels.variance_backward(g, x, self.axis, 2 / freedom) if freedom > 0 else None
-        if quick is not None:
-            return quick
+        return backend_of(g).variance_backward(self, g, x)
+
+    def freedom(self) -> float:
+        """What the sum of squares is divided by."""
+        return reduced_count(self.in_shape, self.axis) - self.correction
+
+    def formula(self, g: Any, x: Any) -> Any:
+        """The gradient of x."""
         g = restored_axes(g, self.axis, self.keepdims, len(self.in_shape))
         return g * variance_slope(x, self.axis, self.correction)
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends import softmax as kernels
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
-from retrograd.backends.native import XP
+from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
@@ -244,7 +244,7 @@ class Logsumexp(Reduction):
     keeps: ClassVar[int] = X | OUT
 
     def forward(self, xp: Any, x: Array) -> Array:
-        sums = kernels.logsumexp(xp, self.taken(x), self.axis)
+        sums = xp.logsumexp(self.taken(x), self.axis)
         return sums if self.keepdims else sums.reshape(self.reduced_shape())
 
     def reduced_shape(self) -> tuple[int, ...]:
@@ -255,9 +255,10 @@ class Logsumexp(Reduction):
         return tuple(n for i, n in enumerate(self.in_shape) if i not in axes)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        found = kernels.logsumexp_backward(g, x, out, self.axis)
-        if found is not None:
-            return found
+        return backend_of(g).logsumexp_backward(self, g, x, out)
+
+    def formula(self, g: Any, x: Any, out: Any) -> Any:
+        """The gradient of x."""
         return self.back(g) * Exp().on(x - self.back(out)).conj()
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:

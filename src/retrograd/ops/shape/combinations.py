@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.cpu import as_array
+from retrograd.backends.base import as_array
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
-from retrograd.backends.native import PACK
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
-from retrograd.core.operators import SOCKET
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.tensor.convert import Clone, contiguous
@@ -47,26 +46,10 @@ class Expand(View):
         # A broadcast array is read-only; where nothing is repeated it can stay writable.
         if x.shape == self.size:
             return x[...]
-        return x.reshape(self.size) if x.size == prod(self.size) else stretched(xp, x, self.size)
+        return x.reshape(self.size) if x.size == prod(self.size) else xp.stretch(x, self.size)
 
     def transpose(self, g: Any) -> Any:
-        return SOCKET.operators.sum_to(g, self.in_shape)
-
-
-def stretched(xp: Any, x: Array, size: Shape) -> Array:
-    """`x` broadcast to a shape it is known to fit. NumPy's `broadcast_to` takes many times as long to set up."""
-    if PACK is not None:
-        view = PACK.stretched(x, size)
-        if view is not NotImplemented:
-            return view
-    if type(x) is not np.ndarray or not x.flags.c_contiguous or not x.size:
-        return xp.broadcast_to(x, size)
-    strides = [0] * (len(size) - x.ndim)
-    for n, m, s in zip(x.shape, size[len(strides) :], x.strides, strict=True):
-        strides.append(s if n == m else 0)
-    view = np.ndarray(size, x.dtype, x, 0, strides)
-    view.flags.writeable = False
-    return view
+        return UPWARD.operators.sum_to(g, self.in_shape)
 
 
 class Reshape(View):

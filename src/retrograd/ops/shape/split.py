@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
@@ -18,7 +19,6 @@ from retrograd.ops.shape.join import Cat, Stack
 from retrograd.ops.shape.reshape import SIZES, integer
 from retrograd.values import Array, Shape
 
-WHOLE = slice(None)
 END = 9223372036854775807  # PyTorch's "to the end"
 
 

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.batch.array import BatchedArray, one_sample
-from retrograd.backends.cpu import owner_of
+from retrograd.backends.base import backend_of, extent_of, owner_of, stands_for_many, whole
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -36,28 +35,24 @@ GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset"
 
 def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
     """An array over the memory of another, with strides in bytes; of a batch, over that of each sample."""
-    if isinstance(array, BatchedArray):
-        value = array.value
-        found_value = over(value, (value.shape[0], *size), (value.strides[0], *steps), address)
-        return BatchedArray(found_value, array.level)
     owner = owner_of(array)
-    order = sorted(range(owner.ndim), key=owner.strides.__getitem__, reverse=True)
-    try:
-        memory = owner.transpose(order).reshape(-1, copy=False).view(np.uint8)
-    except ValueError:  # what NumPy has allocated is dense; what it was lent need not be
+    _, low, high = extent_of(owner)
+    if high - low != owner.nbytes:
         raise ShapeError(
             "the memory of this tensor has gaps: it was lent by another library. clone() the tensor first."
-        ) from None
-    begin = address - int(owner.__array_interface__["data"][0])
-    found: Array = np.ndarray(size, array.dtype, memory, begin, steps)
+        )
+    xp, wide = backend_of(array), whole(array)
+    lead = len(xp.lead)
+    shape, strides = (*wide.shape[:lead], *size), (*wide.strides[:lead], *steps)
+    found = xp.inner.at_address(wide, address, array.dtype, shape, strides)
     if not array.flags.writeable:
         found.flags.writeable = False
-    return found
+    return xp.of_whole(found)
 
 
 def _address(array: Array) -> int:
     """Where the first element lies; of a batch, that of the first sample."""
-    return int(one_sample(array).__array_interface__["data"][0])
+    return extent_of(array)[0]
 
 
 def dense_strides(size: Shape) -> Shape:
@@ -70,8 +65,8 @@ def dense_strides(size: Shape) -> Shape:
 
 def strided(array: Array, size: Shape, stride: Shape, offset: int | None) -> Array:
     """Elements of the memory that `array` lies in; the offset counts from the start of that memory."""
-    owner = one_sample(array) if isinstance(array, BatchedArray) else owner_of(array)
-    low, high = np.lib.array_utils.byte_bounds(owner) if owner.size else (0, 0)
+    owner = backend_of(array).sample(array) if stands_for_many(array) else owner_of(array)
+    _, low, high = extent_of(owner) if owner.size else (0, 0, 0)
     start = _address(array)
     if offset is None:
         offset = (start - low) // array.itemsize if owner.size else 0

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, CPU, device_of, reachable_device
-from retrograd.backends.base import device as Device
+from retrograd.backends.base import device_of, move, reachable_device
+from retrograd.backends.device import CPU
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
@@ -65,7 +66,7 @@ class ToDevice(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.source = device_of(x)
-        return BACKENDS[self.target.type].take(x, self.target)
+        return move(x, self.target)
 
     def transpose(self, g: Any) -> Any:
         return ToDevice(self.source).on(g)

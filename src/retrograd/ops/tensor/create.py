@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.batch.array import batches, levels_of, on_levels
+from retrograd.backends.base import backend_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
-from retrograd.backends.native import XP
+from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
@@ -363,11 +363,9 @@ def full_like(
 
 def _roomy(source: Tensor, made: Tensor) -> Tensor:
     """A new tensor, with room for every sample if the one it is made from holds a batch."""
-    levels = levels_of(source.array)
-    if levels:
-        made.array = on_levels(
-            np.broadcast_to(made.array, (*batches(levels), *made.array.shape)).copy(), levels
-        )
+    if stands_for_many(source.array):
+        array, xp = made.array, backend_of(source.array)
+        made.array = xp.of_whole(xp.inner.broadcast_to(array, (*xp.lead, *array.shape)).copy())
     return made
 
 

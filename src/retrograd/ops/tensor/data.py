@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import check_device
-from retrograd.backends.cpu import QUIET, hush, unhush
 from retrograd.backends.dtypes import (
     LIMITS,
     SCALAR_NAMES,
@@ -23,7 +22,8 @@ from retrograd.backends.dtypes import (
     python_number,
     scalar_dtype,
 )
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
+from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.lost import DETACHED, born, cut
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.places import warn

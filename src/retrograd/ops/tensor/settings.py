@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import CPU, check_device, device
+from retrograd.backends.base import check_device
+from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
 from retrograd.core.places import warn
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name

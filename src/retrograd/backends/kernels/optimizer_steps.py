@@ -1,18 +1,14 @@
 """What a step does to the memory of parameters: functions for each algorithm, on bare arrays, in place.
 
 They have the same manners: hyperparameters are plain numbers, arrays have the parameter's shape, the gradient is only
-read, and results are written into the parameter and its state. The native pack moves all parameters of a group at once,
-and gives back those that it does not serve.
+read, and results are written into the parameter and its state.
 """
 
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from retrograd.backends.native import PACK
 from retrograd.values import Array
 
 
@@ -45,37 +41,26 @@ SGDRow: TypeAlias = "tuple[Array, Array, Array | None, bool]"
 AdamRow: TypeAlias = "tuple[Array, Array, Array, Array, Array | None, float]"
 
 
-def sgd_steps(rows: list[SGDRow], rates: SGDRates) -> None:
-    """A step of gradient descent for each row."""
-    left: list[SGDRow] = rows if PACK is None else PACK.sgd_steps(rows, rates)
-    for row in left:
-        sgd_step(*row, rates)
-
-
-def adam_steps(rows: list[AdamRow], rates: AdamRates) -> None:
-    """A step of Adam or AdamW for each row."""
-    left: list[AdamRow] = rows if PACK is None else PACK.adam_steps(rows, rates)
-    for row in left:
-        adam_step(*row, rates)
-
-
-def sgd_step(param: Array, grad: Array, velocity: Array | None, first: bool, rates: SGDRates) -> None:
+def sgd_step(
+    xp: Any, param: Array, grad: Array, velocity: Array | None, first: bool, rates: SGDRates
+) -> None:
     """Moves `param` against the gradient, or by the velocity that gradients have given it so far.
 
     On the `first` step with momentum the velocity holds nothing yet, and becomes the gradient, undamped.
     """
-    grad = _directed(grad, param, rates.maximize, rates.weight_decay)
+    grad = _directed(xp, grad, param, rates.maximize, rates.weight_decay)
     if velocity is not None:
         if first:
-            np.copyto(velocity, grad)
+            xp.copyto(velocity, grad)
         else:
-            np.multiply(velocity, rates.momentum, out=velocity)
-            np.add(velocity, np.multiply(grad, 1 - rates.dampening), out=velocity)
-        grad = np.add(grad, np.multiply(velocity, rates.momentum)) if rates.nesterov else velocity
-    np.subtract(param, np.multiply(grad, rates.lr), out=param)
+            xp.multiply(velocity, rates.momentum, out=velocity)
+            xp.add(velocity, xp.multiply(grad, 1 - rates.dampening), out=velocity)
+        grad = xp.add(grad, xp.multiply(velocity, rates.momentum)) if rates.nesterov else velocity
+    xp.subtract(param, xp.multiply(grad, rates.lr), out=param)
 
 
 def adam_step(
+    xp: Any,
     param: Array,
     grad: Array,
     exp_avg: Array,
@@ -86,32 +71,33 @@ def adam_step(
 ) -> None:
     """Moves `param` by the running mean of its gradients over the root of the running mean of their squares."""
     if param.dtype.kind == "c":
-        _adam_step_by_parts(param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, step, rates)
+        _adam_step_by_parts(xp, param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq, step, rates)
         return
     lr, beta1, beta2, eps, weight_decay, decoupled, maximize = rates
     if decoupled and weight_decay != 0:
-        np.multiply(param, 1 - lr * weight_decay, out=param)
-    grad = _directed(grad, param, maximize, 0.0 if decoupled else weight_decay)
-    scratch = np.empty_like(exp_avg)
-    np.subtract(grad, exp_avg, out=scratch)
-    np.multiply(scratch, 1 - beta1, out=scratch)
-    np.add(exp_avg, scratch, out=exp_avg)
-    np.multiply(grad, grad, out=scratch)
-    np.multiply(scratch, 1 - beta2, out=scratch)
-    np.multiply(exp_avg_sq, beta2, out=exp_avg_sq)
-    np.add(exp_avg_sq, scratch, out=exp_avg_sq)
+        xp.multiply(param, 1 - lr * weight_decay, out=param)
+    grad = _directed(xp, grad, param, maximize, 0.0 if decoupled else weight_decay)
+    scratch = xp.empty_like(exp_avg)
+    xp.subtract(grad, exp_avg, out=scratch)
+    xp.multiply(scratch, 1 - beta1, out=scratch)
+    xp.add(exp_avg, scratch, out=exp_avg)
+    xp.multiply(grad, grad, out=scratch)
+    xp.multiply(scratch, 1 - beta2, out=scratch)
+    xp.multiply(exp_avg_sq, beta2, out=exp_avg_sq)
+    xp.add(exp_avg_sq, scratch, out=exp_avg_sq)
     if max_exp_avg_sq is not None:
-        np.maximum(max_exp_avg_sq, exp_avg_sq, out=max_exp_avg_sq)
+        xp.maximum(max_exp_avg_sq, exp_avg_sq, out=max_exp_avg_sq)
         exp_avg_sq = max_exp_avg_sq
-    np.sqrt(exp_avg_sq, out=scratch)
-    np.divide(scratch, sqrt(1 - beta2**step), out=scratch)
-    np.add(scratch, eps, out=scratch)
-    np.divide(exp_avg, scratch, out=scratch)
-    np.multiply(scratch, lr / (1 - beta1**step), out=scratch)
-    np.subtract(param, scratch, out=param)
+    xp.sqrt(exp_avg_sq, out=scratch)
+    xp.divide(scratch, sqrt(1 - beta2**step), out=scratch)
+    xp.add(scratch, eps, out=scratch)
+    xp.divide(exp_avg, scratch, out=scratch)
+    xp.multiply(scratch, lr / (1 - beta1**step), out=scratch)
+    xp.subtract(param, scratch, out=param)
 
 
 def _adam_step_by_parts(
+    xp: Any,
     param: Array,
     grad: Array,
     exp_avg: Array,
@@ -124,6 +110,7 @@ def _adam_step_by_parts(
     for part in ("real", "imag"):
         largest = None if max_exp_avg_sq is None else getattr(max_exp_avg_sq, part)
         adam_step(
+            xp,
             getattr(param, part),
             getattr(grad, part),
             getattr(exp_avg, part),
@@ -134,8 +121,8 @@ def _adam_step_by_parts(
         )
 
 
-def _directed(grad: Array, param: Array, maximize: bool, weight_decay: float) -> Array:
+def _directed(xp: Any, grad: Array, param: Array, maximize: bool, weight_decay: float) -> Array:
     """The gradient to descend along, with the pull of weight decay in it."""
     if maximize:
-        grad = np.negative(grad)
-    return grad if weight_decay == 0 else np.add(grad, np.multiply(param, weight_decay))
+        grad = xp.negative(grad)
+    return grad if weight_decay == 0 else xp.add(grad, xp.multiply(param, weight_decay))

@@ -14,32 +14,45 @@ wants its own gradient. So it is made one of the level, by Constant.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import BACKENDS
 from retrograd.backends.batch.array import (
     BatchedArray,
     Level,
     constant,
     levels_of,
     packed,
+    sample,
     summed_over,
     unpacked,
 )
 from retrograd.backends.batch.shape import BatchedShape
 from retrograd.core.apply import apply1
-from retrograd.core.batching import batching_rule
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
+from retrograd.core.upward import UPWARD
 from retrograd.core.views import OF_A_BATCH, mark_view
+from retrograd.ops.methods import name_nodes
 from retrograd.values import Array
 
+__all__ = ["Level"]
 
-class AlongAxis(Linear):
+
+class BetweenLevels(Linear):
+    """From one level to another: its forward is given arrays of both as they are."""
+
+    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+        return self.forward(BACKENDS.cpu, xs[0])
+
+
+class AlongAxis(BetweenLevels):
     """Between a tensor and a batch of samples, which lie along one of its dimensions."""
 
     params: ClassVar[tuple[str, ...]] = ("axis", "level")
@@ -75,7 +88,7 @@ class Leave(AlongAxis):
         return Enter(self.axis, self.level).on(g)
 
 
-class Constant(Linear):
+class Constant(BetweenLevels):
     """a tensor that all samples of some levels share, as one that each has for itself"""
 
     node_name = "ExpandBackward0"
@@ -92,7 +105,7 @@ class Constant(Linear):
         return g  # the engine sums over the samples: see Note [Levels in a graph]
 
 
-class SumOfSamples(Linear):
+class SumOfSamples(BetweenLevels):
     """the sum over all samples of a level"""
 
     node_name = "SumBackward1"
@@ -108,12 +121,6 @@ class SumOfSamples(Linear):
         return g  # the same for every sample
 
 
-@batching_rule(Enter, Leave, Constant, SumOfSamples)
-def _between_levels(op: Any, level: Level, xs: Sequence[Any]) -> Any:
-    """These know what to do with batches."""
-    return op.forward(np, xs[0])
-
-
 def entered(x: Tensor, axis: int, level: Level) -> Any:
     """A tensor as a batch on a level: the same memory, so that a write in place writes into the tensor."""
     made = apply1(Enter(axis, level), x)
@@ -122,6 +129,11 @@ def entered(x: Tensor, axis: int, level: Level) -> Any:
     else:
         mark_view(made, x, current(), OF_A_BATCH)
     return made
+
+
+def entered_once(x: Tensor, level: Level) -> Any:
+    """A tensor whose first dimension is a batch, as that batch; nothing that is written comes back."""
+    return apply1(Enter(0, level), x)
 
 
 def written(x: Tensor, made: Tensor, axis: int, level: Level) -> None:
@@ -141,6 +153,15 @@ def own_of_each(x: Tensor) -> Any:
     """A tensor of which each sample of every open level has one of its own, to be differentiated by."""
     missing = tuple([level for level in current().batch_levels if level not in levels_of(x.array)])
     return apply1(Constant(missing), x) if missing else x
+
+
+def unshare(level: Level) -> None:
+    """At the end of a level: tensors from before are again what they were."""
+    for ref in level.shared:
+        tensor = ref()
+        if tensor is not None and level in levels_of(tensor.array):
+            tensor.array = sample(tensor.array, level, 0)
+    level.shared.clear()
 
 
 # -- on the edges of a graph ---------------------------------------------------------------------------------------
@@ -164,3 +185,7 @@ def summed_outside(value: Any, array: BatchedArray, source: Node, shape: Any) ->
         if level in inside and level not in kept:
             value = SumOfSamples(level).on(value)
     return value
+
+
+UPWARD.leave_levels = summed_outside
+name_nodes(sys.modules[__name__])

@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.backends.batch.array import Level, is_batched, levels_of, newest_level
+from retrograd.backends.batch.array import Level, levels_of, newest_level
 from retrograd.backends.batch.shape import Unbatchable
 from retrograd.core.apply import apply1
-from retrograd.core.batched import Enter, left
-from retrograd.core.batching import warn_of_loop
+from retrograd.core.places import warn_of_loop
 from retrograd.core.tensor import Tensor
+from retrograd.func.levels import Enter, left
 from retrograd.ops.shape.join import stack
-
-
-def differs(*arguments: Any) -> bool:
-    """Whether samples have another of these than their neighbours."""
-    return any(isinstance(a, Tensor) and is_batched(a.array) for a in arguments)
 
 
 def by_sample(function: Callable[..., Any], *arguments: Any) -> Any:
     """`function` called once for each sample, its results stacked. Ops do both, so that gradients go through."""
     level = newest_level(tuple([a.array for a in arguments if isinstance(a, Tensor)]))
     name = function.__name__
-    warn_of_loop(name, level)
+    warn_of_loop(name, level.size)
     if not level.size:
         raise Unbatchable(f"vmap: {name} runs sample by sample, which it cannot where there is none.")
     split = [_samples(a, level) for a in arguments]

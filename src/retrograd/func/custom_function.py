@@ -7,17 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrograd.backends.batch.array import BatchedArray, Level, newest_level
-from retrograd.core.batched import entered
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, spread_over, unflatten
+from retrograd.func.levels import entered
 from retrograd.ops.common import wrap_dim
-
-NO_SETUP = (
-    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
-    "the setup_context staticmethod: {} does in forward(ctx, ...) what forward(...) and setup_context(ctx, inputs, "
-    "output) do apart."
-)
 
 
 class VmapInfo(NamedTuple):
@@ -25,29 +19,6 @@ class VmapInfo(NamedTuple):
 
     batch_size: int
     randomness: str
-
-
-def is_batched(args: tuple[Any, ...]) -> bool:
-    """Whether a tensor among the arguments holds a batch: inside of vmap, or in the backward of what was."""
-    for a in args:
-        if isinstance(a, Tensor) and isinstance(a.array, BatchedArray):
-            return True
-    return False
-
-
-def check_rule(cls: Any, own: bool) -> None:
-    """A Function says how it goes over a batch in exactly one way."""
-    name = cls.__name__
-    if own and cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
-            "staticmethod. Which of both is meant? Take one away."
-        )
-    if not own and not cls.generate_vmap_rule:
-        raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            "staticmethod or set generate_vmap_rule=True, if forward() and backward() use tensor operations only."
-        )
 
 
 def by_own_rule(cls: Any, args: tuple[Any, ...]) -> Any:

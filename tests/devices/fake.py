@@ -1,7 +1,7 @@
 """A second device without a second machine: NumPy arrays that say they live on `fake:N`.
 
-It is for tests: its nodes run on a worker thread of their own, so edges between devices can be tried on any computer.
-`install()` makes the device known; nothing else imports this file.
+Its nodes run on a worker thread of their own, so edges between devices can be tried on any computer. Whatever NumPy
+computes from its arrays stays there; the strict device (`strict.py`) is the one that refuses NumPy.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, device
-from retrograd.values import Array
+from retrograd.backends import NumpyBackend, device, register
+from retrograd.backends.base import BACKENDS, backend_of
 
 
 class FakeArray(np.ndarray[Any, Any]):
     """An array in a fake device's memory; whatever NumPy computes from it stays there."""
 
-    where: device = device("fake", 0)
+    where: Any = None
 
     def __array_finalize__(self, obj: Any) -> None:
         if isinstance(obj, FakeArray):
@@ -42,13 +42,24 @@ def _placed(value: Any, where: device) -> Any:
     return made
 
 
-class FakeBackend(Backend):
-    """Moves arrays onto a fake device."""
+class FakeBackend(NumpyBackend):
+    """NumPy, on a device of its own."""
 
-    def take(self, array: Array, where: device) -> Array:
-        return _placed(np.array(array, copy=True, subok=False), device("fake", where.index or 0))
+    device_type = "fake"
+    is_plain = False
+
+    def device_of(self, array: Any) -> device:
+        return array.where
+
+    def bring(self, array: Any, where: device) -> Any:
+        plain = np.array(backend_of(array).numpy(array), copy=True, subok=False)
+        return _placed(plain, device("fake", where.index or 0))
+
+    def numpy(self, array: Any) -> Any:
+        return np.array(array, copy=True, subok=False)
 
 
 def install() -> None:
     """Lets `tensor.to("fake:0")` work."""
-    BACKENDS["fake"] = FakeBackend()
+    if "fake" not in BACKENDS.by_device:
+        register(FakeBackend(), FakeArray)

@@ -1,0 +1,417 @@
+"""BatchedBackend: what computes on arrays that stand for all samples of a batch.
+
+Note [Ops on batches]
+~~~~~~~~~~~~~~~~~~~~~
+An op's `forward` is written for plain arrays. Given batched ones (Note [Batched arrays]) it does the right thing by
+itself, because every function it calls knows what to do with them. All operands and parameters are put on the same
+levels before: an array of NumPy's own would not know what to do with a batched index. Ops of single elements run on all
+samples at once, as on an array with one more dimension. An op that says `by_sample` runs once for each sample, and a
+warning says so.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import BACKENDS, Backend, backend_of, extent_of, owner_of, register
+from retrograd.backends.batch import merging
+from retrograd.backends.batch.array import (
+    IN_PLACE,
+    NEVER_BATCHED,
+    BatchedArray,
+    Level,
+    aligned,
+    alike,
+    all_samples,
+    batches,
+    constant,
+    getitem_of,
+    has_batched,
+    is_batched,
+    levels_among,
+    levels_of,
+    newest_among,
+    on_levels,
+    one_sample,
+    sample,
+    unpacked,
+)
+from retrograd.backends.batch.methods import CONTROL_FLOW
+from retrograd.backends.batch.random import check_draw
+from retrograd.backends.batch.shape import DataDependent, DynamicShape, Unbatchable
+from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.values import Array, Shape
+
+
+class BatchedBackend(NumpyBackend):
+    """NumPy for arrays that are batched on some levels: what it makes anew has room for every sample."""
+
+    device_type = ""
+    is_plain = False
+    stands_for_many = True
+    dynamic_shapes = False
+
+    def __init__(self, levels: tuple[Level, ...]) -> None:
+        self.levels = levels  # the newest first
+        self.lib = _LIB
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        setattr(self, name, found)
+        return found
+
+    def of(self, array: Array) -> BatchedBackend:
+        return backend_on(levels_of(array))
+
+    def joined(self, other: Backend) -> BatchedBackend:
+        if not isinstance(other, BatchedBackend):
+            return self
+        return backend_on(tuple(sorted({*self.levels, *other.levels}, key=_number, reverse=True)))
+
+    # -- arrays ----------------------------------------------------------------------------------------------------
+
+    @property
+    def inner(self) -> Any:
+        return BACKENDS.cpu
+
+    @property
+    def lead(self) -> Shape:
+        return batches(self.levels)
+
+    def whole(self, array: Array) -> Array:
+        return all_samples(array)
+
+    def of_whole(self, array: Array) -> Array:
+        return on_levels(array, self.levels)
+
+    def around(self, array: Array) -> tuple[Any, Array] | None:
+        return array.level, array.value
+
+    def check_draw(self, parameter: Array) -> None:
+        check_draw(levels_of(parameter))
+
+    def check_room(self, array: Array) -> None:
+        if not isinstance(array, BatchedArray):
+            raise Unbatchable(IN_PLACE)
+
+    def check_condition(self, array: Array) -> None:
+        raise DataDependent(CONTROL_FLOW)
+
+    def share(self, tensor: Any, values: Array) -> None:
+        """Where all samples are to write the same, the tensor's memory stays what it is.
+
+        So `out[0] = w ** 2` works with a tensor that was made inside of a vmap but is no sample's own, if `w` is what a
+        transform in there differentiates by: each sample has its own gradient of it, not its own value.
+        """
+        missing = tuple([level for level in levels_of(values) if level not in levels_of(tensor.array)])
+        if not missing or not all(alike(unpacked(values, level)) for level in missing):
+            return
+        for t in (tensor,) if tensor._base is None else (tensor, tensor._base):
+            t.array = constant(t.array, missing)
+            for level in missing:
+                level.shared.append(weakref.ref(t))
+
+    def fits(self, array: Array, shape: Any, dtype: Any) -> bool:
+        return bool(array.fits(shape, dtype))
+
+    def owner_of(self, array: Array) -> Array:
+        return owner_of(all_samples(array))
+
+    def extent_of(self, array: Array) -> tuple[int, int, int]:
+        return extent_of(one_sample(array))
+
+    def sample(self, array: Array) -> Array:
+        return one_sample(array)
+
+    def on_levels(self, array: Array) -> Array:
+        """An array as batched on all levels of this backend."""
+        return constant(array, self.levels)
+
+    def numpy(self, array: Array) -> Array:
+        return array.tolist()  # refuses, and says why
+
+    def _roomy(self, make: Any, shape: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An array that `make` makes, batched on all levels."""
+        sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+        made = make((*batches(self.levels), *sizes), *args, **kwargs)
+        return on_levels(made, self.levels)
+
+    def zeros(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._roomy(np.zeros, shape, args, kwargs)
+
+    def ones(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._roomy(np.ones, shape, args, kwargs)
+
+    def empty(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._roomy(np.empty, shape, args, kwargs)
+
+    def full(self, shape: Any, number: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(number, BatchedArray):
+            return self._roomy(np.full, shape, (number, *args), kwargs)
+        made = self._roomy(np.empty, shape, args or (number.dtype,), kwargs)
+        made[...] = number
+        return made
+
+    def asarray(self, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, BatchedArray):
+            return np.asarray(x, dtype, *args, **kwargs)
+        return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+
+    asanyarray = ascontiguousarray = asarray
+
+    def take(self, x: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
+        if isinstance(x, BatchedArray) or not isinstance(indices, BatchedArray):
+            return np.take(x, indices, axis, **kwargs)
+        flat, place = (x.reshape(-1), 0) if axis is None else (x, axis % x.ndim)
+        return getitem_of(flat, (*[slice(None)] * place, indices))
+
+    def array(self, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(x, BatchedArray):
+            return np.array(x, dtype, *args, **kwargs)
+        found = self.asarray(x, dtype)
+        return found.copy(kwargs.get("order") or "K") if found is x and kwargs.get("copy", True) else found
+
+    def stretch(self, x: Array, shape: Shape) -> Array:
+        return np.broadcast_to(x, shape)
+
+    # -- ops -------------------------------------------------------------------------------------------------------
+
+    def forward(self, op: Any, xs: Sequence[Any]) -> Any:
+        """See Note [Ops on batches]."""
+        if op.any_shape and not _parameters(op):
+            level = newest_among(tuple(xs))
+            assert level is not None
+            values = aligned(xs, level)
+            found = backend_of(next(v for v in values if hasattr(v, "dtype"))).forward(op, values)
+            return BatchedArray(
+                found if hasattr(found, "shape") and found.shape != () else np.asarray(found), level
+            )
+        parameters = _parameters(op)
+        backend = (
+            self if not parameters else self.joined(backend_on(levels_among(tuple(parameters.values()))))
+        )
+        if op.by_sample:
+            return _one_by_one(op, backend.levels[0], xs, parameters)
+        return op.compute(backend, [backend._operand(x) for x in xs])
+
+    def _operand(self, x: Any) -> Any:
+        """An operand with all levels; numbers stay numbers."""
+        return self.on_levels(x) if isinstance(x, (BatchedArray, np.ndarray)) else x
+
+    def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
+        """Gradients of all samples at once, if they are all alike."""
+        level, shape = given[0].level, given[0].value.shape
+        values: list[Any] = []
+        for v in given:
+            if isinstance(v, BatchedArray):
+                if v.level is not level or v.value.shape != shape or is_batched(v.value):
+                    return NotImplemented
+                values.append(v.value)
+            elif isinstance(v, np.ndarray):
+                return NotImplemented
+            else:
+                values.append(v)
+        found = kernel(op, *values)
+        if found is NotImplemented:
+            return found
+        if isinstance(found, tuple):
+            return tuple([None if f is None else BatchedArray(f, level) for f in found])
+        return BatchedArray(found, level)
+
+    # -- kernels ---------------------------------------------------------------------------------------------------
+
+    def add_into(self, target: Array, other: Array) -> Array:
+        return target + other  # a batch may have no room in the memory of one sample
+
+    def product(self, x: Array, y: Array) -> Array:
+        if x.dtype == np.float16:
+            return (x.astype(np.float32) @ y.astype(np.float32)).astype(np.float16)
+        return x @ y
+
+    def softmax(self, x: Array, axis: int | None) -> Array:
+        return _along_axis("softmax", x, axis)
+
+    def log_softmax(self, x: Array, axis: int | None) -> Array:
+        return _along_axis("log_softmax", x, axis)
+
+    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = merging.along("softmax_backward", g, out, op.axis)
+        return op.formula(g, out) if found is None else found
+
+    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = merging.along("log_softmax_backward", g, out, op.axis)
+        return op.formula(g, out) if found is None else found
+
+    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        found: tuple[Any, Any] | None = merging.layer_norm(xs[0], xs[1], xs[2], op.eps, op.axes[0])
+        return super().layer_norm(op, xs) if found is None else found
+
+    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found = merging.layer_norm_backward(g, xs[0], xs[1], op.moments, op.axes[0], wanted)
+        return super().layer_norm_backward(op, g, xs, wanted) if found is None else found
+
+    def conv_correlate(self, op: Any, x: Any, w: Any, b: Any) -> Any:
+        found = merging.convolve("conv_correlate", x, w, b, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, x, w, b) if found is None else found
+
+    def conv_spread(self, op: Any, y: Any, w: Any, b: Any) -> Any:
+        found = merging.convolve("conv_spread", y, w, b, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, y, w, b) if found is None else found
+
+    def conv_overlap(self, op: Any, x: Any, y: Any) -> Any:
+        found = merging.conv_overlap(x, y, op.geometry.windows, op.geometry.groups)
+        return op.computed(self, x, y, None) if found is None else found
+
+    def max_pool(self, op: Any, x: Any) -> Any:
+        found = merging.pool("max_pool", x, len(op.windows.kernel), op.windows, op.wanted)
+        return op.computed(self, x) if found is None else found
+
+    def max_pool_backward(self, op: Any, g: Any) -> Any:
+        found = merging.max_pool_back(g, op.positions, op.in_shape, op.rank)
+        return op.formula(g) if found is None else found
+
+    def avg_pool(self, op: Any, x: Any) -> Any:
+        by = np.asarray(op.divisors(x.dtype), x.dtype)
+        found = (
+            merging.pool("avg_pool", x, len(op.windows.kernel), op.windows, by)
+            if x.dtype.kind == "f"
+            else None
+        )
+        return op.computed(self, x) if found is None else found
+
+    def avg_pool_backward(self, op: Any, g: Any) -> Any:
+        windows, by = op.pool.windows, np.asarray(op.pool.divisors(g.dtype), g.dtype)
+        found = merging.pool("avg_pool_back", g, len(windows.kernel), windows, by)
+        return op.computed(self, g) if found is None else found
+
+    def attention(self, op: Any, xs: Sequence[Any]) -> Any:
+        found = merging.attention(xs[0], xs[1], xs[2], xs[3], op.is_causal, float(op.scale))
+        return op.computed(self, xs) if found is None else found
+
+    def attention_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found = merging.attention_back(g, xs, op.is_causal, float(op.scale), wanted)
+        return super().attention_backward(op, g, xs, wanted) if found is None else found
+
+    def nll(self, op: Any, xs: Sequence[Any]) -> Any:
+        found = merging.nll(xs[0], xs[1], xs[2], op.ignore_index)
+        return op.computed(self, xs) if found is None else found
+
+    def nll_backward(self, op: Any, g: Any, xs: Sequence[Any]) -> Any:
+        found = merging.nll_backward(g, xs[1], xs[2], op.ignore_index, op.in_shape)
+        return op.formula(g, xs) if found is None else found
+
+    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        turned = op.turned(i)
+        if i == 0:
+            found = merging.times_turned(y, g) if turned else merging.times_turned(g, y)
+        else:
+            found = merging.turned_times(g, x) if turned else merging.turned_times(x, g)
+        if found is None:
+            return op.formula(i, g, x, y)
+        return found.swapaxes(0, 1) if turned else found
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        found = merging.addmm(x, y, z)
+        return op.computed(self, x, y, z) if found is None else found
+
+
+def backend_on(levels: tuple[Level, ...]) -> BatchedBackend:
+    """The backend of some levels, which the newest of them keeps."""
+    newest = levels[0]
+    if newest.backends is None:
+        newest.backends = {}
+    found: BatchedBackend | None = newest.backends.get(levels)
+    if found is None:
+        found = newest.backends[levels] = BatchedBackend(levels)
+    return found
+
+
+def _number(level: Level) -> int:
+    return level.number
+
+
+def _along_axis(kernel: str, x: Any, axis: int | None) -> Any:
+    """A kernel along an axis that is counted from the end: then one more dimension in front changes nothing."""
+    inner = backend_of(x.value)
+    if axis is None:
+        return BatchedArray(getattr(inner, kernel)(x.value[:, None], 1)[:, 0], x.level)
+    return BatchedArray(getattr(inner, kernel)(x.value, axis - x.ndim if axis >= 0 else axis), x.level)
+
+
+def as_strided(x: Any, shape: Any, strides: Any, subok: bool = False, writeable: bool = True) -> Any:
+    """`as_strided`, which NumPy does not hand on: of each sample."""
+    if not isinstance(x, BatchedArray):
+        return np.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable=writeable)
+    value = x.value
+    wide = as_strided(value, (value.shape[0], *shape), (value.strides[0], *strides), subok, writeable)
+    return BatchedArray(wide, x.level)
+
+
+_LIB = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided), array_utils=np.lib.array_utils)
+
+
+# -- parameters that hold arrays, and sample by sample ---------------------------------------------------------------
+
+_NONE: dict[str, Any] = {}
+
+
+def _parameters(op: Any) -> dict[str, Any]:
+    """Those of an op's parameters that hold batched arrays."""
+    found = _NONE
+    for name in op.params:
+        value = getattr(op, name)
+        if type(value) not in NEVER_BATCHED and has_batched(value):
+            found = {**found, name: value}
+    return found
+
+
+def _one_by_one(op: Any, level: Level, xs: Sequence[Any], parameters: dict[str, Any]) -> Any:
+    """`forward` for each sample, results stacked."""
+    name = op.function_name()
+    op.warn_of_loop(level.size)
+    results = []
+    try:
+        for i in range(level.size):
+            for key, value in parameters.items():
+                setattr(op, key, _sampled(value, level, i))
+            given = [_sampled(x, level, i) for x in xs]
+            results.append(backend_of(given[0]).forward(op, given))
+    finally:
+        for key, value in parameters.items():
+            setattr(op, key, value)
+    if not results:
+        raise Unbatchable(f"vmap: {name} runs sample by sample, which it cannot where there is none.")
+    if isinstance(results[0], tuple):
+        return tuple([_stacked(list(column), level) for column in zip(*results, strict=True)])
+    return _stacked(results, level)
+
+
+def _sampled(value: Any, level: Level, i: int) -> Any:
+    """Sample `i` of an array, or of arrays in nested tuples and lists."""
+    if isinstance(value, BatchedArray):
+        return sample(value, level, i)
+    if type(value) in (tuple, list):
+        return type(value)([_sampled(v, level, i) for v in value])
+    if isinstance(value, tuple) and has_batched(value):
+        return type(value)(*[_sampled(v, level, i) for v in value])  # a named tuple
+    return value
+
+
+def _stacked(arrays: list[Any], level: Level) -> BatchedArray:
+    """Arrays, one per sample, as a batched one."""
+    shapes = {tuple(np.shape(a)) for a in arrays}
+    if len(shapes) > 1:
+        raise DynamicShape(
+            "vmap: We do not support batching operators that can output dynamic shape: here the samples' results are "
+            f"of shapes {', '.join(str(list(s)) for s in sorted(shapes))}."
+        )
+    return BatchedArray(np.stack(arrays), level)
+
+
+# Of all batched arrays; `of` finds the one for an array's levels.
+register(BatchedBackend(()), BatchedArray)

@@ -1,0 +1,71 @@
+"""Devices: where a tensor's memory lives."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+# All that PyTorch has names for; whoever brings a backend for another device adds it, see `base.register`.
+DEVICE_TYPES: Final[list[str]] = [
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+]  # fmt: skip
+
+
+class device:  # noqa: N801 - torch's name
+    """Where a tensor's memory lives: `cpu`, or `cuda` with an index.
+
+    >>> device("cuda:1").index, device("cuda", 0)
+    (1, device(type='cuda', index=0))
+    """
+
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
+        if isinstance(type, device):
+            kind, index = type.type, type.index if index is None else index
+        elif isinstance(type, str):
+            kind, index = _parsed(type, index)
+        elif isinstance(type, int):
+            kind, index = "cuda", type
+        else:
+            raise TypeError(
+                f"device(): argument 'type' must be str, int or device, not {type.__class__.__name__}"
+            )
+        self.type: str = kind
+        self.index: int | None = index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __repr__(self) -> str:
+        return (
+            f"device(type='{self.type}')"
+            if self.index is None
+            else f"device(type='{self.type}', index={self.index})"
+        )
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __reduce__(self) -> Any:
+        return device, (self.type, self.index)
+
+
+def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
+    """`cuda:1` in its parts."""
+    kind, colon, number = text.partition(":")
+    if colon:
+        if index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed: {text}")
+        if not number.isdigit():
+            raise RuntimeError(f"Invalid device string: '{text}'. Write 'cpu' or 'cuda:N'.")
+        index = int(number)
+    if kind not in DEVICE_TYPES:
+        raise RuntimeError(
+            f"Expected one of {', '.join(DEVICE_TYPES)} device type at start of device string: {kind}"
+        )
+    return kind, index
+
+
+CPU: Final = device("cpu")

@@ -1,0 +1,1 @@
+"""Kernels in plain array code: `xp` is the backend they run on. NumpyBackend has them as methods."""

@@ -1,0 +1,17 @@
+"""The noise of dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.values import Array
+
+
+def noise(xp: Any, stream: Any, like: Array, p: float, scale: Any) -> Array:
+    """An array of the shape and dtype of `like`: 0 with probability `p`, else `scale`."""
+    kept = (stream.random(like.shape, np.float32) >= p).astype(like.dtype)
+    if scale != 1:
+        kept *= scale
+    return xp.asarray(kept)

@@ -1,0 +1,1 @@
+"""Devices that only tests have, registered as a third party would: `retrograd.backends.register`."""
