@@ -1,7 +1,7 @@
 """The little engine of docs/inside/engine-in-200-lines.md does what retrograd and PyTorch do.
 
 The same programs run on all three: gradients, the order of nodes and hooks, and errors must agree. The page's program
-is run as it stands there.
+is taken from the page; that its sessions print what they show is checked by test_pages.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pytest
 
 import retrograd as rg
 
-from .pages import DOCS, blocks_of, run_page
+from .pages import DOCS, blocks_of
 
 PAGE = DOCS / "inside" / "engine-in-200-lines.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -122,10 +122,6 @@ def library(request):
 
 
 # ---- the page -----------------------------------------------------------------------------------------------------
-
-
-def test_the_page_runs_as_it_stands():
-    run_page(TEXT, PAGE.name, {"__name__": "little"})
 
 
 def code_lines(source: str) -> int:
