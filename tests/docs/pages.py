@@ -39,7 +39,8 @@ def run_block(block: Block, page: str, names: dict[str, Any]) -> None:
     if not block.is_session:
         exec(compile("\n" * block.line + block.source, page, "exec"), names)
         return
-    session = doctest.DocTestParser().get_doctest(block.source, names, page, page, block.line)
+    name = f"{page}:{block.line}"  # each its own: doctest finds the lines of a session by its name
+    session = doctest.DocTestParser().get_doctest(block.source, names, name, page, block.line)
     session.globs = names  # it has made a copy
     said: list[str] = []
     failed, tried = doctest.DocTestRunner(optionflags=OPTIONS).run(
