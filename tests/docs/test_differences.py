@@ -1,0 +1,676 @@
+"""Every difference that docs/differences.md tells of is one: PyTorch does the one thing, retrograd the other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import retrograd as rg
+import retrograd.utils.checkpoint
+
+from .pages import DOCS
+
+TEXT = (DOCS / "differences.md").read_text(encoding="utf-8")
+SHOWN: set[str] = set()
+NOT_SHOWN = {
+    "Hooks, custom Functions and callbacks always run on the thread that called backward": "without a GPU both do",
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's; ours are tested where they belong
+
+
+def about(*titles: str) -> Callable[[Any], Any]:
+    """Says which passages a test is about."""
+    SHOWN.update(titles)
+    return lambda test: test
+
+
+def fails(function: Callable[[], Any], words: str = "") -> bool:
+    """Whether a call raises, with these words."""
+    try:
+        function()
+    except Exception as error:
+        return words in str(error)
+    return False
+
+
+def leaf(lib: Any, values: Any, dtype: str = "float64") -> Any:
+    return lib.tensor(values, dtype=getattr(lib, dtype), requires_grad=True)
+
+
+def titles(text: str) -> list[str]:
+    """What the passages of the page begin with: their first words, in bold."""
+    passages = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
+    return [
+        found[1].strip(":. ") if (found := re.match(r"\*\*(.+?)\*\*", p, re.DOTALL)) else p for p in passages
+    ]
+
+
+def test_every_difference_is_shown():
+    assert sorted(titles(TEXT)) == sorted(SHOWN | set(NOT_SHOWN))
+
+
+def test_a_passage_is_known_by_its_first_words():
+    assert titles("# A\n\n- **One thing.** More\n  of it.\n- **Two**: x\n- three\n") == [
+        "One thing",
+        "Two",
+        "three\n",
+    ]
+
+
+# ---- arrays -------------------------------------------------------------------------------------------------------
+
+
+@about("Dtypes are NumPy's")
+def test_dtypes(torch):
+    assert (repr(rg.zeros(1).dtype), repr(torch.zeros(1).dtype)) == ("dtype('float32')", "torch.float32")
+    assert not hasattr(rg, "bfloat16")
+
+
+@about("`t.array`")
+def test_the_array_itself(torch):
+    y = rg.ones(2, requires_grad=True) * 2
+    assert isinstance(y.array, np.ndarray)
+    assert fails(lambda: (torch.ones(2, requires_grad=True) * 2).numpy())
+
+
+@about("NumPy arrays are operands")
+def test_numpy_arrays_and_functions(torch):
+    array = np.ones(2, np.float32)
+
+    def assign(lib):
+        t = lib.zeros(2)
+        t[:1] = array[:1]
+
+    programs = [
+        lambda lib: lib.ones(2, requires_grad=True) * array,
+        lambda lib: array + lib.ones(2, requires_grad=True),
+        lambda lib: np.sin(lib.ones(2, requires_grad=True)),
+        lambda lib: np.sum(lib.ones(2, requires_grad=True), axis=0),
+    ]
+    for program in programs:
+        assert program(rg).grad_fn is not None
+        assert fails(lambda program=program: program(torch))
+    assign(rg)
+    assert fails(lambda: assign(torch))
+
+
+@about("Memory that NumPy calls read-only is never written")
+def test_read_only_memory(torch):
+    array = np.ones(2)
+    array.flags.writeable = False
+    assert fails(lambda: rg.from_numpy(array).add_(1), "read-only")
+    torch.from_numpy(array).add_(1)
+    assert array.tolist() == [2.0, 2.0]
+
+
+@about("`resize_` beyond the end of its memory")
+def test_resize(torch):
+    def first(lib):
+        a = lib.arange(4.0)
+        part = a[:2].resize_(6)
+        part[0] = 100.0
+        return a[0].item()
+
+    assert (first(rg), first(torch)) == (0.0, 100.0)
+
+
+@about("Random numbers")
+def test_random_numbers(torch):
+    rg.manual_seed(0)
+    torch.manual_seed(0)
+    assert rg.randn(3).tolist() != torch.randn(3).tolist()
+
+
+# ---- writes in place ----------------------------------------------------------------------------------------------
+
+
+@about("`y.mul_(y)` can be differentiated")
+def test_a_product_with_itself(torch):
+    def square(lib):
+        x = leaf(lib, [3.0])
+        y = x * 1
+        y.mul_(y).sum().backward()
+        return x.grad.tolist()
+
+    def power(lib):
+        y = leaf(lib, [3.0]) * 1
+        z = 2**y
+        y.mul_(2)
+        z.sum().backward()
+
+    def gather(lib):
+        y = leaf(lib, [3.0]) * 1
+        z = y.gather(0, lib.tensor([0]))
+        y.mul_(2)
+        z.sum().backward()
+
+    assert square(rg) == [6.0]
+    power(rg)
+    gather(rg)
+    for program in (square, power, gather):
+        assert fails(lambda program=program: program(torch), "modified by an inplace operation")
+
+
+@about("An operand that overlaps the target of an in-place write")
+def test_overlapping_operand(torch):
+    def program(lib):
+        y = lib.arange(4.0)
+        y[1:].add_(y[:-1])
+        return y.tolist()
+
+    assert program(rg) == [0.0, 1.0, 3.0, 5.0]
+    assert fails(lambda: program(torch), "unsupported operation")
+
+
+@about("A write through a view whose elements overlap")
+def test_overlapping_view(torch):
+    def program(lib):
+        y = lib.arange(5.0)
+        y.unfold(0, 3, 1).mul_(lib.arange(9.0).reshape(3, 3))
+        return y.tolist()
+
+    assert program(rg) == [0.0, 3.0, 12.0, 21.0, 32.0]
+    assert program(torch) != program(rg)
+    for lib in (rg, torch):
+        assert fails(lambda lib=lib: lib.zeros(1).expand(3).add_(1), "unsupported operation")
+
+
+@about("An index or a mask that is overwritten after its use")
+def test_overwritten_index(torch):
+    programs = [
+        lambda lib, y, i: y[i],
+        lambda lib, y, i: y.gather(0, i),
+        lambda lib, y, i: y.scatter(0, i, y[:2] * 2),
+        lambda lib, y, i: lib.nn.functional.embedding(i, y.reshape(3, 1)),
+        lambda lib, y, i: lib.where(i, y[:2], y[1:] * 5),
+        lambda lib, y, i: y[:2].masked_fill(i, 0.0),
+    ]
+
+    def gradient(lib, program, write):
+        x = leaf(lib, [1.0, 2.0, 3.0])
+        index = lib.tensor([True, False] if programs.index(program) > 3 else [0, 2])
+        out = program(lib, x * 1, index)
+        if write:
+            index.logical_not_()
+        out.sum().backward()
+        return x.grad.tolist()
+
+    for program in programs:
+        assert gradient(rg, program, True) != gradient(rg, program, False)
+        assert fails(
+            lambda program=program: gradient(torch, program, True), "modified by an inplace operation"
+        )
+
+
+# ---- derivatives and values ---------------------------------------------------------------------------------------
+
+
+@about("Gradients where PyTorch has none, or a wrong one")
+def test_first_derivatives(torch):
+    for name in ("acosh_", "asinh_", "atanh_"):
+        at = 1.5 if name == "acosh_" else 0.5
+
+        def in_place(lib, name=name, at=at):
+            x = leaf(lib, [at])
+            getattr(x * 1, name)().sum().backward()
+            return x.grad.item()
+
+        def out_of_place(lib, name=name, at=at):
+            x = leaf(lib, [at])
+            getattr(x, name[:-1])().sum().backward()
+            return x.grad.item()
+
+        assert in_place(rg) == pytest.approx(out_of_place(torch))
+        assert fails(lambda: in_place(torch), "not implemented")
+
+    def leaky(lib):
+        x = leaf(lib, [-1.0, 2.0])
+        lib.nn.functional.leaky_relu(x * 1, -0.5, inplace=True).sum().backward()
+        return x.grad.tolist()
+
+    def scatter(lib):
+        x = leaf(lib, [0.0, 1.0, 2.0, 3.0])
+        lib.as_strided_scatter(x, lib.zeros(2, dtype=lib.float64), (2,), (2,), 0).sum().backward()
+        return x.grad.tolist()
+
+    assert leaky(rg) == [-0.5, 1.0]
+    assert fails(lambda: leaky(torch), "negative slope")
+    assert scatter(rg) == [0.0, 1.0, 0.0, 1.0]  # what was overwritten has no gradient
+    assert scatter(torch) != scatter(rg)
+
+
+def second(lib, function, at):
+    """The second derivatives of a function of a tensor, each summed over all elements."""
+    x = leaf(lib, at, "complex128" if np.iscomplexobj(at) else "float64")
+    out = function(lib, x)
+    (first,) = lib.autograd.grad((out.real if out.is_complex() else out).sum(), x, create_graph=True)
+    (found,) = lib.autograd.grad((first.real + first.imag if first.is_complex() else first).sum(), x)
+    return found.detach().numpy()
+
+
+def random(*shape):
+    return np.random.default_rng(0).normal(size=shape)
+
+
+LABELS = [0, 1, 2, 3]
+WITHOUT_SECOND = {
+    "attention": (
+        lambda lib, x: lib.nn.functional.scaled_dot_product_attention(x.float(), x.float(), x.float()) ** 2,
+        random(1, 1, 4, 8),
+    ),
+    "embedding_bag": (
+        lambda lib, x: (
+            lib.nn.functional.embedding_bag(lib.tensor(LABELS), x, lib.tensor([0, 2]), mode="sum") ** 2
+        ),
+        random(4, 3),
+    ),
+    "multi_margin_loss": (
+        lambda lib, x: lib.nn.functional.multi_margin_loss(x * x, lib.tensor(LABELS)),
+        random(4, 5),
+    ),
+    "multilabel_margin_loss": (
+        lambda lib, x: lib.nn.functional.multilabel_margin_loss(x * x, lib.tensor([[0, 1, -1, 0, 0]] * 4)),
+        random(4, 5),
+    ),
+    "ctc_loss": (
+        lambda lib, x: lib.nn.functional.ctc_loss(
+            (x * x).log_softmax(2), lib.tensor([[1, 2]]), lib.tensor([6]), lib.tensor([2])
+        ),
+        random(6, 1, 4),
+    ),
+    "cdist": (lambda lib, x: lib.cdist(x, lib.ones(3, 4, dtype=lib.float64)) ** 2, random(3, 4)),
+    "pdist": (lambda lib, x: lib.nn.functional.pdist(x) ** 2, random(3, 4)),
+}
+SINGULAR = {
+    "sinc": (lambda lib, x: lib.sinc(x), [0.0]),
+    "norm": (lambda lib, x: x.norm(2.5), [0.0, 0.5]),
+    "cosine": (lambda lib, x: lib.cosine_similarity(x, lib.ones(2, dtype=lib.float64), dim=0), [0.0, 0.0]),
+    "angle": (lambda lib, x: lib.angle(x), [0j]),
+    "sgn": (lambda lib, x: lib.sgn(x), [0j]),
+    "det": (lambda lib, x: lib.linalg.det(x), [[0.0, 0.0], [0.0, 0.0]]),
+}
+
+
+@about("Second derivatives where PyTorch has none")
+@pytest.mark.parametrize("name", WITHOUT_SECOND)
+def test_second_derivatives(torch, name):
+    assert np.isfinite(second(rg, *WITHOUT_SECOND[name])).all()
+    assert fails(lambda: second(torch, *WITHOUT_SECOND[name]), "not implemented")
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_second_derivatives_at_singular_points(torch, name):
+    assert np.isfinite(second(rg, *SINGULAR[name])).all()
+    assert np.isnan(second(torch, *SINGULAR[name])).any()
+
+
+@about("Values where PyTorch's kernels are off")
+def test_special_functions(torch):
+    assert (rg.i0(rg.tensor(np.inf)).item(), np.isnan(torch.i0(torch.tensor(np.inf)).item())) == (
+        np.inf,
+        True,
+    )
+    truth = {
+        "bessel_j0": scipy.special.j0,
+        "bessel_y1": scipy.special.y1,
+        "airy_ai": lambda x: scipy.special.airy(x)[0],
+    }
+    for name, function in truth.items():
+        x = np.linspace(-10 if name == "airy_ai" else 0.1, 20, 500)
+        ours, theirs = (getattr(lib.special, name)(lib.tensor(x)).numpy() for lib in (rg, torch))
+        assert np.abs(ours - function(x)).max() < 1e-13
+        assert np.abs(theirs - function(x)).max() > 1e-9
+    tail = np.array([-20.0])
+    np.testing.assert_allclose(rg.special.ndtr(rg.tensor(tail)).numpy(), scipy.special.ndtr(tail), rtol=1e-12)
+    assert torch.special.ndtr(torch.tensor(tail)).item() == 0.0
+
+
+def test_kernels_of_bags_images_and_transforms(torch):
+    def bag(lib):
+        w = leaf(lib, np.zeros((3, 1)))
+        rows, starts = lib.tensor([0, 1, 1, 2]), lib.tensor([0, 2])
+        lib.nn.functional.embedding_bag(rows, w, starts, mode="sum", scale_grad_by_freq=True).sum().backward()
+        return w.grad.flatten().tolist()
+
+    def narrow(lib, size):
+        x = lib.tensor(random(1, 1, 4, 6))
+        return lib.nn.functional.interpolate(x, size=size, mode="bilinear", antialias=True).numpy()
+
+    assert bag(rg) == [1.0, 1.0, 1.0]  # a row that was used twice gets half of each
+    assert bag(torch) != bag(rg)
+    np.testing.assert_allclose(narrow(rg, (2, 2)), narrow(torch, (2, 2)))
+    assert not np.allclose(narrow(rg, (2, 1)), narrow(torch, (2, 1)))
+    lying = torch.tensor(random(1, 1, 4, 6)).mT  # turned on its side, it is right there too
+    right = torch.nn.functional.interpolate(lying, size=(1, 2), mode="bilinear", antialias=True).mT
+    np.testing.assert_allclose(narrow(rg, (2, 1)), right.numpy())
+    assert rg.fft.fft(rg.zeros(0, 4)).shape == (0, 4)
+
+
+@about("Ties")
+def test_ties(torch):
+    assert rg.topk(rg.ones(20), 3)[1].tolist() == [0, 1, 2]
+    assert rg.kthvalue(rg.ones(20), 3)[1].item() == 2
+    assert rg.sort(rg.ones(40))[1].tolist() == list(range(40))
+    assert torch.topk(torch.ones(20), 3)[1].tolist() != [0, 1, 2]
+
+
+@about("Out-of-range indices that PyTorch reads as garbage")
+def test_out_of_range_indices(torch):
+    def ctc(lib):
+        log_probs = lib.tensor(random(6, 1, 4)).log_softmax(2)
+        return lib.nn.functional.ctc_loss(log_probs, lib.tensor([[1, 4]]), lib.tensor([6]), lib.tensor([2]))
+
+    def bags(lib):
+        return lib.nn.functional.embedding_bag(
+            lib.tensor([0, 1, 2, 2]), lib.ones(3, 3), lib.tensor([0, 3, 2]), mode="max"
+        )
+
+    for program in (ctc, bags):
+        assert fails(lambda program=program: program(rg))
+        assert not fails(lambda program=program: program(torch))
+
+
+# ---- backward -----------------------------------------------------------------------------------------------------
+
+
+@about("Checkpoint")
+def test_checkpoint(torch):
+    def overwritten(lib):
+        def function(x):
+            y = x.exp()
+            s = y.sin()
+            y.mul_(2)
+            return s * y
+
+        x = leaf(lib, [1.0])
+        lib.utils.checkpoint.checkpoint(function, x, use_reentrant=False).sum().backward()
+        return x.grad.item()
+
+    def signal(lib):
+        caught = []
+
+        def function(x):
+            try:
+                return (x.exp().sin() * 2).cos()
+            except Exception:
+                caught.append("Exception")
+                raise
+
+        lib.utils.checkpoint.checkpoint(function, leaf(lib, [1.0]), use_reentrant=False).sum().backward()
+        return caught
+
+    e = np.e
+    right = 2 * e * (np.cos(e) * e + np.sin(e))
+    assert overwritten(rg) == pytest.approx(right)
+    assert overwritten(torch) != pytest.approx(right)
+    assert (signal(rg), signal(torch)) == ([], ["Exception"])
+
+
+@about("An exception raised more than sixty backwards deep")
+def test_a_deep_exception(torch):
+    def nested(lib, depth):
+        with lib.enable_grad():
+            out = leaf(lib, 1.0) * 2
+
+            def hook(g):
+                if not depth:
+                    raise LookupError("from below")
+                nested(lib, depth - 1)
+
+            out.register_hook(hook)
+            out.backward()
+
+    with pytest.raises(LookupError, match="from below"):
+        nested(rg, 70)
+    with pytest.raises(SystemError):
+        nested(torch, 70)
+
+
+@about("`allow_mutation_on_saved_tensors`")
+def test_mutation_through_views(torch):
+    def gradient(lib):
+        with lib.autograd.graph.allow_mutation_on_saved_tensors():
+            x = leaf(lib, [1.0, 1.0, 1.0])
+            y = x * 2
+            loss = (y * y).sum()
+            y[1:].mul_(2)
+            loss.backward()
+        return x.grad.tolist()
+
+    assert gradient(rg) == [8.0, 8.0, 8.0]
+    assert gradient(torch) != gradient(rg)
+
+
+@about("A loss whose history was lost warns when `requires_grad` is set on it")
+def test_a_lost_history(torch):
+    def warned(lib):
+        with lib.no_grad():
+            loss = (leaf(lib, [1.0, 2.0]) * 2).sum()
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            loss.requires_grad = True
+        return len(found)
+
+    assert (warned(rg), warned(torch)) == (1, 0)
+
+
+@about("Several differentiable steps of Adam with `amsgrad`")
+def test_optimisers(torch):
+    def through(lib, amsgrad):
+        start = leaf(lib, [1.0, 2.0])
+        w = start.clone()
+        w.retain_grad()
+        optimizer = lib.optim.Adam([w], lr=0.1, amsgrad=amsgrad, differentiable=True)
+        for _ in range(2):
+            w.grad = start * 3
+            optimizer.step()
+        w.sum().backward()
+
+    def hooks(lib):
+        class Subclass(lib.optim.SGD):
+            def step(self, closure=None):
+                return super().step(closure)
+
+        lib.optim.SGD([leaf(lib, [1.0])], lr=0.1)  # in PyTorch it matters that there has been one
+        w = leaf(lib, [1.0])
+        w.grad = lib.ones(1, dtype=lib.float64)
+        optimizer = Subclass([w], lr=0.1)
+        calls = []
+        optimizer.register_step_pre_hook(lambda *args: calls.append("hook"))
+        optimizer.step()
+        return len(calls)
+
+    def writes(lib):
+        w = leaf(lib, [1.0])
+        w.grad = lib.ones(1, dtype=lib.float64)
+        lib.optim.AdamW([w], lr=0.1).step()
+        return w._version
+
+    for lib in (rg, torch):
+        through(lib, amsgrad=False)
+    through(rg, amsgrad=True)
+    assert fails(lambda: through(torch, amsgrad=True), "modified by an inplace operation")
+    assert (hooks(rg), hooks(torch)) == (1, 2)
+    assert (writes(rg), writes(torch)) == (1, 2)
+
+
+# ---- transforms, modes, hooks -------------------------------------------------------------------------------------
+
+
+@about("Inside `vmap`")
+def test_vmap(torch):
+    def requires(lib):
+        seen = []
+        lib.vmap(lambda v: seen.append(v.requires_grad) or v)(leaf(lib, [1.0, 2.0]) * 1)
+        return seen
+
+    def shared(lib):
+        w = leaf(lib, [1.0, 1.0])
+        return lib.vmap(lambda v: lib.autograd.grad((v * w).sum(), w)[0])(
+            lib.tensor([[1.0, 2.0], [3.0, 4.0]])
+        ).tolist()
+
+    def outlives(lib):
+        kept = []
+        lib.vmap(lambda v: kept.append(v) or v)(lib.ones(3))
+        return kept[0] + 1
+
+    def written(lib):
+        x = lib.zeros(2)
+        lib.vmap(lambda v: v.add_(1))(x)
+        lib.vmap(lambda v: v.add_(1))((leaf(lib, [1.0, 2.0, 3.0]) * 1)[:2])
+
+    assert (requires(rg), requires(torch)) == ([True], [False])
+    assert shared(rg) == [[4.0, 6.0], [4.0, 6.0]]
+    assert fails(lambda: shared(torch))
+    assert not fails(lambda: outlives(rg))
+    assert fails(lambda: outlives(torch))
+    assert fails(lambda: written(rg), "modified inplace")
+    written(torch)
+
+
+def test_functions_with_a_vmap_of_their_own(torch):
+    def program(lib):
+        class Function(lib.autograd.Function):
+            @staticmethod
+            def forward(x):
+                return x * 2
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                pass
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 100
+
+            @staticmethod
+            def vmap(info, in_dims, x):
+                return x * 3, 0
+
+        x = leaf(lib, [1.0])
+        out = lib.vmap(Function.apply)(x)
+        out.sum().backward()
+        return out.item(), x.grad.item()
+
+    assert (program(rg), program(torch)) == ((3.0, 100.0), (3.0, 3.0))
+
+
+def test_other_transforms(torch):
+    def keywords(lib, name):
+        return getattr(lib.func, name)(lambda x, *, k: x * k)(lib.ones(2), k=3.0)
+
+    def captured(lib):
+        c = lib.zeros(2)
+        lib.func.grad(lambda x: (x * c.add_(1)).sum())(lib.ones(2))
+        return c.tolist()
+
+    for name in ("jacrev", "jacfwd"):
+        assert keywords(rg, name).tolist() == [[3.0, 0.0], [0.0, 3.0]]
+        assert fails(lambda name=name: keywords(torch, name))
+    assert captured(rg) == [1.0, 1.0]
+    assert fails(lambda: captured(torch))
+
+
+@about("`no_grad` decorates coroutines and async generators")
+def test_coroutines(torch):
+    def modes(lib):
+        @lib.no_grad()
+        async def coroutine():
+            return lib.is_grad_enabled()
+
+        @lib.no_grad()
+        async def generator():
+            yield lib.is_grad_enabled()
+
+        async def both():
+            return [await coroutine()] + [mode async for mode in generator()]
+
+        return asyncio.run(both())
+
+    assert (modes(rg), modes(torch)) == ([False, False], [True, True])
+
+
+@about("Hooks must be callable when they are registered")
+def test_hooks_that_cannot_be_called(torch):
+    assert fails(lambda: rg.ones(1, requires_grad=True).register_hook(3), "not callable")
+    assert not fails(lambda: torch.ones(1, requires_grad=True).register_hook(3))
+
+
+@about("Modes are the thread's own")
+def test_anomaly_mode_of_another_thread(torch):
+    def elsewhere(lib):
+        seen = []
+        with lib.autograd.detect_anomaly():
+            thread = threading.Thread(target=lambda: seen.append(lib.is_anomaly_enabled()))
+            thread.start()
+            thread.join()
+        return seen
+
+    assert (elsewhere(rg), elsewhere(torch)) == ([False], [True])
+
+
+@about("Errors and warnings")
+def test_errors_begin_alike(torch):
+    def message(lib):
+        with pytest.raises(RuntimeError) as raised:
+            lib.ones(2).sum().backward()
+        return str(raised.value)
+
+    assert message(rg).startswith(message(torch))
+    assert len(message(rg)) > len(message(torch))
+
+
+# ---- graphs -------------------------------------------------------------------------------------------------------
+
+
+def chain(node):
+    """The names of a node and of those behind it, along first edges."""
+    names = []
+    while node is not None:
+        names.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    return names
+
+
+@about("Regenerated views of complex tensors")
+def test_views_of_complex_tensors(torch):
+    def program(lib, view):
+        z = leaf(lib, [1 + 1j, 2 + 2j], "complex128") * 1
+        shown = view(lib, z)
+        z.mul_(2)
+        return chain(shown.grad_fn)
+
+    def there_and_back(lib, z):
+        return lib.view_as_complex(lib.view_as_real(z))
+
+    def part_of_part(lib, z):
+        return z[0].real
+
+    assert program(rg, there_and_back)[0] == "AsStridedBackward0"
+    assert program(torch, there_and_back)[:2] == ["ViewAsComplexBackward0", "ViewAsRealBackward0"]
+    assert program(torch, part_of_part).count("AsStridedBackward0") == 2
+    assert program(rg, part_of_part).count("AsStridedBackward0") == 1
+
+
+@about("A saved value of a built-in operation")
+def test_saved_values(torch):
+    def same(lib):
+        x, constant = leaf(lib, [1.0]), lib.ones(1, dtype=lib.float64)
+        y = x * 2
+        return (
+            (y * x).grad_fn._saved_self is y,
+            (y * x).grad_fn._saved_other is x,
+            (y * constant).grad_fn._saved_other is constant,
+        )
+
+    assert (same(rg), same(torch)) == ((False, True, False), (True, True, True))
