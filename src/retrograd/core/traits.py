@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograd.backends.fused import attach
+
 if TYPE_CHECKING:
     from retrograd.core.op import Op
 
@@ -12,6 +14,7 @@ class Traits:
     """What the hot paths ask about an op class, gathered on first use: class attributes are slow to look up."""
 
     def __init__(self, cls: Any) -> None:
+        name_class(cls)
         self.keeps: int = getattr(cls, "keeps", 0)
         self.keeps0: int = getattr(cls, "keeps0", 0)
         self.keeps1: int = getattr(cls, "keeps1", 0)
@@ -26,6 +29,16 @@ class Traits:
         self.forward: Any = vars(cls).get("forward_kernel")
         self.vjp: Any = vars(cls).get("vjp_kernel")
         self.laborious: bool = cls.laborious
+
+
+def name_class(cls: Any) -> None:
+    """Gives an op class the name of PyTorch's node (`type(y.grad_fn).__name__`), and its fused kernels.
+
+    `__qualname__` stays as the source has it.
+    """
+    own = cls.__qualname__.rpartition(".")[2]
+    cls.__name__ = vars(cls).get("node_name") or f"{own}Backward0"
+    attach(cls, f"{cls.__module__.removeprefix('retrograd.ops.')}.{own}")
 
 
 TRAITS: Final[dict[type[Op], Traits]] = {}

@@ -371,7 +371,7 @@ def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
         return [(AsStrided, array)]
     conversion: type[AsStrided] = AsReal if base.dtype.kind == "c" else AsComplex
     last = type(view._node).__name__  # what the view was before, or nothing
-    made_of = _converted(array, base.dtype) if view._node is None or last == conversion.__name__ else None
+    made_of = _converted(array, base.dtype) if view._node is None or last == conversion.node_name else None
     if made_of is None:
         whole = _converted(base, array.dtype)
         return [(AsStrided, array)] if whole is None else [(conversion, whole), (AsStrided, array)]

@@ -13,6 +13,7 @@ from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import number_from
 from retrograd.values import Array
@@ -154,6 +155,7 @@ def _together(function: str, x: Any, y: Any, z: Any) -> tuple[Tensor, Tensor, Te
     return convert(a, dtype), convert(b, dtype), convert(c, dtype)
 
 
+@public("addcmul", method=True)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
     """`input + value * tensor1 * tensor2`."""
     x, y, z = _together("addcmul", input, tensor1, tensor2)
@@ -161,6 +163,7 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any 
     return deliver(apply_n(Addcmul(int(number) if x.array.dtype.kind in "iu" else number), (x, y, z)), out)
 
 
+@public("addcdiv", method=True)
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
     """`input + value * tensor1 / tensor2`."""
     kinds = [t.array.dtype.kind for t in (tensor1, tensor2) if isinstance(t, Tensor)]
@@ -173,6 +176,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any 
     return deliver(apply_n(Addcdiv(number_from("addcdiv", "value", 4, value)), (x, y, z)), out)
 
 
+@public("lerp", method=True)
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     """`input + weight * (end - input)`: from one to the other by a weight, a number or a tensor.
 
@@ -196,6 +200,3 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
         _together("lerp", x, y, weight)
         return deliver(apply_n(LerpTensor(), (x, y, convert(weight, x.array.dtype))), out)
     return deliver(apply2(Lerp(number_from("lerp", "weight", 3, weight)), x, y), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (addcmul, addcdiv, lerp)

@@ -23,6 +23,7 @@ from retrograd.ops.common import (
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Log
 from retrograd.ops.elementwise.rounding import DivRounded, rounded_division
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array
@@ -337,6 +338,7 @@ class FloorDivide(Binary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("add", method=True)
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input + alpha * other`, broadcasting.
 
@@ -365,6 +367,7 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
     return alpha
 
 
+@public("sub", "subtract", "Tensor.subtract_", method=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcasting."""
     _no_bool_subtraction(input, other)
@@ -387,6 +390,7 @@ def _no_bool_subtraction(x: Any, y: Any) -> None:
         )
 
 
+@public("rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
     _no_bool_subtraction(other, input)
@@ -397,12 +401,14 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return apply2(RsubTensor(alpha), input, other)
 
 
+@public("mul", "multiply", "Tensor.multiply_", method=True)
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * other`, broadcasting."""
     input = number_pair(input, other)
     return deliver(apply2(Mul(), input, other), out)
 
 
+@public("div", "divide", "true_divide", "Tensor.divide_", "Tensor.true_divide_", method=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """`input / other`, broadcasting; integers divide to floats.
 
@@ -415,16 +421,19 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return deliver(rounded_division(input, other, rounding_mode), out)
 
 
+@public("reciprocal", "reciprocal_", method=True)
 def reciprocal(input: Any, *, out: Any = None) -> Any:
     """`1 / input`."""
     return deliver(apply1(Reciprocal(), input), out)
 
 
+@public("neg", "negative", "neg_", "negative_", method=True)
 def neg(input: Any, *, out: Any = None) -> Any:
     """`-input`."""
     return deliver(apply1(Neg(), input), out)
 
 
+@public("positive", method=True)
 def positive(input: Any) -> Any:
     """`input` itself."""
     if require_tensor("positive", "input", 1, input).array.dtype.kind == "b":
@@ -432,6 +441,7 @@ def positive(input: Any) -> Any:
     return input
 
 
+@public("pow", "Tensor.pow_", method=True)
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input ** exponent`; either may be a number.
 
@@ -463,11 +473,13 @@ def _for_number(x: Any, number: Any) -> Any:
     return convert(x, dtype)
 
 
+@public("square", "square_", method=True)
 def square(input: Any, *, out: Any = None) -> Any:
     """`input ** 2`."""
     return deliver(power(input, 2), out)
 
 
+@public("float_power", method=True)
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input ** exponent`, computed in double precision."""
 
@@ -481,6 +493,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     return deliver(power(wide(input), wide(exponent)), out)
 
 
+@public("remainder", "Tensor.remainder_", method=True)
 def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input` modulo `other`, with the sign of `other`."""
     return deliver(modulo(input, other), out)
@@ -494,11 +507,7 @@ def modulo(x: Any, y: Any) -> Any:
     return apply2(Remainder(), x, y)
 
 
+@public("floor_divide", "Tensor.floor_divide_", method=True)
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     """`floor(input / other)`."""
     return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)
-
-
-FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)
-ALIASES = {"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "negative": neg}
-NOT_METHODS = (rsub,)

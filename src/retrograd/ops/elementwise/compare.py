@@ -13,6 +13,7 @@ from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor, tensor_of, wrapped
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 
@@ -48,11 +49,13 @@ class PointwiseUnary(Unary):
         return getattr(xp, self.function)(x)
 
 
+@public("eq", method=True)
 def eq(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input == other`."""
     return deliver(apply2(Pointwise("equal"), require_tensor("eq", "input", 1, input), other), out)
 
 
+@public("ne", "not_equal", method=True)
 def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input != other`."""
     return deliver(apply2(Pointwise("not_equal"), require_tensor("ne", "input", 1, input), other), out)
@@ -69,21 +72,25 @@ def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
     return deliver(apply2(Pointwise(ufunc), x, y), out)
 
 
+@public("lt", "less", method=True)
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input < other`."""
     return _ordered("lt", "less", input, other, out)
 
 
+@public("le", "less_equal", method=True)
 def le(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input <= other`."""
     return _ordered("le", "less_equal", input, other, out)
 
 
+@public("gt", "greater", method=True)
 def gt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input > other`."""
     return _ordered("gt", "greater", input, other, out)
 
 
+@public("ge", "greater_equal", method=True)
 def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input >= other`."""
     return _ordered("ge", "greater_equal", input, other, out)
@@ -94,21 +101,25 @@ def _logical(function: str, input: Any, other: Any, out: Any) -> Any:
     return deliver(apply2(Pointwise(function), input, require_tensor(function, "other", 2, other)), out)
 
 
+@public("logical_and", method=True)
 def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where both are non-zero."""
     return _logical("logical_and", input, other, out)
 
 
+@public("logical_or", method=True)
 def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where either is non-zero."""
     return _logical("logical_or", input, other, out)
 
 
+@public("logical_xor", method=True)
 def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where exactly one is non-zero."""
     return _logical("logical_xor", input, other, out)
 
 
+@public("logical_not", method=True)
 def logical_not(input: Any, *, out: Any = None) -> Any:
     """Where `input` is zero."""
     return deliver(apply1(PointwiseUnary("logical_not"), input), out)
@@ -127,35 +138,41 @@ def _integers(function: str, *operands: Any) -> None:
             raise unsupported_dtype(f"{function}_cpu", dtype)
 
 
+@public("bitwise_and", "Tensor.bitwise_and_", method=True)
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in both; logical and for booleans."""
     _integers("bitwise_and", input, other)
     return deliver(apply2(Pointwise("bitwise_and"), input, other), out)
 
 
+@public("bitwise_or", "Tensor.bitwise_or_", method=True)
 def bitwise_or(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in either; logical or for booleans."""
     _integers("bitwise_or", input, other)
     return deliver(apply2(Pointwise("bitwise_or"), input, other), out)
 
 
+@public("bitwise_xor", "Tensor.bitwise_xor_", method=True)
 def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in exactly one; logical xor for booleans."""
     _integers("bitwise_xor", input, other)
     return deliver(apply2(Pointwise("bitwise_xor"), input, other), out)
 
 
+@public("bitwise_not", "Tensor.bitwise_not_", method=True)
 def bitwise_not(input: Any, *, out: Any = None) -> Any:
     """All bits turned; logical not for booleans."""
     _integers("bitwise_not", require_tensor("bitwise_not", "input", 1, input))
     return deliver(apply1(PointwiseUnary("invert"), input), out)
 
 
+@public("bitwise_left_shift", "Tensor.bitwise_left_shift_", method=True)
 def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved up by `other` places."""
     return _shifted("bitwise_left_shift", "lshift_cpu", input, other, out)
 
 
+@public("bitwise_right_shift", "Tensor.bitwise_right_shift_", method=True)
 def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved down by `other` places."""
     return _shifted("bitwise_right_shift", "rshift_cpu", input, other, out)
@@ -168,6 +185,7 @@ def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Any:
     return deliver(apply2(Pointwise(function.removeprefix("bitwise_")), x, y), out)
 
 
+@public("isclose", method=True)
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -175,6 +193,7 @@ def isclose(
     return tensor_of(_close("isclose", input, other, rtol, atol, equal_nan))
 
 
+@public("allclose", method=True)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -209,6 +228,7 @@ def _any_batched(*tensors: Any) -> bool:
     return any(isinstance(t, Tensor) and is_batched(t.array) for t in tensors)
 
 
+@public("equal", method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
     a = require_tensor("equal", "input", 1, input).array
@@ -219,12 +239,3 @@ def equal(input: Tensor, other: Tensor) -> bool:
             "its own answer. Use (a == b).all(), or call it outside of vmap."
         )
     return bool(a.shape == b.shape and (a == b).all().item())
-
-
-FUNCTIONS = (
-    eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
-    bitwise_not, bitwise_left_shift, bitwise_right_shift, isclose, allclose, equal,
-)  # fmt: skip
-ALIASES = {
-    "not_equal": ne, "less": lt, "less_equal": le, "greater": gt, "greater_equal": ge,
-}  # fmt: skip

@@ -30,6 +30,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import DtypeError, GradientError, type_name
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import clone, convert
 from retrograd.values import Array, DType
 
@@ -245,6 +246,7 @@ def _supported(array: Array) -> Array:
     )
 
 
+@public("tensor")
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -276,6 +278,7 @@ def _tracked(data: Any) -> Tensor | None:
     return data if isinstance(data, Tensor) and data.requires_grad else None
 
 
+@public("from_numpy")
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares its memory with a NumPy array: a write to one is seen in the other."""
     if not isinstance(ndarray, np.ndarray):
@@ -285,6 +288,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return new_leaf(np.asarray(_supported(ndarray)))
 
 
+@public("as_tensor")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
     check_device(device)
@@ -296,6 +300,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return new_leaf(from_data(data, dtype))
 
 
+@public("asarray")
 def asarray(
     obj: Any,
     *,
