@@ -37,6 +37,7 @@ from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
 from retrograd.core.operators import SOCKET
 from retrograd.core.tensor import Tensor
+from retrograd.core.traits import traits_of
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
 from retrograd.values import Array, Shape
@@ -352,6 +353,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     for cls, array in _stations(view, base.array):
         known = region is not None and array is view.array and source is base.array
         op = cls(region if region is not None and known else Region(array, source))
+        traits_of(op)  # which names its class
         op.set_next_edges([edge])
         op.sequence_nr = current().next_sequence_nr()
         op.add_input(array)
