@@ -370,30 +370,37 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
 @public("sub", "subtract", "Tensor.subtract_", method=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcasting."""
-    _no_bool_subtraction(input, other)
+    refuse_bools(input, other)
     input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
     return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
 
 
-def _no_bool_subtraction(x: Any, y: Any) -> None:
-    bools = [isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)]
-    if all(bools):
+def refuse_bools(x: Any, y: Any) -> None:
+    """Raises if one of the operands of a subtraction is a bool, or holds some."""
+    first, second = _is_bool(x), _is_bool(y)
+    if first and second:
         raise DtypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if any(bools):
+    if first or second:
         raise DtypeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
 
 
+def _is_bool(v: Any) -> bool:
+    if isinstance(v, Tensor):
+        return bool(v.array.dtype.kind == "b")
+    return type(v) is bool or (type(v) is np.ndarray and v.dtype.kind == "b")
+
+
 @public("rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    _no_bool_subtraction(other, input)
+    refuse_bools(other, input)
     if alpha != 1 or type(alpha) is bool:
         alpha = _factor(alpha, input, other)
     if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):

@@ -61,12 +61,19 @@ def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Pointwise("not_equal"), require_tensor("ne", "input", 1, input), other), out)
 
 
+def _dtype_of(v: Any) -> Any:
+    """The dtype of an operand; None of an integer or a bool that is no tensor, which fit in with any."""
+    if isinstance(v, Tensor):
+        return v.array.dtype
+    if isinstance(v, np.ndarray):
+        return v.dtype
+    return scalar_dtype(v) if isinstance(v, (float, complex, np.inexact)) else None
+
+
 def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
     require_tensor(function, "input", 1, x)
     for v in (x, y):
-        dtype = (
-            v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, complex) else None
-        )
+        dtype = _dtype_of(v)
         if dtype is not None and dtype.kind == "c":
             raise unsupported_dtype(f"{function}_cpu", dtype)
     return deliver(apply2(Pointwise(ufunc), x, y), out)
@@ -127,13 +134,7 @@ def logical_not(input: Any, *, out: Any = None) -> Any:
 
 def _integers(function: str, *operands: Any) -> None:
     for v in operands:
-        dtype = (
-            v.array.dtype
-            if isinstance(v, Tensor)
-            else scalar_dtype(v)
-            if isinstance(v, (float, complex))
-            else None
-        )
+        dtype = _dtype_of(v)
         if dtype is not None and dtype.kind not in "biu":
             raise unsupported_dtype(f"{function}_cpu", dtype)
 
@@ -178,9 +179,14 @@ def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     return _shifted("bitwise_right_shift", "rshift_cpu", input, other, out)
 
 
+def _is_bool(v: Any) -> bool:
+    dtype = _dtype_of(v)
+    return isinstance(v, (bool, np.bool_)) if dtype is None else dtype.kind == "b"
+
+
 def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Any:
     _integers(function, x, y)
-    if all(isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)):
+    if _is_bool(x) and _is_bool(y):
         raise unsupported_dtype(kernel, np.dtype(bool))
     return deliver(apply2(Pointwise(function.removeprefix("bitwise_")), x, y), out)
 

@@ -17,6 +17,7 @@ from retrograd.errors import DtypeError
 from retrograd.ops.common import require_tensor
 from retrograd.ops.elementwise.addcmul import addcdiv, addcmul, lerp
 from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
+from retrograd.ops.elementwise.choose import SAFE
 from retrograd.ops.elementwise.exponential import abs as absolute
 from retrograd.ops.inplace.write import write
 from retrograd.ops.register import public
@@ -39,6 +40,11 @@ def bare(x: Any, other: Any) -> Any:
     return a if a.dtype == x.array.dtype and (a.shape == x.array.shape or a.ndim == 0) else None
 
 
+def _is_plain(number: Any) -> bool:
+    """Whether a factor fits in with any floating dtype."""
+    return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
+
+
 def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
     """Writes `ufunc(x, other)` into the memory of `x`."""
     token = hush(QUIET)
@@ -54,7 +60,7 @@ def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
 def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """`self + alpha * other`, in place."""
     check_writable(self)
-    b = bare(self, other)
+    b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, add(self, other, alpha=alpha))
     return _into(np.add, self, b if alpha == 1 else b * alpha)
@@ -64,7 +70,7 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """`self - alpha * other`, in place."""
     check_writable(self)
-    b = bare(self, other)
+    b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, sub(self, other, alpha=alpha))
     return _into(np.subtract, self, b if alpha == 1 else b * alpha)
@@ -95,7 +101,7 @@ def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     """`self + value * tensor1 * tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcmul(self, tensor1, tensor2, value=value))
     return _into(np.add, self, a * b if value == 1 else a * value * b)
 
@@ -105,7 +111,7 @@ def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     """`self + value * tensor1 / tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
-    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcdiv(self, tensor1, tensor2, value=value))
     token = hush(QUIET)
     try:

@@ -21,6 +21,7 @@ from retrograd.backends.dtypes import (
     is_differentiable,
     promote_types,
     python_number,
+    real_of,
     scalar_dtype,
 )
 from retrograd.backends.native import PACK
@@ -216,9 +217,14 @@ def number_for(value: Any, dtype: Any) -> Array:
         if not (low or -high) <= number <= high:
             raise _overflow(number, dtype)
         return np.asarray(int(number)).astype(dtype)
-    if dtype.kind == "f" and isfinite(number) and abs(number) > LIMITS[dtype][1]:
+    if dtype.kind in "fc" and not _fits(number, LIMITS[real_of(dtype)][1]):
         raise _overflow(number, dtype)
     return np.array(number, dtype)
+
+
+def _fits(number: Any, largest: Any) -> bool:
+    """Whether no part of a number that is finite exceeds the largest one."""
+    return all(abs(part) <= largest or not isfinite(part) for part in (number.real, number.imag))
 
 
 def _overflow(number: Any, dtype: Any) -> DtypeError:
@@ -229,6 +235,7 @@ def _overflow(number: Any, dtype: Any) -> DtypeError:
 
 
 _C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+_C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
 def _supported(array: Array) -> Array:
