@@ -6,7 +6,7 @@
 `src/retrograd/contents.py` says which module has which name, so that it is loaded when the name is asked for.
 `src/retrograd/__init__.py`, `nn/functional.py`, `linalg/__init__.py`, `fft/__init__.py` and `special/__init__.py` find
 their names there, and import them for editors and type checkers; `src/retrograd/core/plain.pyi` declares the method
-forms that `ops.methods` installs.
+forms of functions.
 """
 
 from __future__ import annotations
@@ -98,13 +98,15 @@ NOT_ONE_TENSOR = {
     "var_mean", "vsplit", "where",
 }  # fmt: skip
 
-# Packages that offer what op modules list in a table of theirs.
+# Packages whose names op modules declare: the constant of `contents.py`, the file, its docstring.
 PACKAGES = {
-    "FUNCTIONAL": ("nn/functional.py", "Functions of neural networks: activations, losses, linear maps."),
-    "LINALG": ("linalg/__init__.py", "Linear algebra under PyTorch's names."),
-    "FFT": ("fft/__init__.py", "Fourier transforms under PyTorch's names."),
-    "SPECIAL": ("special/__init__.py", "Special functions under PyTorch's names."),
-}
+    "nn.functional": (
+        "FUNCTIONAL", "nn/functional.py", "Functions of neural networks: activations, losses, linear maps.",
+    ),
+    "linalg": ("LINALG", "linalg/__init__.py", "Linear algebra under PyTorch's names."),
+    "fft": ("FFT", "fft/__init__.py", "Fourier transforms under PyTorch's names."),
+    "special": ("SPECIAL", "special/__init__.py", "Special functions under PyTorch's names."),
+}  # fmt: skip
 
 HEADER = """retrograd: PyTorch's autograd over NumPy arrays.
 
@@ -119,56 +121,45 @@ Homes = dict[str, dict[str, str]]
 
 
 @cache
-def op_modules() -> list[ModuleType]:
-    """The modules of the op library."""
+def declared() -> dict[str, Any]:
+    """What the modules of the op library declare, by its name in full."""
     if "retrograd" not in sys.modules:
         # The package without its __init__, and the library without its contents: they may be out of date.
         bare, contents = ModuleType("retrograd"), ModuleType("retrograd.contents")
         bare.__path__ = [str(PACKAGE)]
-        vars(contents).update({table: {} for table in ("METHODS", "FUNCTIONS", *PACKAGES)})
+        tables = [constant for constant, _, _ in PACKAGES.values()]
+        vars(contents).update({table: {} for table in ("METHODS", "FUNCTIONS", *tables)})
         sys.modules |= {"retrograd": bare, "retrograd.contents": contents}
-    paths = sorted((PACKAGE / "ops").rglob("[!_]*.py"))
-    return [
+    for path in sorted((PACKAGE / "ops").rglob("[!_]*.py")):
         importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
-        for path in paths
-    ]
-
-
-@cache
-def methods_by_module() -> dict[str, dict[str, Any]]:
-    """The method forms of every op module that has some."""
-    method_forms = importlib.import_module("retrograd.ops.methods").method_forms
-    return {module.__name__: forms for module in op_modules() if (forms := method_forms(module))}
-
-
-def public_functions() -> Homes:
-    """The functions the package offers."""
-    named: list[tuple[str, Any]] = []
-    for module in op_modules():
-        functions = (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ()))
-        named += [(function.__name__, function) for function in functions]
-        named += [*getattr(module, "ALIASES", {}).items(), *getattr(module, "FUNCTION_ALIASES", {}).items()]
-    return homes(named)
-
-
-def listed(table: str) -> Homes:
-    """The functions that modules list in a table of theirs (`FUNCTIONAL`, `LINALG`)."""
-    return homes(pair for module in op_modules() for pair in getattr(module, table, {}).items())
-
-
-def homes(named: Iterable[tuple[str, Any]]) -> Homes:
-    """Functions and their names, by the module that defines them."""
-    found: Homes = {}
-    for name, function in named:
-        found.setdefault(function.__module__, {})[name] = function.__name__
+    found: dict[str, Any] = importlib.import_module("retrograd.ops.register").DECLARED
     return found
 
 
-def methods_as_functions() -> list[str]:
-    """The in-place methods that are functions too: `exp_(t)` is `t.exp_()`."""
-    known = {"detach_"}.union(*methods_by_module().values())
-    wanted = importlib.import_module("retrograd.ops.inplace.functions").METHODS_AS_FUNCTIONS
-    return [name for name in wanted if name in known]
+def within(package: str) -> dict[str, Any]:
+    """What is declared as part of a package (empty: the whole one) or of Tensor, by the last part of its name."""
+    names = {name: name.rpartition(".") for name in declared()}
+    return {short: declared()[name] for name, (place, _, short) in names.items() if place == package}
+
+
+def homes(package: str) -> Homes:
+    """The names of a package, by the module that has what they stand for."""
+    found: Homes = {}
+    for name, form in within(package).items():
+        if hasattr(form, "function"):  # an in-place form: the method is the function, too
+            found.setdefault("retrograd.core.tensor", {})[name] = f"Tensor.{name}"
+        else:
+            found.setdefault(form.__module__, {})[name] = form.__name__
+    return found
+
+
+def methods() -> Homes:
+    """The methods and properties of Tensor, by the module that declares them."""
+    found: Homes = {}
+    for name, form in within("Tensor").items():
+        module = (form.fget if isinstance(form, property) else form).__module__
+        found.setdefault(module, {})[name] = name
+    return found
 
 
 def merged(*all_homes: Homes) -> Homes:
@@ -225,7 +216,8 @@ def package_text() -> str:
     others = {module: {name: name for name in names} for module, names in OTHERS.items()}
     at_once = {module: others.pop(module) for module in OTHERS if module.startswith(AT_ONCE)}
     modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
-    functions, methods = public_functions(), methods_as_functions()
+    functions = homes("")
+    in_place = sorted(functions.pop("retrograd.core.tensor"))
     constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
     words = ["strided", "contiguous_format", "preserve_format"]
     sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
@@ -241,7 +233,7 @@ def package_text() -> str:
         "if _typing.TYPE_CHECKING:",
         f"    from retrograd import {', '.join((*SUBPACKAGES, *(f'{name} as {name}' for name in INTERNAL)))}",
         *(f"    {line}" for line in imports(merged(functions, others))),
-        *(f"    {name} = Tensor.{name}" for name in methods),
+        *(f"    {name} = Tensor.{name}" for name in in_place),
         "else:",
         f"    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONS, {contents(merged(others, modules))})",
         "",
@@ -250,44 +242,45 @@ def package_text() -> str:
         *(f'{word} = "{word}"' for word in words),
         *(f"{name} = _np.{name}" for name in constants),
     ]
-    names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *methods}
+    names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
     lines += ["", public({*names, *constants, *words, "__version__"})]
     return formatted(lines, "__init__.py")
 
 
-def table_text(table: str) -> str:
-    """The text of a package that offers what modules list in a table of theirs."""
-    path, title = PACKAGES[table]
-    found = listed(table)
+def subpackage_text(package: str) -> str:
+    """The text of a package whose names op modules declare."""
+    table, path, title = PACKAGES[package]
+    found = homes(package)
+    in_place = sorted(found.pop("retrograd.core.tensor", ()))
+    tensor = ["from retrograd.core.tensor import Tensor as _Tensor"] if in_place else []
     lines = [
         *docstring(title),
         "import typing as _typing",
         "from retrograd.lazy import lazily as _lazily",
         f"from retrograd.contents import {table} as _{table}",
+        *tensor,
         "if _typing.TYPE_CHECKING:",
         *(f"    {line}" for line in imports(found)),
+        *(f"    {name} = _Tensor.{name}" for name in in_place),
         "else:",
         f"    __getattr__, __dir__ = _lazily(__name__, _{table})",
         "",
-        public(names_of(found)),
+        public(names_of(found) | {*in_place}),
     ]
     return formatted(lines, path)
 
 
 def contents_text() -> str:
     """The text of `retrograd/contents.py`."""
-    methods = {module: {name: name for name in forms} for module, forms in methods_by_module().items()}
-    functions = public_functions()
-    functions["retrograd.core.tensor"] = {name: f"Tensor.{name}" for name in methods_as_functions()}
     lines = docstring("Which module has which name: Tensor's methods, and the functions of every package.")
-    tables = {"METHODS": methods, "FUNCTIONS": functions} | {table: listed(table) for table in PACKAGES}
+    tables = {"METHODS": methods(), "FUNCTIONS": homes("")}
+    tables |= {table: homes(package) for package, (table, _, _) in PACKAGES.items()}
     lines += [f"{table}: dict[str, str] = {contents(found)}" for table, found in tables.items()]
     return formatted(lines, "contents.py")
 
 
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
-    methods = {name: form for forms in methods_by_module().values() for name, form in forms.items()}
     lines = [
         '"""What type checkers see of `plain.py`. Written by `tools/generate.py`."""',
         "import builtins",
@@ -305,8 +298,8 @@ def stub_text() -> str:
         "    def __add__(self, other: Any) -> Any: ...",
         "class MethodForm:",
         "    name: str",
-        "    load: Callable[[], None]",
-        "    def __init__(self, name: str, load: Callable[[], None]) -> None: ...",
+        "    find: Callable[[], Any]",
+        "    def __init__(self, name: str, find: Callable[[], Any]) -> None: ...",
         "    def __get__(self, instance: Any, owner: Any = None) -> Any: ...",
         "    def __set__(self, instance: Any, value: Any) -> None: ...",
         "class TensorMethods:",
@@ -318,8 +311,8 @@ def stub_text() -> str:
         "    @grad.deleter",
         "    def grad(self) -> None: ...",
     ]
-    for name in sorted(methods):
-        lines.append("    " + declaration(name, methods[name]))
+    for name, form in sorted(within("Tensor").items()):
+        lines.append("    " + declaration(name, form))
     lines += [
         "class ThreadLocal(threading.local):",
         "    state: Any",
@@ -373,7 +366,7 @@ def main() -> int:
         PACKAGE / "__init__.py": package_text,
         PACKAGE / "contents.py": contents_text,
         PACKAGE / "core" / "plain.pyi": stub_text,
-        **{PACKAGE / path: partial(table_text, table) for table, (path, _) in PACKAGES.items()},
+        **{PACKAGE / path: partial(subpackage_text, name) for name, (_, path, _) in PACKAGES.items()},
     }
     stale = 0
     for path, make in files.items():

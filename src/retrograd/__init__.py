@@ -323,14 +323,20 @@ if _typing.TYPE_CHECKING:
         put,
         scatter_reduce,
     )
-    from retrograd.ops.inplace.functions import (
+    from retrograd.ops.inplace.activation import (
         celu_,
         dropout_,
         selu_,
         threshold_,
     )
-    from retrograd.ops.inplace.methods import (
+    from retrograd.ops.inplace.arithmetic import (
+        abs_,
+        conj_physical_,
+    )
+    from retrograd.ops.inplace.fill import (
         fill,
+        fill_,
+        zero_,
     )
     from retrograd.ops.linalg.distance import (
         cdist,
@@ -632,6 +638,7 @@ if _typing.TYPE_CHECKING:
         cartesian_prod,
         combinations,
         detach,
+        detach_,
         nonzero_static,
         unravel_index,
     )
@@ -695,8 +702,10 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.shape.strided import (
         as_strided,
+        as_strided_,
         as_strided_copy,
         as_strided_scatter,
+        resize_as_,
     )
     from retrograd.ops.shape.transpose import (
         adjoint,
@@ -838,7 +847,6 @@ if _typing.TYPE_CHECKING:
         save,
     )
 
-    abs_ = Tensor.abs_
     acos_ = Tensor.acos_
     acosh_ = Tensor.acosh_
     addmv_ = Tensor.addmv_
@@ -848,7 +856,6 @@ if _typing.TYPE_CHECKING:
     arcsinh_ = Tensor.arcsinh_
     arctan_ = Tensor.arctan_
     arctanh_ = Tensor.arctanh_
-    as_strided_ = Tensor.as_strided_
     asin_ = Tensor.asin_
     asinh_ = Tensor.asinh_
     atan_ = Tensor.atan_
@@ -858,17 +865,14 @@ if _typing.TYPE_CHECKING:
     clamp_max_ = Tensor.clamp_max_
     clamp_min_ = Tensor.clamp_min_
     clip_ = Tensor.clip_
-    conj_physical_ = Tensor.conj_physical_
     cos_ = Tensor.cos_
     cosh_ = Tensor.cosh_
     deg2rad_ = Tensor.deg2rad_
-    detach_ = Tensor.detach_
     erf_ = Tensor.erf_
     erfc_ = Tensor.erfc_
     exp2_ = Tensor.exp2_
     exp_ = Tensor.exp_
     expm1_ = Tensor.expm1_
-    fill_ = Tensor.fill_
     fix_ = Tensor.fix_
     floor_ = Tensor.floor_
     frac_ = Tensor.frac_
@@ -888,7 +892,6 @@ if _typing.TYPE_CHECKING:
     rad2deg_ = Tensor.rad2deg_
     reciprocal_ = Tensor.reciprocal_
     relu_ = Tensor.relu_
-    resize_as_ = Tensor.resize_as_
     round_ = Tensor.round_
     rsqrt_ = Tensor.rsqrt_
     sigmoid_ = Tensor.sigmoid_
@@ -901,7 +904,6 @@ if _typing.TYPE_CHECKING:
     tanh_ = Tensor.tanh_
     trunc_ = Tensor.trunc_
     xlogy_ = Tensor.xlogy_
-    zero_ = Tensor.zero_
 else:
     __getattr__, __dir__ = _lazily(
         __name__,

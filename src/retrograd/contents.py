@@ -6,69 +6,78 @@ Written by `tools/generate.py` from the op library.
 METHODS: dict[str, str] = {
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
-        "add div divide float_power floor_divide mul multiply neg negative positive pow "
-        "reciprocal remainder square sub subtract true_divide"
+        "add div divide divide_ float_power floor_divide floor_divide_ mul multiply "
+        "multiply_ neg neg_ negative negative_ positive pow pow_ reciprocal reciprocal_ "
+        "remainder remainder_ square square_ sub subtract subtract_ true_divide "
+        "true_divide_"
     ),
     "retrograd.ops.elementwise.binary": (
-        "arctan2 atan2 copysign fmax fmin gcd heaviside hypot lcm ldexp logaddexp logaddexp2 nextafter xlogy"
+        "arctan2 arctan2_ atan2 atan2_ copysign copysign_ fmax fmin gcd gcd_ heaviside "
+        "heaviside_ hypot hypot_ lcm lcm_ ldexp ldexp_ logaddexp logaddexp2 nextafter "
+        "nextafter_ xlogy xlogy_"
     ),
-    "retrograd.ops.elementwise.choose": ("clamp clamp_max clamp_min clip maximum minimum where"),
+    "retrograd.ops.elementwise.choose": (
+        "clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ maximum minimum where"
+    ),
     "retrograd.ops.elementwise.compare": (
-        "allclose bitwise_and bitwise_left_shift bitwise_not bitwise_or "
-        "bitwise_right_shift bitwise_xor eq equal ge greater greater_equal gt isclose le "
-        "less less_equal logical_and logical_not logical_or logical_xor lt ne not_equal"
+        "allclose bitwise_and bitwise_and_ bitwise_left_shift bitwise_left_shift_ "
+        "bitwise_not bitwise_not_ bitwise_or bitwise_or_ bitwise_right_shift "
+        "bitwise_right_shift_ bitwise_xor bitwise_xor_ eq equal ge greater greater_equal "
+        "gt isclose le less less_equal logical_and logical_not logical_or logical_xor lt "
+        "ne not_equal"
     ),
     "retrograd.ops.elementwise.complex_numbers": "imag isreal real resolve_neg",
-    "retrograd.ops.elementwise.curves": "deg2rad logit rad2deg sinc",
+    "retrograd.ops.elementwise.curves": ("deg2rad deg2rad_ logit logit_ rad2deg rad2deg_ sinc sinc_"),
     "retrograd.ops.elementwise.exponential": (
-        "abs absolute angle conj conj_physical exp exp2 expm1 isfinite isinf isnan log "
-        "log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
+        "abs absolute angle conj conj_physical exp exp2 exp2_ exp_ expm1 expm1_ isfinite "
+        "isinf isnan log log10 log10_ log1p log1p_ log2 log2_ log_ resolve_conj rsqrt "
+        "rsqrt_ sgn sgn_ sigmoid sigmoid_ sign sign_ sqrt sqrt_"
     ),
-    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num signbit"),
-    "retrograd.ops.elementwise.rounding": "ceil fix floor fmod frac round trunc",
+    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num nan_to_num_ signbit"),
+    "retrograd.ops.elementwise.rounding": (
+        "ceil ceil_ fix fix_ floor floor_ fmod fmod_ frac frac_ round round_ trunc trunc_"
+    ),
     "retrograd.ops.elementwise.trigonometry": (
-        "acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh "
-        "cos cosh sin sinh tan tanh"
+        "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh "
+        "arcsinh_ arctan arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan_ "
+        "atanh atanh_ cos cos_ cosh cosh_ sin sin_ sinh sinh_ tan tan_ tanh tanh_"
     ),
     "retrograd.ops.fourier.windows": "istft stft",
-    "retrograd.ops.index.gather": ("gather index_put scatter scatter_add take take_along_dim"),
-    "retrograd.ops.index.index_select": ("index_add index_copy index_fill index_select repeat_interleave"),
-    "retrograd.ops.index.mask": ("argwhere masked_fill masked_scatter masked_select nonzero"),
-    "retrograd.ops.index.scatter_reduce": "index_reduce put scatter_reduce",
-    "retrograd.ops.inplace.functions": (
-        "conj_physical_ eq_ float_power_ ge_ greater_ greater_equal_ gt_ le_ less_ "
-        "less_equal_ logical_and_ logical_not_ logical_or_ logical_xor_ lt_ ne_ "
-        "not_equal_"
+    "retrograd.ops.index.gather": (
+        "gather index_put index_put_ scatter scatter_ scatter_add scatter_add_ take take_along_dim"
     ),
-    "retrograd.ops.inplace.methods": (
-        "abs_ absolute_ acos_ acosh_ add_ addbmm_ addcdiv_ addcmul_ addmm_ addmv_ addr_ "
-        "arccos_ arccosh_ arcsin_ arcsinh_ arctan2_ arctan_ arctanh_ asin_ asinh_ atan2_ "
-        "atan_ atanh_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ "
-        "bitwise_right_shift_ bitwise_xor_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ copy_ "
-        "copysign_ cos_ cosh_ cumprod_ cumsum_ deg2rad_ digamma_ div_ divide_ erf_ erfc_ "
-        "erfinv_ exp2_ exp_ expm1_ fill_ fill_diagonal_ fix_ floor_ floor_divide_ fmod_ "
-        "frac_ gcd_ heaviside_ hypot_ i0_ igamma_ igammac_ index_add_ index_copy_ "
-        "index_fill_ index_put_ index_reduce_ lcm_ ldexp_ lerp_ lgamma_ log10_ log1p_ "
-        "log2_ log_ logit_ masked_fill_ masked_scatter_ mul_ multiply_ mvlgamma_ "
-        "nan_to_num_ neg_ negative_ nextafter_ pow_ put_ rad2deg_ reciprocal_ relu_ "
-        "remainder_ renorm_ round_ rsqrt_ scatter_ scatter_add_ scatter_reduce_ sgn_ "
-        "sigmoid_ sign_ sin_ sinc_ sinh_ sqrt_ square_ squeeze_ sub_ subtract_ swapaxes_ "
-        "swapdims_ t_ tan_ tanh_ transpose_ tril_ triu_ true_divide_ trunc_ unsqueeze_ "
-        "xlogy_ zero_"
+    "retrograd.ops.index.index_select": (
+        "index_add index_add_ index_copy index_copy_ index_fill index_fill_ index_select repeat_interleave"
     ),
-    "retrograd.ops.linalg.distance": "dist norm renorm",
+    "retrograd.ops.index.mask": (
+        "argwhere masked_fill masked_fill_ masked_scatter masked_scatter_ masked_select nonzero"
+    ),
+    "retrograd.ops.index.scatter_reduce": (
+        "index_reduce index_reduce_ put put_ scatter_reduce scatter_reduce_"
+    ),
+    "retrograd.ops.inplace.arithmetic": (
+        "abs_ absolute_ add_ addcdiv_ addcmul_ conj_physical_ div_ float_power_ lerp_ mul_ sub_"
+    ),
+    "retrograd.ops.inplace.compare": (
+        "eq_ ge_ greater_ greater_equal_ gt_ le_ less_ less_equal_ logical_and_ "
+        "logical_not_ logical_or_ logical_xor_ lt_ ne_ not_equal_"
+    ),
+    "retrograd.ops.inplace.fill": "copy_ fill_ fill_diagonal_ zero_",
+    "retrograd.ops.inplace.shape": "squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
+    "retrograd.ops.linalg.distance": "dist norm renorm renorm_",
     "retrograd.ops.linalg.eigenvalues": "svd",
     "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
     "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
     "retrograd.ops.linalg.least_squares": "pinverse",
     "retrograd.ops.linalg.lu": "lu lu_solve",
     "retrograd.ops.linalg.matmul": (
-        "addbmm addmm addmv addr baddbmm bmm dot ger inner matmul mm mv outer vdot"
+        "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ bmm dot ger "
+        "inner matmul mm mv outer vdot"
     ),
     "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power",
     "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
     "retrograd.ops.linalg.triangular": "triangular_solve",
-    "retrograd.ops.nn.activation": "relu",
+    "retrograd.ops.nn.activation": "relu relu_",
     "retrograd.ops.nn.gated": "hardshrink prelu",
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.numpy.protocol": "__array_function__ __array_ufunc__",
@@ -82,13 +91,13 @@ METHODS: dict[str, str] = {
     "retrograd.ops.reduce.histogram": "bincount histc histogram",
     "retrograd.ops.reduce.quantile": "nanquantile quantile",
     "retrograd.ops.reduce.running_extrema": "cummax cummin logcumsumexp",
-    "retrograd.ops.reduce.running_sums": "cumprod cumsum",
+    "retrograd.ops.reduce.running_sums": "cumprod cumprod_ cumsum cumsum_",
     "retrograd.ops.reduce.sort": "argsort kthvalue median mode msort nanmedian sort topk",
     "retrograd.ops.reduce.statistics": "std var",
     "retrograd.ops.reduce.sums": "all any count_nonzero logsumexp mean nansum prod sum",
     "retrograd.ops.reduce.unique": "unique unique_consecutive",
     "retrograd.ops.shape.combinations": "__reversed__ nonzero_static sum_to_size",
-    "retrograd.ops.shape.diagonals": "diag diag_embed diagflat diagonal trace tril triu",
+    "retrograd.ops.shape.diagonals": ("diag diag_embed diagflat diagonal trace tril tril_ triu triu_"),
     "retrograd.ops.shape.reshape": (
         "broadcast_to expand expand_as flatten is_same_size ravel repeat reshape "
         "reshape_as squeeze tile unflatten unsqueeze view view_as"
@@ -105,11 +114,13 @@ METHODS: dict[str, str] = {
     ),
     "retrograd.ops.shape.view_copies": ("narrow_copy unsafe_chunk unsafe_split unsafe_split_with_sizes"),
     "retrograd.ops.shape.view_scatters": "diagonal_scatter select_scatter slice_scatter",
-    "retrograd.ops.special.bessel": "i0",
-    "retrograd.ops.special.erf": "erf erfc",
-    "retrograd.ops.special.gamma": "digamma lgamma mvlgamma polygamma polygamma_",
-    "retrograd.ops.special.incomplete_gamma": "igamma igammac",
-    "retrograd.ops.special.normal": "erfinv",
+    "retrograd.ops.special.bessel": "i0 i0_",
+    "retrograd.ops.special.erf": "erf erf_ erfc erfc_",
+    "retrograd.ops.special.gamma": (
+        "digamma digamma_ lgamma lgamma_ mvlgamma mvlgamma_ polygamma polygamma_"
+    ),
+    "retrograd.ops.special.incomplete_gamma": "igamma igamma_ igammac igammac_",
+    "retrograd.ops.special.normal": "erfinv erfinv_",
     "retrograd.ops.tensor.attributes": (
         "apply_ const_data_ptr cuda is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
         "is_nested is_pinned is_quantized is_shared is_sparse_csr is_vulkan is_xla is_xpu "
@@ -124,25 +135,23 @@ METHODS: dict[str, str] = {
 }
 FUNCTIONS: dict[str, str] = {
     "retrograd.core.tensor": (
-        "abs_=Tensor.abs_ acos_=Tensor.acos_ acosh_=Tensor.acosh_ addmv_=Tensor.addmv_ "
+        "acos_=Tensor.acos_ acosh_=Tensor.acosh_ addmv_=Tensor.addmv_ "
         "arccos_=Tensor.arccos_ arccosh_=Tensor.arccosh_ arcsin_=Tensor.arcsin_ "
         "arcsinh_=Tensor.arcsinh_ arctan_=Tensor.arctan_ arctanh_=Tensor.arctanh_ "
-        "as_strided_=Tensor.as_strided_ asin_=Tensor.asin_ asinh_=Tensor.asinh_ "
-        "atan_=Tensor.atan_ atanh_=Tensor.atanh_ ceil_=Tensor.ceil_ clamp_=Tensor.clamp_ "
-        "clamp_max_=Tensor.clamp_max_ clamp_min_=Tensor.clamp_min_ clip_=Tensor.clip_ "
-        "conj_physical_=Tensor.conj_physical_ cos_=Tensor.cos_ cosh_=Tensor.cosh_ "
-        "deg2rad_=Tensor.deg2rad_ detach_=Tensor.detach_ erf_=Tensor.erf_ "
-        "erfc_=Tensor.erfc_ exp2_=Tensor.exp2_ exp_=Tensor.exp_ expm1_=Tensor.expm1_ "
-        "fill_=Tensor.fill_ fix_=Tensor.fix_ floor_=Tensor.floor_ frac_=Tensor.frac_ "
-        "gcd_=Tensor.gcd_ i0_=Tensor.i0_ index_put_=Tensor.index_put_ lcm_=Tensor.lcm_ "
-        "ldexp_=Tensor.ldexp_ log10_=Tensor.log10_ log1p_=Tensor.log1p_ "
-        "log2_=Tensor.log2_ log_=Tensor.log_ logit_=Tensor.logit_ "
-        "nan_to_num_=Tensor.nan_to_num_ neg_=Tensor.neg_ negative_=Tensor.negative_ "
-        "rad2deg_=Tensor.rad2deg_ reciprocal_=Tensor.reciprocal_ relu_=Tensor.relu_ "
-        "resize_as_=Tensor.resize_as_ round_=Tensor.round_ rsqrt_=Tensor.rsqrt_ "
-        "sigmoid_=Tensor.sigmoid_ sin_=Tensor.sin_ sinc_=Tensor.sinc_ sinh_=Tensor.sinh_ "
-        "sqrt_=Tensor.sqrt_ square_=Tensor.square_ tan_=Tensor.tan_ tanh_=Tensor.tanh_ "
-        "trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_ zero_=Tensor.zero_"
+        "asin_=Tensor.asin_ asinh_=Tensor.asinh_ atan_=Tensor.atan_ atanh_=Tensor.atanh_ "
+        "ceil_=Tensor.ceil_ clamp_=Tensor.clamp_ clamp_max_=Tensor.clamp_max_ "
+        "clamp_min_=Tensor.clamp_min_ clip_=Tensor.clip_ cos_=Tensor.cos_ "
+        "cosh_=Tensor.cosh_ deg2rad_=Tensor.deg2rad_ erf_=Tensor.erf_ erfc_=Tensor.erfc_ "
+        "exp2_=Tensor.exp2_ exp_=Tensor.exp_ expm1_=Tensor.expm1_ fix_=Tensor.fix_ "
+        "floor_=Tensor.floor_ frac_=Tensor.frac_ gcd_=Tensor.gcd_ i0_=Tensor.i0_ "
+        "index_put_=Tensor.index_put_ lcm_=Tensor.lcm_ ldexp_=Tensor.ldexp_ "
+        "log10_=Tensor.log10_ log1p_=Tensor.log1p_ log2_=Tensor.log2_ log_=Tensor.log_ "
+        "logit_=Tensor.logit_ nan_to_num_=Tensor.nan_to_num_ neg_=Tensor.neg_ "
+        "negative_=Tensor.negative_ rad2deg_=Tensor.rad2deg_ "
+        "reciprocal_=Tensor.reciprocal_ relu_=Tensor.relu_ round_=Tensor.round_ "
+        "rsqrt_=Tensor.rsqrt_ sigmoid_=Tensor.sigmoid_ sin_=Tensor.sin_ "
+        "sinc_=Tensor.sinc_ sinh_=Tensor.sinh_ sqrt_=Tensor.sqrt_ square_=Tensor.square_ "
+        "tan_=Tensor.tan_ tanh_=Tensor.tanh_ trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_"
     ),
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
@@ -182,8 +191,9 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.index.index_select": ("index_add index_copy index_fill index_select repeat_interleave"),
     "retrograd.ops.index.mask": ("argwhere masked_fill masked_scatter masked_select nonzero"),
     "retrograd.ops.index.scatter_reduce": "index_reduce put scatter_reduce",
-    "retrograd.ops.inplace.functions": "celu_ dropout_ selu_ threshold_",
-    "retrograd.ops.inplace.methods": "fill",
+    "retrograd.ops.inplace.activation": "celu_ dropout_ selu_ threshold_",
+    "retrograd.ops.inplace.arithmetic": "abs_ conj_physical_",
+    "retrograd.ops.inplace.fill": "fill fill_ zero_",
     "retrograd.ops.linalg.distance": (
         "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
     ),
@@ -254,7 +264,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.reduce.sums": "all any count_nonzero logsumexp mean nansum prod sum",
     "retrograd.ops.reduce.unique": "bucketize isin searchsorted unique unique_consecutive",
     "retrograd.ops.shape.combinations": (
-        "block_diag cartesian_prod combinations detach nonzero_static unravel_index"
+        "block_diag cartesian_prod combinations detach detach_ nonzero_static unravel_index"
     ),
     "retrograd.ops.shape.diagonals": (
         "diag diag_embed diagflat diagonal trace tril tril_indices triu triu_indices"
@@ -271,7 +281,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
     ),
-    "retrograd.ops.shape.strided": "as_strided as_strided_copy as_strided_scatter",
+    "retrograd.ops.shape.strided": ("as_strided as_strided_ as_strided_copy as_strided_scatter resize_as_"),
     "retrograd.ops.shape.transpose": (
         "adjoint flip fliplr flipud moveaxis=movedim movedim permute roll rot90 swapaxes "
         "swapdims=transpose t transpose"
@@ -310,9 +320,10 @@ FUNCTIONS: dict[str, str] = {
     ),
 }
 FUNCTIONAL: dict[str, str] = {
+    "retrograd.core.tensor": "relu_=Tensor.relu_",
     "retrograd.ops.elementwise.exponential": "sigmoid",
     "retrograd.ops.elementwise.trigonometry": "tanh",
-    "retrograd.ops.inplace.functions": ("celu_ elu_ hardtanh_ leaky_relu_ relu_ selu_ threshold_"),
+    "retrograd.ops.inplace.activation": ("celu_ elu_ hardtanh_ leaky_relu_ selu_ threshold_"),
     "retrograd.ops.linalg.distance": "cosine_similarity normalize pairwise_distance pdist",
     "retrograd.ops.linalg.matmul": "linear",
     "retrograd.ops.nn.activation": (

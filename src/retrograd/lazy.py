@@ -7,9 +7,9 @@ imported by the first use of one of its names: `rg.erfinv` and `rg.linalg.svd` b
 `t.erfinv` by a placeholder in the class (`core.plain.MethodForm`). `contents.py`, written by `tools/generate.py`, says
 which module has which name. Type checkers see ordinary imports.
 
-A module of the op library can be imported by other roads too: by a sibling, or by a user. So it is not the one who asks
-who installs its method forms and names its nodes, but the package: Python ends every import of a submodule by setting
-an attribute of the package, and `retrograd.ops` takes the module in at that moment (`ops/__init__.py`).
+A module of the op library can be imported by other roads too: by a sibling, or by a user. Its functions say what they
+are called as they are defined (`ops.register`), and the placeholders stay: each is replaced when somebody asks for its
+method, after an import that is complete. So no thread finds a method of a module that another one is still importing.
 
 Python locks a module while a thread imports it. A process forked at that time would have the lock and not the thread,
 and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything. Python also

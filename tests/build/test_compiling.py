@@ -13,6 +13,7 @@ pytest.importorskip("setuptools", reason="only a build needs setuptools")
 import mypyc
 from mypyc.namegen import NameGenerator
 from tools.compiling import command
+from tools.compiling.declarations import declared_below
 from tools.compiling.describe import Descriptions
 from tools.compiling.flags import python_flags
 from tools.compiling.loosen import loosened, offered_by_packages
@@ -132,9 +133,17 @@ def test_docstrings_and_signatures_come_from_the_source():
     assert '    PyDoc_STR("A module."),\n' in text
 
 
+def test_declarations_are_made_at_the_end():
+    text = (
+        "import a\n\n@public(\n    'f', method=True\n)\n@public_property('Tensor.g')\n@cache\ndef f(): ...\n"
+    )
+    wanted = "import a\n\n\n\n\n\n@cache\ndef f(): ...\n"
+    assert declared_below(text) == f"{wanted}public_property('Tensor.g')(f)\npublic('f', method=True)(f)\n"
+
+
 def test_functions_that_users_call_take_anything():
     text = "from __future__ import annotations\n\ndef f(x: Any, n: int = 1, *, k: bool = True) -> int: ...\n"
-    rest = "def g(n: int) -> int: ...\ndef h(n: int) -> int: ...\nFUNCTIONS = (f,)\n"
+    rest = "def g(n: int) -> int: ...\ndef h(n: int) -> int: ...\npublic('f')(f)\n"
     loose = loosened(text + rest, {"h"})
     assert "def f(x: Any, n: Any = 1, *, k: Any = True) -> int" in loose
     assert "def g(n: int) -> int" in loose

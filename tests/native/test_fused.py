@@ -14,6 +14,7 @@ from retrograd.backends.pack import PACK
 from retrograd.core.metadata import InputMetadata
 from retrograd.core.node import Edge, Identity
 from retrograd.core.op import Binary, Unary, Variadic
+from retrograd.core.traits import TRAITS, Traits, name_class, traits_of
 from tests.builds import derives_from_ops
 
 KERNELS = {} if PACK is None else PACK.fused_kernels()
@@ -39,8 +40,10 @@ DTYPES = (np.float32, np.float64)
 
 
 def class_of(name):
-    module, _, cls = name.partition(".")
-    return getattr(importlib.import_module(f"retrograd.ops.{module}"), cls)
+    module, _, own = name.rpartition(".")
+    cls = getattr(importlib.import_module(f"retrograd.ops.{module}"), own)
+    name_class(cls)  # which gives it its kernels
+    return cls
 
 
 def ops_of(name):
@@ -87,7 +90,7 @@ def plain_vjp(op, g, xs, out):
 
 
 def fused_vjp(op, g, xs, out, wanted=7):
-    kernel = type(op).vjp_kernel
+    kernel = traits_of(op).vjp
     if isinstance(op, Unary):
         found = kernel(op, g, *xs, out)
         return found if found is NotImplemented else (found,)
@@ -123,7 +126,7 @@ def test_kernel_computes_what_the_formula_does(name, kind, dtype):
         g, xs = operands(op, dtype, values)
         out = np.asarray(plain_forward(op, xs)).astype(dtype)
         if f"{name}.forward" in KERNELS:
-            found = type(op).forward_kernel(op, *xs)
+            found = traits_of(op).forward(op, *xs)
             if found is not NotImplemented:
                 served.add("forward")
                 assert_same(found, out)
@@ -138,23 +141,23 @@ def test_kernel_computes_what_the_formula_does(name, kind, dtype):
 
 # What networks and fits are made of: a formula that stops being fused is noticed here.
 EXPECTED = {
-    "activation": "Elu Gelu Hardswish LeakyRelu LogSigmoid Mish Relu Silu Softplus",
-    "arithmetic": "Add Div Mul Neg Pow PowTensor Reciprocal Rsub Sub",
-    "choose": "Clamp Maximum Minimum",
-    "erf": "Erf",
-    "fused": "Addcdiv Addcmul Lerp",
-    "math": "Abs Exp Expm1 Log Log1p Rsqrt Sigmoid Sqrt",
-    "pairs": "Logaddexp",
-    "trigonometry": "Atan Cos Sin Tanh",
+    "nn.activation": "Elu Gelu Hardswish LeakyRelu LogSigmoid Mish Relu Silu Softplus",
+    "elementwise.arithmetic": "Add Div Mul Neg Pow PowTensor Reciprocal Rsub Sub",
+    "elementwise.choose": "Clamp Maximum Minimum",
+    "special.erf": "Erf",
+    "elementwise.addcmul": "Addcdiv Addcmul Lerp",
+    "elementwise.exponential": "Abs Exp Expm1 Log Log1p Rsqrt Sigmoid Sqrt",
+    "elementwise.binary": "Logaddexp",
+    "elementwise.trigonometry": "Atan Cos Sin Tanh",
 }
 
 
 @pytest.mark.parametrize("name", [f"{m}.{c}" for m, classes in EXPECTED.items() for c in classes.split()])
 def test_common_ops_are_fused(name):
     cls = class_of(name)
-    assert f"{name}.forward" in repr(vars(cls)["forward_kernel"])
-    if name != "arithmetic.Add":  # whose gradients are g itself
-        assert f"{name}.vjp" in repr(vars(cls)["vjp_kernel"])
+    assert f"{name}.forward" in repr(Traits(cls).forward)
+    if name != "elementwise.arithmetic.Add":  # whose gradients are g itself
+        assert f"{name}.vjp" in repr(Traits(cls).vjp)
 
 
 # -- layouts -------------------------------------------------------------------------------------------------------
@@ -200,9 +203,9 @@ def binary_cases(dtype):
 @pytest.mark.parametrize("case", binary_cases(np.float32))
 def test_layouts(case, dtype):
     x, y, served = binary_cases(dtype)[case]
-    op = class_of("arithmetic.Div")()
+    op = class_of("elementwise.arithmetic.Div")()
     expected = np.asarray(x / y)
-    found = type(op).forward_kernel(op, x, y)
+    found = traits_of(op).forward(op, x, y)
     assert (found is not NotImplemented) == served
     if not served:
         return
@@ -214,22 +217,22 @@ def test_layouts(case, dtype):
     if expected.strides != g.strides:
         g = np.copy(expected, order="K")
     gx, gy = plain_vjp(placed(op, expected), g, (x, y), None)
-    found_x, found_y = type(op).vjp_kernel(op, g, x, y, None, 3)
+    found_x, found_y = traits_of(op).vjp(op, g, x, y, None, 3)
     np.testing.assert_array_equal(found_x, gx)
     np.testing.assert_array_equal(found_y, gy)
     assert found_x.dtype == found_y.dtype == dtype
 
 
 def test_only_wanted_gradients_are_computed():
-    op = class_of("arithmetic.Mul")()
+    op = class_of("elementwise.arithmetic.Mul")()
     g, x, y = (np.full(3, v) for v in (2.0, 3.0, 5.0))
-    kernel = type(op).vjp_kernel
+    kernel = traits_of(op).vjp
     assert kernel(op, g, None, y, None, 1)[1] is None
     assert kernel(op, g, x, None, None, 2)[0] is None
     np.testing.assert_array_equal(kernel(op, g, None, y, None, 1)[0], 10)
     np.testing.assert_array_equal(kernel(op, g, x, None, None, 2)[1], 6)
-    difference = class_of("arithmetic.Sub")()
-    first, second = type(difference).vjp_kernel(difference, g, None, None, None, 3)
+    difference = class_of("elementwise.arithmetic.Sub")()
+    first, second = traits_of(difference).vjp(difference, g, None, None, None, 3)
     assert first is g
     np.testing.assert_array_equal(second, -2)
 
@@ -259,30 +262,30 @@ class Strange(np.ndarray):
     ids=lambda x: f"{type(x).__name__} {getattr(x, 'dtype', x)}",
 )
 def test_other_operands_are_not_served(x):
-    op = class_of("trigonometry.Tanh")()
-    assert type(op).forward_kernel(op, x) is NotImplemented
-    assert type(op).vjp_kernel(op, np.ones(3), None, x) is NotImplemented or type(x) is float
+    op = class_of("elementwise.trigonometry.Tanh")()
+    assert traits_of(op).forward(op, x) is NotImplemented
+    assert traits_of(op).vjp(op, np.ones(3), None, x) is NotImplemented or type(x) is float
 
 
 def test_operands_of_two_dtypes_are_not_served():
-    op = class_of("arithmetic.Mul")()
+    op = class_of("elementwise.arithmetic.Mul")()
     single, double = np.ones(3, np.float32), np.ones(3)
-    assert type(op).forward_kernel(op, single, double) is NotImplemented
-    assert type(op).vjp_kernel(op, double, single, double, None, 3) is NotImplemented
-    assert type(op).forward_kernel(op, single, 2**60 + 1) is NotImplemented
-    assert type(op).forward_kernel(op, single, np.float64(2)) is NotImplemented
-    assert type(op).forward_kernel(op, np.ones(3), np.ones(4)) is NotImplemented
+    assert traits_of(op).forward(op, single, double) is NotImplemented
+    assert traits_of(op).vjp(op, double, single, double, None, 3) is NotImplemented
+    assert traits_of(op).forward(op, single, 2**60 + 1) is NotImplemented
+    assert traits_of(op).forward(op, single, np.float64(2)) is NotImplemented
+    assert traits_of(op).forward(op, np.ones(3), np.ones(4)) is NotImplemented
 
 
 @pytest.mark.parametrize("exponent", [1j, np.float64(2), 2**70, None, "2"])
 def test_parameters_that_are_no_numbers_are_not_served(exponent):
-    op = class_of("arithmetic.Pow")(exponent)
-    assert type(op).vjp_kernel(op, np.ones(3), np.ones(3), None) is NotImplemented
+    op = class_of("elementwise.arithmetic.Pow")(exponent)
+    assert traits_of(op).vjp(op, np.ones(3), np.ones(3), None) is NotImplemented
 
 
 @derives_from_ops
 def test_classes_derived_from_an_op_keep_their_own_formulas():
-    base = class_of("trigonometry.Tanh")
+    base = class_of("elementwise.trigonometry.Tanh")
 
     class Steeper(base):
         def slope(self, x, out):
@@ -293,25 +296,25 @@ def test_classes_derived_from_an_op_keep_their_own_formulas():
 
 
 def test_wrong_calls_are_errors():
-    op = class_of("trigonometry.Tanh")()
+    op = class_of("elementwise.trigonometry.Tanh")()
     with pytest.raises(TypeError, match="takes 2 arguments"):
-        type(op).forward_kernel(op)
+        traits_of(op).forward(op)
     with pytest.raises(TypeError, match="takes 2 arguments"):
-        type(op).forward_kernel(op, x=np.ones(3))
+        traits_of(op).forward(op, x=np.ones(3))
     with pytest.raises(TypeError, match="op class"):
-        type(op).forward_kernel.bind(3)
+        traits_of(op).forward.bind(3)
 
 
 def test_numbers_take_the_dtype_of_the_arrays():
-    op = class_of("arithmetic.Mul")()
+    op = class_of("elementwise.arithmetic.Mul")()
     x = np.full(3, 3, np.float32)
-    found = type(op).forward_kernel(op, x, 0.1)
+    found = traits_of(op).forward(op, x, 0.1)
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, x * 0.1)
 
 
 def test_no_memory_is_lost():
-    kernel, op = class_of("arithmetic.Mul").vjp_kernel, class_of("arithmetic.Mul")()
+    kernel, op = class_of("elementwise.arithmetic.Mul").vjp_kernel, class_of("elementwise.arithmetic.Mul")()
     g, x, y = (np.ones(1000) for _ in range(3))
     before = [sys.getrefcount(v) for v in (g, x, y, op, None, NotImplemented)]
     for _ in range(1000):
@@ -323,14 +326,14 @@ def test_no_memory_is_lost():
 
 
 def test_results_do_not_depend_on_the_number_of_threads():
-    op = class_of("activation.Gelu")("none")
+    op = class_of("nn.activation.Gelu")("none")
     x = np.random.default_rng(2).standard_normal(200_001)
     before = rg.get_num_threads()
     found = []
     try:
         for count in (1, 2, 3):
             rg.set_num_threads(count)
-            found.append(type(op).forward_kernel(op, x))
+            found.append(traits_of(op).forward(op, x))
     finally:
         rg.set_num_threads(before)
     np.testing.assert_array_equal(found[0], found[1])
@@ -350,11 +353,8 @@ def test_a_graph_computes_the_same_with_and_without_kernels(monkeypatch):
         return [v.detach().numpy() for v in (y, first, x.grad, w.grad)]
 
     fused = gradients()
-    for name in OPS:
-        for method in ("forward_kernel", "vjp_kernel"):
-            if method in vars(class_of(name)):
-                monkeypatch.delattr(class_of(name), method)
-        if "traits" in vars(class_of(name)):
-            monkeypatch.delattr(class_of(name), "traits")
+    for traits in TRAITS.values():
+        for kernel in ("forward", "vjp"):
+            monkeypatch.setattr(traits, kernel, None)
     for a, b in zip(fused, gradients(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)

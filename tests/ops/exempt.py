@@ -8,29 +8,25 @@ def because(reason: str, names: str) -> dict[str, str]:
 
 
 EXEMPT_OPS: dict[str, str] = {
-    **because(
-        "made only by forward mode, of addr and addbmm", "products.BmmSumBackward0 products.GerBackward0"
-    ),
+    **because("made only by forward mode, of addr and addbmm", "linalg.products.BmmSum linalg.products.Ger"),
     **because(
         "has no derivative, as in PyTorch; see test_without_derivative.py",
-        "arithmetic.NotImplemented gamma.SpecialZetaBackward2 binary.NotImplemented",
+        "elementwise.arithmetic.FloorDivide special.gamma.ZetaByNumber elementwise.binary.Heaviside",
     ),
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
         """
-        sampling.BernoulliBackward0 sampling.BernoulliBackward1 sampling.BernoulliBackward2
-        sampling.ExponentialBackward0
-        sampling.NormalBackward0 sampling.NormalBackward1 sampling.NormalBackward2 sampling.NormalBackward3
-        sampling.PoissonBackward0 sampling.RandomBackward0 sampling.RandomBackward1 sampling.RandomBackward2
-        sampling.UniformBackward0
-        draws.CauchyBackward0 draws.GeometricBackward0 draws.LogNormalBackward0
+        random.sampling.Bernoulli random.sampling.BernoulliBy random.sampling.BernoulliOf random.sampling.Exponential
+        random.sampling.Normal random.sampling.NormalBoth random.sampling.NormalMean random.sampling.NormalStd
+        random.sampling.Poisson random.sampling.Random random.sampling.RandomAny random.sampling.RandomBelow
+        random.sampling.Uniform random.draws.Cauchy random.draws.Geometric random.draws.LogNormal
     """,
     ),
 }
 
 EXEMPT_OPS |= because(
     "refuses a derivative; see test_without_derivative.py",
-    "draws.BinomialDrawBackward0 scatter_reduce.TwoZerosBackward0",
+    "random.draws.BinomialDraw index.scatter_reduce.TwoZeros",
 )
 
 EXEMPT_FUNCTIONS: dict[str, str] = {
@@ -48,7 +44,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         "makes a tensor that depends on no other",
         """
         arange as_tensor asarray bernoulli empty empty_like eye from_numpy full full_like linspace logspace multinomial
-        normal ones ones_like poisson rand rand_like randint randint_like randn randn_like randperm scalar_tensor
+        normal ones ones_like poisson rand range rand_like randint randint_like randn randn_like randperm scalar_tensor
         tensor zeros zeros_like Tensor.new_empty Tensor.new_full Tensor.new_ones Tensor.new_tensor Tensor.new_zeros
     """,
     ),
@@ -57,7 +53,16 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     ),
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
     **because("gives its argument back", "cpu resolve_conj resolve_neg"),
-    **because("a conversion like Tensor.to", "type"),
+    **because(
+        "a conversion like Tensor.to",
+        """
+        type Tensor.bool Tensor.byte Tensor.cdouble Tensor.cfloat Tensor.char Tensor.float Tensor.half Tensor.int
+        Tensor.long Tensor.short
+    """,
+    ),
+    **because(
+        "gives a tensor other memory; no operation on its values", "Tensor.resize_ Tensor.set_ resize_as_"
+    ),
     **because("another name of a function with a row", "concatenate row_stack"),
     **because("has no derivative, as in PyTorch", "floor_divide heaviside"),
     **because(
@@ -104,14 +109,17 @@ EXEMPT_FUNCTIONS |= {
     ),
 }
 
-EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "householder.GeqrfBackward0")
+EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "linalg.householder.Geqrf")
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "linalg.matrix_rank")
 EXEMPT_FUNCTIONS |= because("has no derivative, as in PyTorch", "geqrf")
 EXEMPT_FUNCTIONS |= because("an exception, not an operation", "linalg.LinAlgError")
 
 EXEMPT_OPS |= because(
     "refuses a derivative; see programs_ops_sorting.py",
-    "histogram.NotImplemented unique.UniqueConsecutiveBackward0 unique.UniqueDimBackward0",
+    """
+    reduce.histogram.Bincount reduce.histogram.Histogram reduce.histogram.Histogramdd reduce.unique.UniqueConsecutive
+    reduce.unique.UniqueDim
+    """,
 )
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "argsort bucketize histc isin searchsorted")
 EXEMPT_FUNCTIONS |= because(
@@ -123,7 +131,9 @@ EXEMPT_FUNCTIONS |= because(
     "nn.functional.upsample nn.functional.upsample_bilinear nn.functional.upsample_nearest",
 )
 
-EXEMPT_OPS |= because("refuses a derivative; see programs_ops_polish.py", "ldl.NotImplemented")
+EXEMPT_OPS |= because(
+    "refuses a derivative; see programs_ops_polish.py", "linalg.ldl.LdlFactor linalg.ldl.LdlSolve"
+)
 EXEMPT_FUNCTIONS |= because(
     "refuses a derivative; see programs_ops_polish.py",
     "linalg.ldl_factor linalg.ldl_factor_ex linalg.ldl_solve",

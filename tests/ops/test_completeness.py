@@ -14,15 +14,15 @@ import pytest
 import retrograd as rg
 import retrograd.ops
 from retrograd.core.op import Binary, Op, Unary, Variadic
+from retrograd.ops.register import DECLARED
 from tests.ops.case import EXCUSES, Case, find
 from tests.ops.cases import CASES
 from tests.ops.checks import differentiable, leaves, nodes_of
 from tests.ops.exempt import EXEMPT_FUNCTIONS, EXEMPT_OPS
 
 every_row = pytest.mark.parametrize("case", CASES, ids=str)
-MODULES = [
-    importlib.import_module(m.name) for m in pkgutil.walk_packages(retrograd.ops.__path__, "retrograd.ops.")
-]
+for found in pkgutil.walk_packages(retrograd.ops.__path__, "retrograd.ops."):
+    importlib.import_module(found.name)
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_every_op_is_exercised_by_a_row():
 
 
 def op_name(cls: type) -> str:
-    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
+    return f"{cls.__module__.removeprefix('retrograd.ops.')}.{cls.__qualname__}"
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -116,17 +116,12 @@ ROWS = {last(case.name) for case in CASES}
 
 def public_functions() -> dict[str, Any]:
     """What the op modules offer, by the path under which the table would name it."""
-    found: dict[str, Any] = {}
-    for module in MODULES:
-        for function in (*getattr(module, "FUNCTIONS", ()), *getattr(module, "NOT_METHODS", ())):
-            found[function.__name__] = function
-        found |= getattr(module, "ALIASES", {})
-        found |= {f"Tensor.{name}": f for name, f in getattr(module, "METHODS", {}).items()}
-        found |= {f"nn.functional.{name}": f for name, f in getattr(module, "FUNCTIONAL", {}).items()}
-        found |= {f"linalg.{name}": f for name, f in getattr(module, "LINALG", {}).items()}
-        found |= {f"fft.{name}": f for name, f in getattr(module, "FFT", {}).items()}
-        found |= {f"special.{name}": f for name, f in getattr(module, "SPECIAL", {}).items()}
-    return found
+    # A method that is a function too goes by the function's name.
+    return {
+        name: form
+        for name, form in DECLARED.items()
+        if not (name.startswith("Tensor.") and DECLARED.get(last(name)) is form)
+    }
 
 
 def test_every_public_function_has_a_row():

@@ -24,9 +24,9 @@ from .sources import PACKAGE, python_files, relative, tree
 OPERATORS = {
     "common", "elementwise", "elementwise.addcmul", "elementwise.arithmetic", "elementwise.choose",
     "elementwise.compare", "elementwise.exponential", "elementwise.rounding", "index", "index.getitem", "inplace",
-    "inplace.methods", "linalg", "linalg.matmul", "linalg.products", "methods", "operators", "reduce",
-    "reduce.running_sums", "reduce.sums", "shape", "shape.join", "shape.reshape", "shape.split", "shape.transpose",
-    "tensor", "tensor.convert", "tensor.create", "tensor.data",
+    "inplace.fill", "inplace.write", "linalg", "linalg.matmul", "linalg.products", "operators", "reduce",
+    "reduce.running_sums", "reduce.sums", "register", "shape", "shape.join", "shape.reshape", "shape.split",
+    "shape.transpose", "tensor", "tensor.convert", "tensor.create", "tensor.data",
 }  # fmt: skip
 # Parts of the package that are loaded when they are asked for.
 LATER = tuple(

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tools.compiling.declarations import is_declaration
+
 _FUTURE = "from __future__ import annotations"
 
 # Classes whose methods users call. Those of nodes and ops are called by the engine, which keeps to the types.
@@ -23,8 +25,8 @@ _CLASSES = {
 def loosened(source: str, imported: set[str]) -> str:
     """A module with the parameters of its public functions declared `Any`; lines stay where they are.
 
-    Public are those that stand in a table of the module (`FUNCTIONS = (add, sub, …)`) and those of the names
-    `imported`, which a package offers.
+    Public are those that the module declares (`public("add")(add)`) and those of the names `imported`, which a
+    package offers.
     """
     tree = ast.parse(source)
     hints = [hint for function in _public(tree, imported) for hint in _hints(function.args)]
@@ -38,7 +40,7 @@ def loosened(source: str, imported: set[str]) -> str:
 
 def _public(tree: ast.Module, imported: set[str]) -> Iterator[ast.FunctionDef]:
     """The functions and methods that users call; properties are no calls."""
-    offered = imported | set(_in_tables(tree))
+    offered = imported | set(_declared(tree))
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name in offered:
             yield node
@@ -46,10 +48,12 @@ def _public(tree: ast.Module, imported: set[str]) -> Iterator[ast.FunctionDef]:
             yield from (f for f in node.body if isinstance(f, ast.FunctionDef) and not f.decorator_list)
 
 
-def _in_tables(tree: ast.Module) -> Iterator[str]:
+def _declared(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            yield from (part.id for part in ast.walk(node.value) if isinstance(part, ast.Name))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call, given = node.value.func, node.value.args
+            if isinstance(call, ast.Call) and is_declaration(call):
+                yield from (part.id for part in given if isinstance(part, ast.Name))
 
 
 def _hints(args: ast.arguments) -> Iterator[ast.expr]:

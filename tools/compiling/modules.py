@@ -24,7 +24,7 @@ INTERPRETED = {
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
-    "ops/methods.py": "changes classes after they are made",
+    "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",
     "ops/returns.py": "subclasses of named tuples",
     "ops/special/chebyshev_tables.py": "nested functions only, made once at import",

@@ -21,8 +21,8 @@ import numpy as np
 
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
 from retrograd.core.modes import current
-from retrograd.hints import Plain
 from retrograd.core.tensor import Tensor
+from retrograd.hints import Plain
 from retrograd.values import Array
 
 

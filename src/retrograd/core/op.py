@@ -77,6 +77,10 @@ class Op(Node):
         """Another op with the same parameters, not yet applied."""
         return type(self)(*[getattr(self, name) for name in self.params])
 
+    def operation(self) -> str:
+        traits_of(self)  # has given the class its name, even if no op of it has been applied yet
+        return super().operation()
+
     def function_name(self) -> str:
         """The public function's name, for messages: `exp` for ExpBackward0."""
         return self.operation().lower()

@@ -55,28 +55,28 @@ class Size(tuple[int, ...]):
 class MethodForm:
     """Stands in `TensorMethods` for a method whose module is loaded when somebody asks for it.
 
-    `load` imports the module, and that puts the method in this one's place. See Note [Loaded on demand].
+    `find` gives the method, which then takes this one's place. See Note [Loaded on demand].
     """
 
-    def __init__(self, name: str, load: Callable[[], None]) -> None:
+    def __init__(self, name: str, find: Callable[[], Any]) -> None:
         self.name = name
-        self.load = load
+        self.find = find
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self._loaded().__get__(instance, owner)
+        return self._replaced().__get__(instance, owner)
 
     def __set__(self, instance: Any, value: Any) -> None:
-        self._loaded()
+        self._replaced()
         setattr(instance, self.name, value)  # as the method's successor has it: `t.real` can be assigned to
 
-    def _loaded(self) -> Any:
-        self.load()
-        found = TensorMethods.__dict__[self.name]
-        if isinstance(found, MethodForm):
+    def _replaced(self) -> Any:
+        found = self.find()
+        if found is None:
             raise AttributeError(
                 f"'Tensor' object has no attribute '{self.name}': contents.py lists it, but no module has it. "
                 "Run python tools/generate.py."
             )
+        setattr(TensorMethods, self.name, found)
         return found
 
 

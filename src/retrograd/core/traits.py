@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograd.backends.native import CPU_BACKEND
+
 if TYPE_CHECKING:
     from retrograd.core.op import Op
 
@@ -12,6 +14,7 @@ class Traits:
     """What the hot paths ask about an op class, gathered on first use: class attributes are slow to look up."""
 
     def __init__(self, cls: Any) -> None:
+        name_class(cls)
         self.keeps: int = getattr(cls, "keeps", 0)
         self.keeps0: int = getattr(cls, "keeps0", 0)
         self.keeps1: int = getattr(cls, "keeps1", 0)
@@ -22,10 +25,22 @@ class Traits:
         # Whether the result may have fewer elements than an operand.
         self.may_reduce: bool = not (cls.is_view or cls.elementwise)
         self.called: str = ""  # the function as messages call it; empty: ask the op
-        # Kernels of the native pack belong to the very class that they were made from, not to those derived from it.
-        self.forward: Any = vars(cls).get("forward_kernel")
-        self.vjp: Any = vars(cls).get("vjp_kernel")
+        # Compiled formulas belong to the very class that they were made from, not to those derived from it.
+        self.forward: Any = vars(cls).get("forward_kernel") or compiled_formula(cls, "forward")
+        self.vjp: Any = compiled_formula(cls, "vjp")
         self.laborious: bool = cls.laborious
+
+
+def name_class(cls: Any) -> None:
+    """Gives an op class the name of PyTorch's node, `type(y.grad_fn).__name__`; `__qualname__` is the source's."""
+    cls.__name__ = vars(cls).get("node_name") or f"{cls.__qualname__.rpartition('.')[2]}Backward0"
+
+
+def compiled_formula(cls: Any, method: str) -> Any:
+    """What `forward` or `vjp` of a class was compiled to, None if it was not."""
+    own = cls.__qualname__.rpartition(".")[2]
+    found = CPU_BACKEND.formula(f"{cls.__module__.removeprefix('retrograd.ops.')}.{own}.{method}")
+    return None if found is None else found.bind(cls)
 
 
 TRAITS: Final[dict[type[Op], Traits]] = {}

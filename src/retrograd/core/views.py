@@ -28,6 +28,7 @@ from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
+from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
@@ -344,6 +345,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     for cls, array in _stations(view, base.array):
         known = region is not None and array is view.array and source is base.array
         op = cls(region if region is not None and known else Region(array, source))
+        traits_of(op)  # which names its class
         op.set_next_edges([edge])
         op.sequence_nr = current().next_sequence_nr()
         op.add_input(array)
@@ -363,7 +365,7 @@ def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
         return [(AsStrided, array)]
     conversion: type[AsStrided] = AsReal if base.dtype.kind == "c" else AsComplex
     last = type(view._node).__name__  # what the view was before, or nothing
-    made_of = _converted(array, base.dtype) if view._node is None or last == conversion.__name__ else None
+    made_of = _converted(array, base.dtype) if view._node is None or last == conversion.node_name else None
     if made_of is None:
         whole = _converted(base, array.dtype)
         return [(AsStrided, array)] if whole is None else [(conversion, whole), (AsStrided, array)]

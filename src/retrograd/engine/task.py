@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
-from retrograd.hints import Plain
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.ready import ReadyQueue, StoppedQueue
+from retrograd.hints import Plain
 from retrograd.values import Value
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ wants its own gradient. So it is made one of the level, by Constant.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -39,7 +38,6 @@ from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import OF_A_BATCH, mark_view
-from retrograd.ops.methods import name_nodes
 from retrograd.values import Array
 
 __all__ = ["Level"]
@@ -188,4 +186,3 @@ def summed_outside(value: Any, array: BatchedArray, source: Node, shape: Any) ->
 
 
 UPWARD.leave_levels = summed_outside
-name_nodes(sys.modules[__name__])

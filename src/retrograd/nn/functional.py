@@ -6,6 +6,7 @@ Written by `tools/generate.py` from the op library.
 import typing as _typing
 
 from retrograd.contents import FUNCTIONAL as _FUNCTIONAL
+from retrograd.core.tensor import Tensor as _Tensor
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
@@ -15,12 +16,11 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.elementwise.trigonometry import (
         tanh,
     )
-    from retrograd.ops.inplace.functions import (
+    from retrograd.ops.inplace.activation import (
         celu_,
         elu_,
         hardtanh_,
         leaky_relu_,
-        relu_,
         selu_,
         threshold_,
     )
@@ -216,6 +216,8 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.nn.softmax import (
         softmin,
     )
+
+    relu_ = _Tensor.relu_
 else:
     __getattr__, __dir__ = _lazily(__name__, _FUNCTIONAL)
 

@@ -27,8 +27,8 @@ from retrograd.ops.elementwise.arithmetic import (
     modulo,
     positive,
     power,
+    refuse_bools,
     rsub,
-    sub,
 )
 from retrograd.ops.elementwise.exponential import abs as absolute
 from retrograd.ops.index.getitem import getitem, setitem
@@ -69,7 +69,8 @@ class TensorArithmetic(Operators):
         return apply2(Add(), x, y, OPERATOR)
 
     def sub(self, x: Any, y: Any, /) -> Any:
-        return apply2(Sub(), x, y, OPERATOR) if x._requires else sub(x, y)
+        refuse_bools(x, y)
+        return apply2(Sub(), x, y, OPERATOR)
 
     def rsub(self, x: Any, y: Any, /) -> Any:
         return rsub(x, y if isinstance(y, (int, float, complex)) else _operand(y))

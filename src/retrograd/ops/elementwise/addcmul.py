@@ -13,8 +13,10 @@ from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import number_from
+from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array
 
 
@@ -154,13 +156,26 @@ def _together(function: str, x: Any, y: Any, z: Any) -> tuple[Tensor, Tensor, Te
     return convert(a, dtype), convert(b, dtype), convert(c, dtype)
 
 
+def _factor(function: str, name: str, position: int, value: Any, x: Tensor) -> Any:
+    """An argument that is a number, which the dtype of `x` must be able to hold."""
+    number = number_from(function, name, position, value)
+    dtype = x.array.dtype
+    number_for(number, dtype)
+    if isinstance(number, complex) and dtype.kind != "c":
+        number = number.real
+    return int(number) if dtype.kind in "iu" else number
+
+
+@public("addcmul", method=True)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
     """`input + value * tensor1 * tensor2`."""
     x, y, z = _together("addcmul", input, tensor1, tensor2)
-    number = number_from("addcmul", "value", 4, value)
-    return deliver(apply_n(Addcmul(int(number) if x.array.dtype.kind in "iu" else number), (x, y, z)), out)
+    if x.array.dtype.kind == "b":
+        raise unsupported_dtype("addcmul_cpu_out", x.array.dtype)
+    return deliver(apply_n(Addcmul(_factor("addcmul", "value", 4, value, x)), (x, y, z)), out)
 
 
+@public("addcdiv", method=True)
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
     """`input + value * tensor1 / tensor2`."""
     kinds = [t.array.dtype.kind for t in (tensor1, tensor2) if isinstance(t, Tensor)]
@@ -170,9 +185,10 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any 
             "input + value * (tensor1 / tensor2)."
         )
     x, y, z = _together("addcdiv", input, tensor1, tensor2)
-    return deliver(apply_n(Addcdiv(number_from("addcdiv", "value", 4, value)), (x, y, z)), out)
+    return deliver(apply_n(Addcdiv(_factor("addcdiv", "value", 4, value, x)), (x, y, z)), out)
 
 
+@public("lerp", method=True)
 def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
     """`input + weight * (end - input)`: from one to the other by a weight, a number or a tensor.
 
@@ -195,7 +211,4 @@ def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
             )
         _together("lerp", x, y, weight)
         return deliver(apply_n(LerpTensor(), (x, y, convert(weight, x.array.dtype))), out)
-    return deliver(apply2(Lerp(number_from("lerp", "weight", 3, weight)), x, y), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (addcmul, addcdiv, lerp)
+    return deliver(apply2(Lerp(_factor("lerp", "weight", 3, weight, x)), x, y), out)

@@ -23,6 +23,7 @@ from retrograd.ops.common import (
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Log
 from retrograd.ops.elementwise.rounding import DivRounded, rounded_division
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array
@@ -338,6 +339,7 @@ class FloorDivide(Binary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("add", method=True)
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input + alpha * other`, broadcasting.
 
@@ -366,31 +368,40 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
     return alpha
 
 
+@public("sub", "subtract", "Tensor.subtract_", method=True)
 def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """`input - alpha * other`, broadcasting."""
-    _no_bool_subtraction(input, other)
+    refuse_bools(input, other)
     input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
     return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
 
 
-def _no_bool_subtraction(x: Any, y: Any) -> None:
-    bools = [isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)]
-    if all(bools):
+def refuse_bools(x: Any, y: Any) -> None:
+    """Raises if one of the operands of a subtraction is a bool, or holds some."""
+    first, second = _is_bool(x), _is_bool(y)
+    if first and second:
         raise DtypeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if any(bools):
+    if first or second:
         raise DtypeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
 
 
+def _is_bool(v: Any) -> bool:
+    if isinstance(v, Tensor):
+        return bool(v.array.dtype.kind == "b")
+    return type(v) is bool or (type(v) is np.ndarray and v.dtype.kind == "b")
+
+
+@public("rsub")
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    _no_bool_subtraction(other, input)
+    refuse_bools(other, input)
     if alpha != 1 or type(alpha) is bool:
         alpha = _factor(alpha, input, other)
     if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):
@@ -398,12 +409,14 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return apply2(RsubTensor(alpha), input, other)
 
 
+@public("mul", "multiply", "Tensor.multiply_", method=True)
 def mul(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * other`, broadcasting."""
     input = number_pair(input, other)
     return deliver(apply2(Mul(), input, other), out)
 
 
+@public("div", "divide", "true_divide", "Tensor.divide_", "Tensor.true_divide_", method=True)
 def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
     """`input / other`, broadcasting; integers divide to floats.
 
@@ -416,16 +429,19 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
     return deliver(rounded_division(input, other, rounding_mode), out)
 
 
+@public("reciprocal", "reciprocal_", method=True)
 def reciprocal(input: Any, *, out: Any = None) -> Any:
     """`1 / input`."""
     return deliver(apply1(Reciprocal(), input), out)
 
 
+@public("neg", "negative", "neg_", "negative_", method=True)
 def neg(input: Any, *, out: Any = None) -> Any:
     """`-input`."""
     return deliver(apply1(Neg(), input), out)
 
 
+@public("positive", method=True)
 def positive(input: Any) -> Any:
     """`input` itself."""
     if require_tensor("positive", "input", 1, input).array.dtype.kind == "b":
@@ -433,6 +449,7 @@ def positive(input: Any) -> Any:
     return input
 
 
+@public("pow", "Tensor.pow_", method=True)
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input ** exponent`; either may be a number.
 
@@ -464,11 +481,13 @@ def _for_number(x: Any, number: Any) -> Any:
     return convert(x, dtype)
 
 
+@public("square", "square_", method=True)
 def square(input: Any, *, out: Any = None) -> Any:
     """`input ** 2`."""
     return deliver(power(input, 2), out)
 
 
+@public("float_power", method=True)
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     """`input ** exponent`, computed in double precision."""
 
@@ -482,6 +501,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     return deliver(power(wide(input), wide(exponent)), out)
 
 
+@public("remainder", "Tensor.remainder_", method=True)
 def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input` modulo `other`, with the sign of `other`."""
     return deliver(modulo(input, other), out)
@@ -495,11 +515,7 @@ def modulo(x: Any, y: Any) -> Any:
     return apply2(Remainder(), x, y)
 
 
+@public("floor_divide", "Tensor.floor_divide_", method=True)
 def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     """`floor(input / other)`."""
     return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)
-
-
-FUNCTIONS = (add, sub, mul, div, reciprocal, neg, positive, pow, square, float_power, remainder, floor_divide)
-ALIASES = {"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "negative": neg}
-NOT_METHODS = (rsub,)

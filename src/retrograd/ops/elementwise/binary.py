@@ -15,6 +15,7 @@ from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.compare import Pointwise
 from retrograd.ops.elementwise.exponential import LN2, Exp2, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
+from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary, RealUnary
 from retrograd.values import Array
 
@@ -316,6 +317,7 @@ def _tensors(function: str, input: Any, other: Any, name: str = "other") -> None
     require_tensor(function, name, 2, other)
 
 
+@public("atan2", "arctan2", "Tensor.arctan2_", "Tensor.atan2_", method=True)
 def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
     """The angle in radians from the positive x axis to the point (`other`, `input`), for each pair of elements.
 
@@ -327,12 +329,14 @@ def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Atan2(), input, other), out)
 
 
+@public("hypot", "Tensor.hypot_", method=True)
 def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
     """`sqrt(input ** 2 + other ** 2)`, without overflow."""
     _tensors("hypot", input, other)
     return deliver(apply2(Hypot(), input, other), out)
 
 
+@public("copysign", "Tensor.copysign_", method=True)
 def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input` with the sign of `other`, a tensor or a number."""
     x = require_tensor("copysign", "input", 1, input)
@@ -341,6 +345,7 @@ def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Copysign(), x, other), out)
 
 
+@public("ldexp", "ldexp_", method=True)
 def ldexp(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * 2 ** other`."""
     _tensors("ldexp", input, other)
@@ -352,6 +357,7 @@ def _no_complex(function: str, *operands: Tensor) -> None:
         raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
 
 
+@public("fmax", method=True)
 def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of two tensors, element by element; NaN only where both are."""
     _tensors("fmax", input, other)
@@ -359,6 +365,7 @@ def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Fmax(), input, other), out)
 
 
+@public("fmin", method=True)
 def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of two tensors, element by element; NaN only where both are."""
     _tensors("fmin", input, other)
@@ -366,12 +373,14 @@ def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Fmin(), input, other), out)
 
 
+@public("nextafter", "Tensor.nextafter_", method=True)
 def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
     """The next floating point number after `input` towards `other`."""
     _tensors("nextafter", input, other)
     return deliver(apply2(Nextafter(), input, other), out)
 
 
+@public("heaviside", "Tensor.heaviside_", method=True)
 def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0."""
     _tensors("heaviside", input, values, "values")
@@ -385,6 +394,7 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Heaviside(), input, values), out)
 
 
+@public("xlogy", "special.xlogy", "xlogy_", method=True)
 def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * log(other)`, and 0 where `input` is 0; either may be a number.
 
@@ -395,6 +405,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(product_with_log("xlogy", (Xlogy, XlogyOfNumber, XlogyByNumber), input, other), out)
 
 
+@public("special.xlog1py")
 def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input * log1p(other)`, and 0 where `input` is 0; either may be a number."""
     forms = (Xlog1py, Xlog1pyOfNumber, Xlog1pyByNumber)
@@ -413,6 +424,7 @@ def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any)
     return apply1(forms[2](y), x) if isinstance(y, number) else apply2(forms[0](), x, y)
 
 
+@public("logaddexp", method=True)
 def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
     """`log(exp(input) + exp(other))`, without overflow.
 
@@ -424,6 +436,7 @@ def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Logaddexp(), input, other), out)
 
 
+@public("logaddexp2", method=True)
 def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
     """`log2(2 ** input + 2 ** other)`, without overflow."""
     _tensors("logaddexp2", input, other)
@@ -439,18 +452,13 @@ def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
     return deliver(apply2(Pointwise(function), input, other), out)
 
 
+@public("gcd", "gcd_", method=True)
 def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
     """The greatest common divisor of integers."""
     return _of_integers("gcd", input, other, out)
 
 
+@public("lcm", "lcm_", method=True)
 def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
     """The least common multiple of integers."""
     return _of_integers("lcm", input, other, out)
-
-
-FUNCTIONS = (
-    atan2, hypot, copysign, ldexp, fmax, fmin, nextafter, heaviside, xlogy, logaddexp, logaddexp2, gcd, lcm,
-)  # fmt: skip
-ALIASES = {"arctan2": atan2}
-SPECIAL = {"xlogy": xlogy, "xlog1py": xlog1py}

@@ -14,6 +14,7 @@ from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType
 
@@ -229,6 +230,7 @@ def _common_dtype(arrays: Sequence[Array]) -> DType:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("where")
 def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """`input` where `condition` holds, else `other`; with the condition alone, the indices where it holds.
 
@@ -280,18 +282,21 @@ def _two_tensors(function: str, x: Any, y: Any) -> None:
         raise DtypeError(f"{function} not implemented for complex tensors. They have no order.")
 
 
+@public("maximum", method=True)
 def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The larger of two tensors, element by element; NaN wins."""
     _two_tensors("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 
 
+@public("minimum", method=True)
 def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
     """The smaller of two tensors, element by element; NaN wins."""
     _two_tensors("minimum", input, other)
     return deliver(apply2(Minimum(), input, other), out)
 
 
+@public("clamp", "clip", "clamp_", "clip_", method=True)
 def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
     """`input` limited to the range from `min` to `max`, each a number, a tensor or None.
 
@@ -331,6 +336,7 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
     return x if dtype is x.array.dtype else Tensor(x.array.astype(dtype))
 
 
+@public("clamp_min", "clamp_min_", method=True)
 def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     """`input`, but at least `min`."""
     if isinstance(min, Tensor):
@@ -338,6 +344,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
     return deliver(apply1(ClampMin(min, None), _limited("clamp_min", input, min)), out)
 
 
+@public("clamp_max", "clamp_max_", method=True)
 def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     """`input`, but at most `max`."""
     if isinstance(max, Tensor):
@@ -345,12 +352,7 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
     return deliver(apply1(ClampMax(None, max), _limited("clamp_max", input, max)), out)
 
 
+@public("Tensor.where")
 def where_method(input: Any, condition: Any, other: Any) -> Any:
     """`input` where `condition` holds, else `other`."""
     return where(condition, input, other)
-
-
-FUNCTIONS = (maximum, minimum, clamp, clamp_min, clamp_max)
-ALIASES = {"clip": clamp}
-NOT_METHODS = (where,)
-METHODS = {"where": where_method}

@@ -12,6 +12,7 @@ from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, differ, require_tensor, tensor_of, wrapped
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 
@@ -48,42 +49,55 @@ class PointwiseUnary(Unary):
         return getattr(xp, self.function)(x)
 
 
+@public("eq", method=True)
 def eq(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input == other`."""
     return deliver(apply2(Pointwise("equal"), require_tensor("eq", "input", 1, input), other), out)
 
 
+@public("ne", "not_equal", method=True)
 def ne(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input != other`."""
     return deliver(apply2(Pointwise("not_equal"), require_tensor("ne", "input", 1, input), other), out)
 
 
+def _dtype_of(v: Any) -> Any:
+    """The dtype of an operand; None of an integer or a bool that is no tensor, which fit in with any."""
+    if isinstance(v, Tensor):
+        return v.array.dtype
+    if isinstance(v, np.ndarray):
+        return v.dtype
+    return scalar_dtype(v) if isinstance(v, (float, complex, np.inexact)) else None
+
+
 def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
     require_tensor(function, "input", 1, x)
     for v in (x, y):
-        dtype = (
-            v.array.dtype if isinstance(v, Tensor) else scalar_dtype(v) if isinstance(v, complex) else None
-        )
+        dtype = _dtype_of(v)
         if dtype is not None and dtype.kind == "c":
             raise unsupported_dtype(f"{function}_cpu", dtype)
     return deliver(apply2(Pointwise(ufunc), x, y), out)
 
 
+@public("lt", "less", method=True)
 def lt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input < other`."""
     return _ordered("lt", "less", input, other, out)
 
 
+@public("le", "less_equal", method=True)
 def le(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input <= other`."""
     return _ordered("le", "less_equal", input, other, out)
 
 
+@public("gt", "greater", method=True)
 def gt(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input > other`."""
     return _ordered("gt", "greater", input, other, out)
 
 
+@public("ge", "greater_equal", method=True)
 def ge(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where `input >= other`."""
     return _ordered("ge", "greater_equal", input, other, out)
@@ -94,21 +108,25 @@ def _logical(function: str, input: Any, other: Any, out: Any) -> Any:
     return deliver(apply2(Pointwise(function), input, require_tensor(function, "other", 2, other)), out)
 
 
+@public("logical_and", method=True)
 def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where both are non-zero."""
     return _logical("logical_and", input, other, out)
 
 
+@public("logical_or", method=True)
 def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where either is non-zero."""
     return _logical("logical_or", input, other, out)
 
 
+@public("logical_xor", method=True)
 def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Where exactly one is non-zero."""
     return _logical("logical_xor", input, other, out)
 
 
+@public("logical_not", method=True)
 def logical_not(input: Any, *, out: Any = None) -> Any:
     """Where `input` is zero."""
     return deliver(apply1(PointwiseUnary("logical_not"), input), out)
@@ -116,58 +134,64 @@ def logical_not(input: Any, *, out: Any = None) -> Any:
 
 def _integers(function: str, *operands: Any) -> None:
     for v in operands:
-        dtype = (
-            v.array.dtype
-            if isinstance(v, Tensor)
-            else scalar_dtype(v)
-            if isinstance(v, (float, complex))
-            else None
-        )
+        dtype = _dtype_of(v)
         if dtype is not None and dtype.kind not in "biu":
             raise unsupported_dtype(f"{function}_cpu", dtype)
 
 
+@public("bitwise_and", "Tensor.bitwise_and_", method=True)
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in both; logical and for booleans."""
     _integers("bitwise_and", input, other)
     return deliver(apply2(Pointwise("bitwise_and"), input, other), out)
 
 
+@public("bitwise_or", "Tensor.bitwise_or_", method=True)
 def bitwise_or(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in either; logical or for booleans."""
     _integers("bitwise_or", input, other)
     return deliver(apply2(Pointwise("bitwise_or"), input, other), out)
 
 
+@public("bitwise_xor", "Tensor.bitwise_xor_", method=True)
 def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits set in exactly one; logical xor for booleans."""
     _integers("bitwise_xor", input, other)
     return deliver(apply2(Pointwise("bitwise_xor"), input, other), out)
 
 
+@public("bitwise_not", "Tensor.bitwise_not_", method=True)
 def bitwise_not(input: Any, *, out: Any = None) -> Any:
     """All bits turned; logical not for booleans."""
     _integers("bitwise_not", require_tensor("bitwise_not", "input", 1, input))
     return deliver(apply1(PointwiseUnary("invert"), input), out)
 
 
+@public("bitwise_left_shift", "Tensor.bitwise_left_shift_", method=True)
 def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved up by `other` places."""
     return _shifted("bitwise_left_shift", "lshift_cpu", input, other, out)
 
 
+@public("bitwise_right_shift", "Tensor.bitwise_right_shift_", method=True)
 def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
     """Bits moved down by `other` places."""
     return _shifted("bitwise_right_shift", "rshift_cpu", input, other, out)
 
 
+def _is_bool(v: Any) -> bool:
+    dtype = _dtype_of(v)
+    return isinstance(v, (bool, np.bool_)) if dtype is None else dtype.kind == "b"
+
+
 def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Any:
     _integers(function, x, y)
-    if all(isinstance(v, bool) or (isinstance(v, Tensor) and v.array.dtype.kind == "b") for v in (x, y)):
+    if _is_bool(x) and _is_bool(y):
         raise unsupported_dtype(kernel, np.dtype(bool))
     return deliver(apply2(Pointwise(function.removeprefix("bitwise_")), x, y), out)
 
 
+@public("isclose", method=True)
 def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
@@ -175,6 +199,7 @@ def isclose(
     return tensor_of(_close("isclose", input, other, rtol, atol, equal_nan))
 
 
+@public("allclose", method=True)
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
@@ -205,6 +230,7 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
     return np.isclose(a, b, rtol, atol, equal_nan)
 
 
+@public("equal", method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
     a = require_tensor("equal", "input", 1, input).array
@@ -215,12 +241,3 @@ def equal(input: Tensor, other: Tensor) -> bool:
             "its own answer. Use (a == b).all(), or call it outside of vmap."
         )
     return bool(a.shape == b.shape and (a == b).all().item())
-
-
-FUNCTIONS = (
-    eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
-    bitwise_not, bitwise_left_shift, bitwise_right_shift, isclose, allclose, equal,
-)  # fmt: skip
-ALIASES = {
-    "not_equal": ne, "less": lt, "less_equal": le, "greater": gt, "greater_equal": ge,
-}  # fmt: skip

@@ -15,6 +15,7 @@ from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
+from retrograd.ops.register import public, public_property
 from retrograd.ops.shape.split import Select
 from retrograd.ops.tensor.convert import contiguous
 from retrograd.values import Array
@@ -98,6 +99,7 @@ class Polar(Binary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("view_as_real")
 def view_as_real(input: Any) -> Any:
     """A view of complex numbers as pairs of real ones, in a new last dimension.
 
@@ -111,6 +113,7 @@ def view_as_real(input: Any) -> Any:
     return apply1(ViewAsReal(), x)
 
 
+@public("view_as_complex")
 def view_as_complex(input: Any) -> Any:
     """A view of pairs of real numbers, in the last dimension, as complex ones."""
     x = require_tensor("view_as_complex", "input", 1, input)
@@ -133,6 +136,16 @@ def view_as_complex(input: Any) -> Any:
     return apply1(ViewAsComplex(), x)
 
 
+def _set_real(x: Tensor, value: Any) -> None:
+    setitem(real(x), ..., value)
+
+
+def _set_imag(x: Tensor, value: Any) -> None:
+    setitem(imag(x), ..., value)
+
+
+@public("real")
+@public_property("Tensor.real", setter=_set_real)
 def real(input: Any) -> Any:
     """A view of the real parts; a real tensor itself."""
     x = require_tensor("real", "input", 1, input)
@@ -141,20 +154,14 @@ def real(input: Any) -> Any:
     return apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
 
 
+@public("imag")
+@public_property("Tensor.imag", setter=_set_imag)
 def imag(input: Any) -> Any:
     """A view of the imaginary parts."""
     x = require_tensor("imag", "input", 1, input)
     if x.array.dtype.kind != "c":
         raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
     return apply1(Select(x.array.ndim, 1), apply1(ViewAsReal(), x))
-
-
-def _set_real(x: Tensor, value: Any) -> None:
-    setitem(real(x), ..., value)
-
-
-def _set_imag(x: Tensor, value: Any) -> None:
-    setitem(imag(x), ..., value)
 
 
 def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -172,6 +179,7 @@ def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tupl
     return a, b
 
 
+@public("complex")
 def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
     """Complex numbers from their real and imaginary parts.
 
@@ -182,38 +190,37 @@ def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Complex(), *_check_parts("complex", "real", "imag", real, imag)), out)
 
 
+@public("polar")
 def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
     """Complex numbers from their absolute values and angles."""
     return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
 
 
+@public("is_complex")
 def is_complex(input: Any) -> bool:
     """Whether the dtype is complex."""
     return bool(require_tensor("is_complex", "input", 1, input).array.dtype.kind == "c")
 
 
+@public("is_floating_point")
 def is_floating_point(input: Any) -> bool:
     """Whether the dtype is float16, float32 or float64."""
     return bool(require_tensor("is_floating_point", "input", 1, input).array.dtype.kind == "f")
 
 
+@public("is_conj")
 def is_conj(input: Any) -> bool:
     """Always false: conjugation is computed at once, never left pending."""
     return require_tensor("is_conj", "input", 1, input).is_conj()
 
 
+@public("resolve_neg", method=True)
 def resolve_neg(input: Any) -> Any:
     """`input` itself: negation is never left pending here."""
     return require_tensor("resolve_neg", "input", 1, input)
 
 
+@public("isreal", method=True)
 def isreal(input: Any) -> Any:
     """Where the imaginary part is zero."""
     return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
-
-
-FUNCTIONS: tuple[Any, ...] = (resolve_neg, isreal)
-METHODS: dict[str, Any] = {"real": property(real, _set_real), "imag": property(imag, _set_imag)}
-NOT_METHODS: tuple[Any, ...] = (
-    view_as_real, view_as_complex, real, imag, complex, polar, is_complex, is_floating_point, is_conj,
-)  # fmt: skip

@@ -12,12 +12,9 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
-from retrograd.ops.elementwise.exponential import FloatUnary, Log, exp2, expm1, log1p, sigmoid
-from retrograd.ops.elementwise.rounding import round
+from retrograd.ops.elementwise.exponential import FloatUnary, Log
 from retrograd.ops.elementwise.trigonometry import Cos
-from retrograd.ops.nn.softmax import log_softmax, softmax
-from retrograd.ops.reduce.sums import logsumexp
-from retrograd.ops.special.erf import erf, erfc
+from retrograd.ops.register import public
 from retrograd.ops.special.real import RealUnary
 from retrograd.values import Array
 
@@ -105,6 +102,7 @@ class Rad2deg(FloatUnary):
         return 180 / PI
 
 
+@public("logit", "special.logit", "logit_", method=True)
 def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
     """`log(input / (1 - input))`, the inverse of `sigmoid`; with `eps`, of the input limited to [eps, 1 - eps].
 
@@ -115,11 +113,13 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
     return deliver(apply1(Logit(eps), input), out)
 
 
+@public("special.entr")
 def entr(input: Any, *, out: Any = None) -> Any:
     """`-input * log(input)`, 0 at 0, and minus infinity where `input` is negative."""
     return deliver(apply1(Entr(), input), out)
 
 
+@public("sinc", "special.sinc", "sinc_", method=True)
 def sinc(input: Any, *, out: Any = None) -> Any:
     """`sin(pi * input) / (pi * input)`, and 1 at 0."""
     return deliver(apply1(Sinc(), input), out)
@@ -130,22 +130,18 @@ def _no_complex(function: str, x: Any) -> None:
         raise DtypeError(f"{function} is not supported for complex tensors.")
 
 
+@public("deg2rad", "deg2rad_", method=True)
 def deg2rad(input: Any, *, out: Any = None) -> Any:
     """Degrees as radians, for each element."""
     _no_complex("deg2rad", input)
     return deliver(apply1(Deg2rad(), input), out)
 
 
+@public("rad2deg", "rad2deg_", method=True)
 def rad2deg(input: Any, *, out: Any = None) -> Any:
     """Radians as degrees, for each element."""
     _no_complex("rad2deg", input)
     return deliver(apply1(Rad2deg(), input), out)
 
 
-FUNCTIONS = (logit, sinc, deg2rad, rad2deg)
 # Functions that have their place elsewhere are under `special` too.
-SPECIAL = {
-    "entr": entr, "erf": erf, "erfc": erfc, "exp2": exp2, "expit": sigmoid, "expm1": expm1, "log1p": log1p,
-    "log_softmax": log_softmax, "logit": logit, "logsumexp": logsumexp, "round": round, "sinc": sinc,
-    "softmax": softmax,
-}  # fmt: skip

@@ -12,6 +12,7 @@ from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X, conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor, zero_like
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 LN2 = 0.6931471805599453
@@ -262,71 +263,85 @@ class Angle(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("exp", "exp_", method=True)
 def exp(input: Any, *, out: Any = None) -> Any:
     """E ** x, for each element."""
     return deliver(apply1(Exp(), input), out)
 
 
+@public("exp2", "special.exp2", "exp2_", method=True)
 def exp2(input: Any, *, out: Any = None) -> Any:
     """2 ** x, for each element."""
     return deliver(apply1(Exp2(), input), out)
 
 
+@public("expm1", "special.expm1", "expm1_", method=True)
 def expm1(input: Any, *, out: Any = None) -> Any:
     """Exp(x) - 1, exact near 0, for each element."""
     return deliver(apply1(Expm1(), input), out)
 
 
+@public("log", "log_", method=True)
 def log(input: Any, *, out: Any = None) -> Any:
     """The natural logarithm, for each element."""
     return deliver(apply1(Log(), input), out)
 
 
+@public("log2", "log2_", method=True)
 def log2(input: Any, *, out: Any = None) -> Any:
     """The logarithm to base 2, for each element."""
     return deliver(apply1(Log2(), input), out)
 
 
+@public("log10", "log10_", method=True)
 def log10(input: Any, *, out: Any = None) -> Any:
     """The logarithm to base 10, for each element."""
     return deliver(apply1(Log10(), input), out)
 
 
+@public("log1p", "special.log1p", "log1p_", method=True)
 def log1p(input: Any, *, out: Any = None) -> Any:
     """Log(1 + x), exact near 0, for each element."""
     return deliver(apply1(Log1p(), input), out)
 
 
+@public("sqrt", "sqrt_", method=True)
 def sqrt(input: Any, *, out: Any = None) -> Any:
     """The square root, for each element."""
     return deliver(apply1(Sqrt(), input), out)
 
 
+@public("rsqrt", "rsqrt_", method=True)
 def rsqrt(input: Any, *, out: Any = None) -> Any:
     """1 / sqrt(x), for each element."""
     return deliver(apply1(Rsqrt(), input), out)
 
 
+@public("sigmoid", "nn.functional.sigmoid", "special.expit", "sigmoid_", method=True)
 def sigmoid(input: Any, *, out: Any = None) -> Any:
     """1 / (1 + exp(-x)), for each element."""
     return deliver(apply1(Sigmoid(), input), out)
 
 
+@public("sgn", "Tensor.sgn_", method=True)
 def sgn(input: Any, *, out: Any = None) -> Any:
     """X / |x|, and 0 at 0, for each element."""
     return deliver(apply1(Sgn(), input), out)
 
 
+@public("sign", "Tensor.sign_", method=True)
 def sign(input: Any, *, out: Any = None) -> Any:
     """-1, 0 or 1 by the sign, for each element."""
     return deliver(apply1(Sign(), input), out)
 
 
+@public("angle", method=True)
 def angle(input: Any, *, out: Any = None) -> Any:
     """The argument of complex numbers, in radians, for each element."""
     return deliver(apply1(Angle(), input), out)
 
 
+@public("abs", "absolute", method=True)
 def abs(input: Any, *, out: Any = None) -> Any:
     """The absolute value of each element."""
     if isinstance(input, Tensor) and input.array.dtype.kind == "b":
@@ -334,6 +349,7 @@ def abs(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Abs(), input), out)
 
 
+@public("conj", method=True)
 def conj(input: Any) -> Any:
     """The complex conjugate of each element; a real tensor itself."""
     if isinstance(input, Tensor) and input.array.dtype.kind != "c":
@@ -341,6 +357,7 @@ def conj(input: Any) -> Any:
     return apply1(Conj(), input)
 
 
+@public("conj_physical", method=True)
 def conj_physical(input: Any, *, out: Any = None) -> Any:
     """The complex conjugate of each element."""
     if isinstance(input, Tensor) and input.array.dtype.kind == "c":
@@ -348,29 +365,25 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
     return deliver(conj(input), out)
 
 
+@public("resolve_conj", method=True)
 def resolve_conj(input: Any) -> Any:
     """`input` itself: conjugation is never left pending here."""
     return input
 
 
+@public("isnan", method=True)
 def isnan(input: Tensor) -> Tensor:
     """Where elements are not a number."""
     return Tensor(np.isnan(require_tensor("isnan", "input", 1, input).array))
 
 
+@public("isinf", method=True)
 def isinf(input: Tensor) -> Tensor:
     """Where elements are infinite."""
     return Tensor(np.isinf(require_tensor("isinf", "input", 1, input).array))
 
 
+@public("isfinite", method=True)
 def isfinite(input: Tensor) -> Tensor:
     """Where elements are neither infinite nor not a number."""
     return Tensor(np.isfinite(require_tensor("isfinite", "input", 1, input).array))
-
-
-FUNCTIONS = (
-    exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, sigmoid, sgn, sign, angle, abs, conj,
-    conj_physical, resolve_conj, isnan, isinf, isfinite,
-)  # fmt: skip
-ALIASES = {"absolute": abs}
-FUNCTIONAL = {"sigmoid": sigmoid}

@@ -12,6 +12,7 @@ from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
 from retrograd.errors import DtypeError, GradientError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
+from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
 from retrograd.values import Array
 
@@ -65,6 +66,7 @@ class NanToNum(ElementwiseUnary):
         return as_value(np.isfinite(plain(x)).astype(plain(x).dtype), x)
 
 
+@public("frexp", method=True)
 def frexp(input: Any, *, out: Any = None) -> Any:
     """`input` as `mantissa * 2 ** exponent`: the mantissa in [0.5, 1) with the sign, the exponent an int32.
 
@@ -81,6 +83,7 @@ def frexp(input: Any, *, out: Any = None) -> Any:
     return FrexpResult(deliver(mantissa, out[0]), deliver(exponent, out[1]))
 
 
+@public("nan_to_num", "nan_to_num_", method=True)
 def nan_to_num(
     input: Any,
     nan: float | None = None,
@@ -104,6 +107,7 @@ def nan_to_num(
     return deliver(apply1(NanToNum(nan, posinf, neginf), x), out)
 
 
+@public("signbit", method=True)
 def signbit(input: Any, *, out: Any = None) -> Any:
     """Where the sign is negative, also that of a zero."""
     a = require_tensor("signbit", "input", 1, input).array
@@ -119,14 +123,13 @@ def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
     return deliver(tensor_of(a == number), out)
 
 
+@public("isposinf", method=True)
 def isposinf(input: Any, *, out: Any = None) -> Any:
     """Where elements are plus infinity."""
     return _equal_to("isposinf", input, np.inf, out)
 
 
+@public("isneginf", method=True)
 def isneginf(input: Any, *, out: Any = None) -> Any:
     """Where elements are minus infinity."""
     return _equal_to("isneginf", input, -np.inf, out)
-
-
-FUNCTIONS = (frexp, nan_to_num, signbit, isposinf, isneginf)

@@ -11,6 +11,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
@@ -159,35 +160,41 @@ def _no_complex(function: str, x: Any) -> None:
         raise NotImplementedError(f"{function} is not supported for complex inputs")
 
 
+@public("floor", "floor_", method=True)
 def floor(input: Any, *, out: Any = None) -> Any:
     """The largest integer not above each element."""
     _no_complex("floor", input)
     return deliver(apply1(Floor(), input), out)
 
 
+@public("ceil", "ceil_", method=True)
 def ceil(input: Any, *, out: Any = None) -> Any:
     """The smallest integer not below each element."""
     _no_complex("ceil", input)
     return deliver(apply1(Ceil(), input), out)
 
 
+@public("trunc", "fix", "trunc_", "fix_", method=True)
 def trunc(input: Any, *, out: Any = None) -> Any:
     """Each element without its fraction."""
     _no_complex("trunc", input)
     return deliver(apply1(Trunc(), input), out)
 
 
+@public("round", "special.round", "round_", method=True)
 def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
     """Each element rounded to `decimals` places; halves go to the even neighbour."""
     _no_complex("round", input)
     return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
 
 
+@public("frac", "frac_", method=True)
 def frac(input: Any, *, out: Any = None) -> Any:
     """The fraction of each element, with its sign."""
     return deliver(apply1(Frac(), input), out)
 
 
+@public("fmod", "Tensor.fmod_", method=True)
 def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
     """`input` modulo `other`, a tensor or a number, with the sign of `input`.
 
@@ -200,7 +207,3 @@ def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
         dtype = result_with_scalar(x.array.dtype, other)
         return deliver(apply1(FmodNumber(other), x if dtype == x.array.dtype else convert(x, dtype)), out)
     return deliver(apply2(Fmod(), x, other), out)
-
-
-FUNCTIONS = (floor, ceil, trunc, round, frac, fmod)
-ALIASES = {"fix": trunc}

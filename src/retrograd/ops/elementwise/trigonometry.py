@@ -8,6 +8,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.ops.common import deliver
 from retrograd.ops.elementwise.exponential import FloatUnary, Rsqrt
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 
@@ -158,73 +159,73 @@ class Atanh(FloatUnary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("sin", "sin_", method=True)
 def sin(input: Any, *, out: Any = None) -> Any:
     """The sine, for each element."""
     return deliver(apply1(Sin(), input), out)
 
 
+@public("cos", "cos_", method=True)
 def cos(input: Any, *, out: Any = None) -> Any:
     """The cosine, for each element."""
     return deliver(apply1(Cos(), input), out)
 
 
+@public("tan", "tan_", method=True)
 def tan(input: Any, *, out: Any = None) -> Any:
     """The tangent, for each element."""
     return deliver(apply1(Tan(), input), out)
 
 
+@public("asin", "arcsin", "asin_", "arcsin_", method=True)
 def asin(input: Any, *, out: Any = None) -> Any:
     """The inverse sine, for each element."""
     return deliver(apply1(Asin(), input), out)
 
 
+@public("acos", "arccos", "acos_", "arccos_", method=True)
 def acos(input: Any, *, out: Any = None) -> Any:
     """The inverse cosine, for each element."""
     return deliver(apply1(Acos(), input), out)
 
 
+@public("atan", "arctan", "atan_", "arctan_", method=True)
 def atan(input: Any, *, out: Any = None) -> Any:
     """The inverse tangent, for each element."""
     return deliver(apply1(Atan(), input), out)
 
 
+@public("sinh", "sinh_", method=True)
 def sinh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic sine, for each element."""
     return deliver(apply1(Sinh(), input), out)
 
 
+@public("cosh", "cosh_", method=True)
 def cosh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic cosine, for each element."""
     return deliver(apply1(Cosh(), input), out)
 
 
+@public("tanh", "nn.functional.tanh", "tanh_", method=True)
 def tanh(input: Any, *, out: Any = None) -> Any:
     """The hyperbolic tangent, for each element."""
     return deliver(apply1(Tanh(), input), out)
 
 
+@public("asinh", "arcsinh", "asinh_", "arcsinh_", method=True)
 def asinh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic sine, for each element."""
     return deliver(apply1(Asinh(), input), out)
 
 
+@public("acosh", "arccosh", "acosh_", "arccosh_", method=True)
 def acosh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic cosine, for each element."""
     return deliver(apply1(Acosh(), input), out)
 
 
+@public("atanh", "arctanh", "atanh_", "arctanh_", method=True)
 def atanh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic tangent, for each element."""
     return deliver(apply1(Atanh(), input), out)
-
-
-FUNCTIONS = (sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh)
-ALIASES = {
-    "arcsin": asin,
-    "arccos": acos,
-    "arctan": atan,
-    "arcsinh": asinh,
-    "arccosh": acosh,
-    "arctanh": atanh,
-}
-FUNCTIONAL = {"tanh": tanh}

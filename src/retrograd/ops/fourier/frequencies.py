@@ -10,6 +10,7 @@ from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.transpose import roll
 from retrograd.ops.tensor.create import finish, int_from, number_from, shape_from
@@ -32,6 +33,7 @@ def _frequencies(
         return finish(numbers.astype(target) * step, out, requires_grad)
 
 
+@public("fft.fftfreq")
 def fftfreq(
     n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
@@ -48,6 +50,7 @@ def fftfreq(
     return _frequencies("fftfreq", numbers, count, d, dtype, out, requires_grad)
 
 
+@public("fft.rfftfreq")
 def rfftfreq(
     n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False,
@@ -72,15 +75,13 @@ def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: in
     return roll(x, tuple([(x.array.shape[d] + extra) // 2 for d in dims]), dims)
 
 
+@public("fft.fftshift")
 def fftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
     """A spectrum with frequency 0 in the middle of each dimension in `dim`, all unless given."""
     return _shift("fftshift", input, dim, numpy, 0)
 
 
+@public("fft.ifftshift")
 def ifftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
     """The inverse of `fftshift`."""
     return _shift("ifftshift", input, dim, numpy, 1)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FFT: dict[str, Any] = {f.__name__: f for f in (fftfreq, rfftfreq, fftshift, ifftshift)}

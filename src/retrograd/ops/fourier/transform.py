@@ -19,6 +19,7 @@ from retrograd.errors import DimensionError, DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.exponential import conj, conj_physical
 from retrograd.ops.nn.pad import ConstantPadNd
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.split import Slice
 from retrograd.ops.tensor.convert import convert
@@ -285,6 +286,7 @@ def some_axes(function: str, dims: Shape) -> None:
 # -- one dimension -------------------------------------------------------------------------------------------------
 
 
+@public("fft.fft")
 def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The discrete Fourier transform along one dimension.
 
@@ -299,11 +301,13 @@ def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any 
     return _full("fft", input, n, dim, norm, out, numpy, True)
 
 
+@public("fft.ifft")
 def ifft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The inverse of `fft`; `norm="backward"` scales by 1/n."""
     return _full("ifft", input, n, dim, norm, out, numpy, False)
 
 
+@public("fft.rfft")
 def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The Fourier transform of a real signal: its `n // 2 + 1` elements of non-negative frequency.
 
@@ -314,6 +318,7 @@ def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any
     return _half("rfft", input, n, dim, norm, out, numpy, True)
 
 
+@public("fft.irfft")
 def irfft(
     input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -321,11 +326,13 @@ def irfft(
     return _real("irfft", input, n, dim, norm, out, numpy, False)
 
 
+@public("fft.hfft")
 def hfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The Fourier transform, which is real, of a signal that is its own conjugate mirror image; half of it is given."""
     return _real("hfft", input, n, dim, norm, out, numpy, True)
 
 
+@public("fft.ihfft")
 def ihfft(
     input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -336,6 +343,7 @@ def ihfft(
 # -- several dimensions --------------------------------------------------------------------------------------------
 
 
+@public("fft.fftn")
 def fftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -343,6 +351,7 @@ def fftn(
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
+@public("fft.ifftn")
 def ifftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -350,6 +359,7 @@ def ifftn(
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
+@public("fft.rfftn")
 def rfftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -362,6 +372,7 @@ def rfftn(
     )
 
 
+@public("fft.irfftn")
 def irfftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -373,6 +384,7 @@ def irfftn(
     return delivered("irfftn", apply1(FftC2R(dims, scale_of(norm, False), lengths[-1]), x), out)
 
 
+@public("fft.hfftn")
 def hfftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -386,6 +398,7 @@ def hfftn(
     return delivered("hfftn", apply1(FftC2R(dims[-1:], scale, lengths[-1]), conj(x)), out)
 
 
+@public("fft.ihfftn")
 def ihfftn(
     input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -400,6 +413,7 @@ def ihfftn(
     return delivered("ihfftn", apply1(FftC2C(dims[:-1], scale, False), conj_physical(half)), out)
 
 
+@public("fft.fft2")
 def fft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -407,6 +421,7 @@ def fft2(
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
+@public("fft.ifft2")
 def ifft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -414,6 +429,7 @@ def ifft2(
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
+@public("fft.rfft2")
 def rfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -421,6 +437,7 @@ def rfft2(
     return rfftn(input, s, dim, norm, out=out, **numpy)
 
 
+@public("fft.irfft2")
 def irfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -428,6 +445,7 @@ def irfft2(
     return irfftn(input, s, dim, norm, out=out, **numpy)
 
 
+@public("fft.hfft2")
 def hfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -435,18 +453,9 @@ def hfft2(
     return hfftn(input, s, dim, norm, out=out, **numpy)
 
 
+@public("fft.ihfft2")
 def ihfft2(
     input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
 ) -> Any:
     """`ihfftn` over the last two dimensions."""
     return ihfftn(input, s, dim, norm, out=out, **numpy)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FFT: dict[str, Any] = {
-    f.__name__: f
-    for f in (
-        fft, ifft, rfft, irfft, hfft, ihfft, fft2, ifft2, rfft2, irfft2, hfft2, ihfft2, fftn, ifftn, rfftn, irfftn,
-        hfftn, ihfftn,
-    )
-}  # fmt: skip

@@ -15,8 +15,9 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from retrograd.ops.fourier.transform import FftC2C, FftC2R, FftR2C
-from retrograd.ops.inplace.methods import squeeze_, transpose_
+from retrograd.ops.inplace.shape import squeeze_, transpose_
 from retrograd.ops.nn.pad import pad
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import expand, reshape, squeeze, unsqueeze, view
 from retrograd.ops.shape.split import Slice
 from retrograd.ops.shape.strided import UnfoldBackward, as_strided
@@ -50,6 +51,7 @@ def _points(
     return np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5), n, target
 
 
+@public("hann_window")
 def hann_window(
     window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: Any = False, requires_grad: bool = False,
@@ -67,6 +69,7 @@ def hann_window(
     return new_leaf((0.5 - 0.5 * np.cos(2 * np.pi * at))[:n].astype(target), requires_grad)
 
 
+@public("hamming_window")
 def hamming_window(
     window_length: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, *, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: bool = False,
@@ -80,6 +83,7 @@ def hamming_window(
     return new_leaf(values[:n].astype(target), requires_grad)
 
 
+@public("blackman_window")
 def blackman_window(
     window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: Any = False, requires_grad: bool = False,
@@ -90,6 +94,7 @@ def blackman_window(
     return new_leaf(values[:n].astype(target), requires_grad)
 
 
+@public("bartlett_window")
 def bartlett_window(
     window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: Any = False, requires_grad: bool = False,
@@ -99,6 +104,7 @@ def bartlett_window(
     return new_leaf((1 - np.abs(2 * at - 1))[:n].astype(target), requires_grad)
 
 
+@public("kaiser_window")
 def kaiser_window(
     window_length: Any, periodic: Any = True, beta: Any = 12.0, *, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: Any = False, requires_grad: bool = False,
@@ -130,6 +136,7 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Tensor) -> Any:
     return window if win_length == n_fft else pad(window, (before, n_fft - win_length - before))
 
 
+@public("stft", method=True)
 def stft(
     input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True,
     pad_mode: Any = "reflect", normalized: Any = False, onesided: Any = None, return_complex: Any = None,
@@ -230,6 +237,7 @@ def _spectra(frames: Any, scale: int, onesided: Any) -> Any:
     return apply1(FftR2C((2,), scale, onesided is None or bool(onesided)), frames)
 
 
+@public("istft", method=True)
 def istft(
     input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True,
     normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False,
@@ -330,9 +338,3 @@ def _signals(x: Tensor, points: int, scale: int, half: bool, return_complex: boo
     if not half:
         spectra = apply1(Slice(2, 0, points // 2 + 1), spectra)
     return apply1(FftC2R((2,), scale, points), spectra)
-
-
-FUNCTIONS: tuple[Any, ...] = (stft, istft)
-NOT_METHODS: tuple[Any, ...] = (
-    hann_window, hamming_window, blackman_window, bartlett_window, kaiser_window,
-)  # fmt: skip

@@ -16,6 +16,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import broadcast_shapes, expand, reshape
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
@@ -283,6 +284,7 @@ def check_range(function: str, index: Array, dim: int, shape: Shape, negative: b
         raise IndexError(f"{function}{error}") from None
 
 
+@public("gather", method=True)
 def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Any = None) -> Any:
     """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
@@ -296,6 +298,7 @@ def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: A
     return deliver(apply1(Gather(d, i), x), out)
 
 
+@public("scatter", "Tensor.scatter_", method=True)
 def scatter(
     input: Any,
     dim: Any,
@@ -337,6 +340,7 @@ def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
         )
 
 
+@public("scatter_add", "Tensor.scatter_add_", method=True)
 def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) -> Any:
     """A copy of `input` with `src` added where `index` points along `dim`."""
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
@@ -345,6 +349,7 @@ def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) 
     return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
 
 
+@public("index_put", "index_put_", method=True)
 def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
     """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
     x, source = (
@@ -387,6 +392,7 @@ def _check_indices(indices: Any) -> None:
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(item)}")
 
 
+@public("take", method=True)
 def take(input: Any, index: Any, *, out: Any = None) -> Any:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
@@ -402,6 +408,7 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Take(i), x), out)
 
 
+@public("take_along_dim", method=True)
 def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Any:
     """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
     x = require_tensor("take_along_dim", "input", 1, input)
@@ -426,6 +433,3 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None
     # Unlike gather, this counts negative indices from the end.
     wrapped = Tensor(np.where(i.array < 0, i.array + x.array.shape[d], i.array)) if x.array.ndim else i
     return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)
-
-
-FUNCTIONS: tuple[Any, ...] = (gather, scatter, scatter_add, index_put, take, take_along_dim)

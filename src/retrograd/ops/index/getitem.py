@@ -27,7 +27,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import as_value
-from retrograd.ops.inplace.methods import copy_, fill_
+from retrograd.ops.inplace.fill import copy_, fill_
 from retrograd.ops.shape.reshape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
 from retrograd.ops.shape.split import END, Select, Slice
 from retrograd.ops.tensor.data import number_for
@@ -448,6 +448,3 @@ def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
         return source if rest == shape else apply1(Reshape(rest), source)
     found = apply1(Reshape(rest), source)
     return found if rest == part.shape else apply1(Expand(expanded_shape(found.array, part.shape)), found)
-
-
-FUNCTIONS: tuple[Any, ...] = ()

@@ -26,6 +26,7 @@ from retrograd.ops.index.gather import (
     check_dtypes,
     check_range,
 )
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, reshape
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array
@@ -156,6 +157,7 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
     return i.astype(np.int64, copy=False).reshape(-1)
 
 
+@public("index_select", method=True)
 def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
     x = require_tensor("index_select", "input", 1, input)
@@ -174,6 +176,7 @@ def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     return deliver(apply1(IndexSelect(d, i), x), out)
 
 
+@public("index_add", "Tensor.index_add_", method=True)
 def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Any = None) -> Any:
     """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
@@ -198,6 +201,7 @@ def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, 
     return deliver(apply_n(IndexAdd(d, i, alpha), (x, src)), out)
 
 
+@public("index_copy", "Tensor.index_copy_", method=True)
 def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None) -> Any:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
     x, src = (
@@ -223,6 +227,7 @@ def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None
     return deliver(apply_n(IndexCopy(d, i), (x, src)), out)
 
 
+@public("index_fill", "Tensor.index_fill_", method=True)
 def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
     """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
     x = require_tensor("index_fill", "input", 1, input)
@@ -245,6 +250,7 @@ def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
     return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
 
 
+@public("repeat_interleave", method=True)
 def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
     """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
 
@@ -273,6 +279,3 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
     index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     return apply1(IndexSelect(d, index), x)
-
-
-FUNCTIONS: tuple[Any, ...] = (repeat_interleave, index_select, index_add, index_copy, index_fill)

@@ -17,6 +17,7 @@ from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_er
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
+from retrograd.ops.register import public
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
@@ -180,6 +181,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
     return m
 
 
+@public("masked_fill", "Tensor.masked_fill_", method=True)
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A copy of `input` with `value`, a number or a 0-dim tensor, where `mask` holds.
 
@@ -202,6 +204,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return apply_n(MaskedFillTensor(m), (x, value))
 
 
+@public("masked_select", method=True)
 def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
@@ -214,6 +217,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
     return deliver(apply1(MaskedSelect(m), x), out)
 
 
+@public("masked_scatter", "Tensor.masked_scatter_", method=True)
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
     x = require_tensor("masked_scatter", "input", 1, input)
@@ -237,6 +241,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     return apply_n(MaskedScatter(m), (x, src))
 
 
+@public("nonzero", method=True)
 def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
     """The indices of the elements that are not zero, one row each; or one tensor per dimension.
 
@@ -253,11 +258,9 @@ def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
     return deliver(Tensor(rows), out)
 
 
+@public("argwhere", method=True)
 def argwhere(input: Any) -> Any:
     """The indices of the elements that are not zero, one row each."""
     if not isinstance(input, Tensor):
         raise operand_error("argwhere", "input", 1, input)
     return nonzero(input)
-
-
-FUNCTIONS: tuple[Any, ...] = (masked_fill, masked_select, masked_scatter, nonzero, argwhere)

@@ -29,6 +29,7 @@ from retrograd.ops.index.gather import (
 )
 from retrograd.ops.index.getitem import Cleared, filled
 from retrograd.ops.index.index_select import IndexFill, IndexSelect, IndexSelectAdjoint
+from retrograd.ops.register import public
 from retrograd.ops.shape.split import Place
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, DType, Shape
@@ -256,6 +257,7 @@ class PutSource(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("scatter_reduce", "Tensor.scatter_reduce_", method=True)
 def scatter_reduce(
     input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Any = None
 ) -> Any:
@@ -305,6 +307,7 @@ def _check_kind(kernel: str, reduce: str, dtype: DType) -> None:
         raise unsupported_dtype(f"{kernel}_{reduce}", dtype)
 
 
+@public("index_reduce", "Tensor.index_reduce_", method=True)
 def index_reduce(
     input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Any = None
 ) -> Any:
@@ -361,6 +364,7 @@ def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
         raise unsupported_dtype("index_func_", a.dtype)
 
 
+@public("put", "Tensor.put_", method=True)
 def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
     """A copy of `input` with `source` written (or added) at numbers of its flattened order.
 
@@ -390,6 +394,3 @@ def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
             f"out of range: tried to access index {i[wrong].flat[0]} on a tensor of {n} elements."
         )
     return apply_n(PutSource(i, bool(accumulate)), (x, values))
-
-
-FUNCTIONS: tuple[Any, ...] = (scatter_reduce, index_reduce, put)

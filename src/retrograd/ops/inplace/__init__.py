@@ -1,1 +1,1 @@
-"""Functions that write into their first argument."""
+"""Functions that write into their first argument, and more than the in-place form of a function does."""

@@ -27,6 +27,7 @@ from retrograd.ops.index.gather import Put, Take
 from retrograd.ops.linalg.matrix_norm import matrix_norm
 from retrograd.ops.reduce.statistics import VectorNorm, check_identity, norm_order, real_part, vector_norm
 from retrograd.ops.reduce.sums import dims_given, sum
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Reshape, expand, expand_as, reshape
 from retrograd.ops.shape.transpose import transpose
 from retrograd.ops.tensor.convert import clone, convert
@@ -232,6 +233,7 @@ class Renorm(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("dist", method=True)
 def dist(input: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of `input - other`, broadcasting.
 
@@ -280,6 +282,7 @@ MODES = {
 }
 
 
+@public("cdist")
 def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The p-norm distance of every row of `x1` to every row of `x2`; leading dimensions are batches.
 
@@ -330,6 +333,7 @@ def _check_rows(x: Array, y: Array, p: float) -> None:
         raise unsupported_dtype("cdist", x.dtype, "convert with .float() first.")
 
 
+@public("pdist", "nn.functional.pdist")
 def pdist(input: Any, p: Any = 2) -> Any:
     """The p-norm distances of all pairs of rows, each pair once: those of the first row come first.
 
@@ -350,6 +354,7 @@ def pdist(input: Any, p: Any = 2) -> Any:
     return apply1(Pdist(power), x)
 
 
+@public("renorm", "Tensor.renorm_", method=True)
 def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Any = None) -> Any:
     """`input` with each slice along `dim` whose p-norm is larger than `maxnorm` scaled down to it.
 
@@ -380,6 +385,7 @@ def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Any = None) -> An
     return deliver(apply1(Renorm(p, d, maxnorm), x), out)
 
 
+@public("cosine_similarity", "nn.functional.cosine_similarity")
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms smaller than `eps` count as `eps`.
 
@@ -406,6 +412,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return sum(mul(*directions), dim)
 
 
+@public("pairwise_distance", "nn.functional.pairwise_distance")
 def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """The p-norm of `x1 - x2 + eps` along the last dimension.
 
@@ -428,6 +435,7 @@ def _norm(op: Norm, x: Tensor) -> Any:
     return apply1(op, x)
 
 
+@public("norm", method=True)
 def norm(
     input: Any,
     p: Any = "fro",
@@ -454,6 +462,7 @@ def norm(
     return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
 
 
+@public("nn.functional.normalize")
 def normalize(
     input: Any, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None, **numpy: Any
 ) -> Any:
@@ -468,6 +477,7 @@ def normalize(
     return div(x, expand_as(clamp_min(vector_norm(x, p, dim, True), eps), x), out=out)
 
 
+@public("norm_except_dim")
 def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
     """The norm of each slice along `dim`, over all other dimensions, which stay with size 1; of all if `dim` is -1.
 
@@ -491,11 +501,3 @@ def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
         columns = reshape(x, -1, shape[dim])
         return reshape(_norm(Norm(order, (0,), False), columns), (1,) * dim + (shape[dim],))
     return transpose(norm_except_dim(transpose(x, 0, dim), order, 0), 0, dim)
-
-
-FUNCTIONS: tuple[Any, ...] = (dist, norm, renorm)
-NOT_METHODS: tuple[Any, ...] = (cdist, pdist, cosine_similarity, pairwise_distance, norm_except_dim)
-FUNCTIONAL: dict[str, Any] = {
-    "cosine_similarity": cosine_similarity, "normalize": normalize, "pairwise_distance": pairwise_distance,
-    "pdist": pdist,
-}  # fmt: skip

@@ -39,6 +39,7 @@ from retrograd.ops.linalg.checks import (
 )
 from retrograd.ops.linalg.products import adjoint
 from retrograd.ops.linalg.solve import LinalgSolveEx
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_eig, linalg_eigh, linalg_svd, svd_result
 from retrograd.values import Array
 
@@ -223,6 +224,7 @@ def phase_gradient(seen_u: Any, seen_v: Any) -> Any:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("linalg.eigh")
 def eigh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
     """The eigenvalues, in increasing order, and the eigenvectors of symmetric or Hermitian matrices.
 
@@ -246,11 +248,13 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
     return apply_n(LinalgEigh(side), (x,))
 
 
+@public("linalg.eigvalsh")
 def eigvalsh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
     return deliver(_eigh("linalg.eigvalsh", A, UPLO)[0], out)
 
 
+@public("linalg.eig")
 def eig(A: Any, *, out: Any = None) -> Any:
     """The eigenvalues and the eigenvectors of square matrices; both are complex, in no particular order.
 
@@ -272,6 +276,7 @@ def _eig(function: str, A: Any) -> Any:
     return apply_n(LinalgEig(), (x,))
 
 
+@public("linalg.eigvals")
 def eigvals(A: Any, *, out: Any = None) -> Any:
     """The eigenvalues of square matrices, complex and in no particular order."""
     return deliver(_eig("linalg.eigvals", A)[0], out)
@@ -289,6 +294,7 @@ def _svd(function: str, A: Any, full: Any, driver: Any) -> Any:
     return apply_n(LinalgSvd(bool(full)), (x,))
 
 
+@public("linalg.svd")
 def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out: Any = None) -> Any:
     """U, S and Vh of `A = U @ diag(S) @ Vh`, with S in decreasing order.
 
@@ -302,11 +308,13 @@ def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out:
     return delivered(linalg_svd, _svd("linalg.svd", A, full_matrices, driver), out)
 
 
+@public("linalg.svdvals")
 def svdvals(A: Any, *, driver: Any = None, out: Any = None) -> Any:
     """The singular values in decreasing order."""
     return deliver(_svd("linalg.svdvals", A, False, driver)[1], out)
 
 
+@public("svd", method=True)
 def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None) -> Any:
     """U, S and V (not its adjoint) of `input = U @ diag(S) @ V.mH`.
 
@@ -325,14 +333,3 @@ def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None
         empty = [np.zeros((*x.array.shape[:-2], side, side), x.array.dtype) for side in (m, n)]
         return delivered(svd_result, (Tensor(empty[0]), s, Tensor(empty[1])), out)
     return delivered(svd_result, (u, s, vh.mH), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (svd,)
-LINALG: dict[str, Any] = {
-    "eig": eig,
-    "eigh": eigh,
-    "eigvals": eigvals,
-    "eigvalsh": eigvalsh,
-    "svd": linalg_svd_of,
-    "svdvals": svdvals,
-}

@@ -13,6 +13,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name, unsupported_dtype
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, Shape
@@ -187,6 +188,7 @@ def _shaped(a: Array, shape: Shape) -> Array:
 # -- equations -----------------------------------------------------------------------------------------------------
 
 
+@public("einsum")
 def einsum(*args: Any) -> Any:
     """Sums of products by an equation: `einsum("ij,jk->ik", a, b)` is a matrix product.
 
@@ -431,7 +433,3 @@ def _cleaned(term: Term, x: Any, sizes: dict[int, int], repeats: bool) -> tuple[
         else:
             d += 1
     return tuple(labels), x
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS = (einsum,)

@@ -29,6 +29,7 @@ from retrograd.ops.linalg.checks import (
 )
 from retrograd.ops.linalg.products import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular, check_sizes
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_cholesky_ex, linalg_qr, qr_result
 from retrograd.ops.shape.diagonals import Tril
 from retrograd.values import Array
@@ -206,6 +207,7 @@ def diagonal_phase(v: Any) -> Any:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("linalg.cholesky")
 def linalg_cholesky(A: Any, *, upper: Any = False, out: Any = None) -> Any:
     """The lower triangle L of `A = L @ L.mH` for a positive-definite A; with `upper` its adjoint.
 
@@ -227,6 +229,7 @@ def _cholesky(function: str, A: Any, upper: Any) -> Any:
     return apply_n(LinalgCholeskyEx(bool(upper)), (x,))
 
 
+@public("linalg.cholesky_ex")
 def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: Any = None) -> Any:
     """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
     low, info = _cholesky("linalg.cholesky_ex", A, upper)
@@ -235,6 +238,7 @@ def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: A
     return delivered(linalg_cholesky_ex, (low, info), out)
 
 
+@public("cholesky", method=True)
 def cholesky(input: Any, upper: Any = False, *, out: Any = None) -> Any:
     """`linalg.cholesky` under its older name."""
     deprecated("cholesky", "linalg.cholesky")
@@ -246,6 +250,7 @@ def cholesky(input: Any, upper: Any = False, *, out: Any = None) -> Any:
     return deliver(low, out)
 
 
+@public("cholesky_inverse", method=True)
 def cholesky_inverse(input: Any, upper: Any = False, *, out: Any = None) -> Any:
     """The inverse of a matrix that is given by its Cholesky factor."""
     x = matrix_argument("cholesky_inverse", input, "L")
@@ -256,6 +261,7 @@ def cholesky_inverse(input: Any, upper: Any = False, *, out: Any = None) -> Any:
     return deliver(apply_n(CholeskyInverse(bool(upper)), (x,)), out)
 
 
+@public("cholesky_solve", method=True)
 def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Any = None) -> Any:
     """X of `A @ X = input`, where A is given by its Cholesky factor `input2`."""
     b, factor = (
@@ -278,6 +284,7 @@ def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Any = No
     return deliver(apply_n(CholeskySolve(bool(upper)), (b, factor)), out)
 
 
+@public("linalg.qr")
 def linalg_qr_of(A: Any, mode: Any = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and the upper triangle R of `A = Q @ R`.
 
@@ -302,11 +309,8 @@ def linalg_qr_of(A: Any, mode: Any = "reduced", *, out: Any = None) -> Any:
     return delivered(linalg_qr, apply_n(LinalgQr(mode), (x,)), out)
 
 
+@public("qr", method=True)
 def qr(input: Any, some: Any = True, *, out: Any = None) -> Any:
     """`linalg.qr` under its older name; `some=False` gives a square Q."""
     deprecated("qr", "linalg.qr")
     return delivered(qr_result, linalg_qr_of(input, "reduced" if some else "complete"), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (cholesky, cholesky_inverse, cholesky_solve, qr)
-LINALG: dict[str, Any] = {"cholesky": linalg_cholesky, "cholesky_ex": cholesky_ex, "qr": linalg_qr_of}

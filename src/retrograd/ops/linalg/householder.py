@@ -19,6 +19,7 @@ from retrograd.ops.common import as_value, deliver, plain
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import check_batches, check_kernel, delivered, matrix_argument, plus
 from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.register import public
 from retrograd.ops.returns import geqrf_result
 from retrograd.ops.shape.join import Cat
 
@@ -207,6 +208,7 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
         )
 
 
+@public("linalg.householder_product")
 def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     """The first columns of the product of the reflections that `geqrf` found.
 
@@ -223,12 +225,14 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     return deliver(apply_n(LinalgHouseholderProduct(), (a, t)), out)
 
 
+@public("orgqr", method=True)
 def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
     """`linalg.householder_product` under LAPACK's name."""
     matrix_argument("orgqr", input, "input")
     return householder_product(input, input2, out=out)
 
 
+@public("ormqr", method=True)
 def ormqr(
     input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Any = None
 ) -> Any:
@@ -257,6 +261,7 @@ def ormqr(
     return deliver(apply_n(Ormqr(bool(left), bool(transpose)), (a, t, c)), out)
 
 
+@public("geqrf", method=True)
 def geqrf(input: Any, *, out: Any = None) -> Any:
     """A QR factorization as LAPACK leaves it: R with the reflections below its diagonal, and their factors tau."""
     x = matrix_argument("geqrf", input, "input")
@@ -266,7 +271,3 @@ def geqrf(input: Any, *, out: Any = None) -> Any:
     if x.array.dtype.kind == "c" and x.requires_grad and current().grad_enabled:
         raise RuntimeError("geqrf does not support automatic differentiation for outputs with complex dtype.")
     return delivered(geqrf_result, apply_n(Geqrf(), (x,)), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (orgqr, ormqr, geqrf)
-LINALG: dict[str, Any] = {"householder_product": householder_product}

@@ -25,6 +25,7 @@ from retrograd.ops.linalg.checks import (
     delivered,
     matrix_argument,
 )
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_ldl_factor, linalg_ldl_factor_ex
 from retrograd.values import Array
 
@@ -194,6 +195,7 @@ def _factored(A: Any, hermitian: Any) -> Any:
     return apply_n(LdlFactor(bool(hermitian) and x.array.dtype.kind == "c"), (x,))
 
 
+@public("linalg.ldl_factor_ex")
 def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, out: Any = None) -> Any:
     """`ldl_factor` without an exception: `info` says which block of D is zero, 0 for none."""
     found = _factored(A, hermitian)
@@ -202,6 +204,7 @@ def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, 
     return delivered(linalg_ldl_factor_ex, found, out)
 
 
+@public("linalg.ldl_factor")
 def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
     """L and D of `A = L @ D @ L.T`, in one matrix, and the pivots; A is symmetric, its lower triangle is read.
 
@@ -218,6 +221,7 @@ def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
     return delivered(linalg_ldl_factor, found[:2], out)
 
 
+@public("linalg.ldl_solve")
 def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: Any = False, out: Any = None) -> Any:
     """X of `A @ X = B`, where A is given by what `ldl_factor` returned."""
     function = "torch.linalg.ldl_solve"
@@ -250,7 +254,3 @@ def _check_fits(function: str, ld: Tensor, pivots: Tensor, b: Tensor) -> None:
         )
     if pivots.array.dtype.kind not in "iu":
         raise DtypeError(f"{function}: Expected pivots to be integers. Got {pivots.dtype}.")
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-LINALG: dict[str, Any] = {"ldl_factor": ldl_factor, "ldl_factor_ex": ldl_factor_ex, "ldl_solve": ldl_solve}

@@ -14,6 +14,7 @@ from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_lstsq
 from retrograd.values import Array
 
@@ -156,6 +157,7 @@ class LinalgLstsq(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("linalg.pinv")
 def pinv(
     A: Any, rcond: Any = None, hermitian: Any = False, *, atol: Any = None, rtol: Any = None, out: Any = None
 ) -> Any:
@@ -187,6 +189,7 @@ def _checked(called: str, A: Any) -> Tensor:
     return x
 
 
+@public("pinverse", method=True)
 def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
     """The pseudo-inverse of matrices."""
     return apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
@@ -195,6 +198,7 @@ def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
+@public("linalg.lstsq")
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None, out: Any = None) -> Any:
     """X that makes `A @ X - B` smallest, with the residuals, the rank of A and its singular values.
 
@@ -249,7 +253,3 @@ def _check_lstsq(a: Tensor, b: Tensor) -> bool:
         where = "other.size(-1)" if missing else "other.size(-2)"
         raise ShapeError(f"torch.linalg.lstsq: input.size(-2) should match {where}")
     return bool(missing == 1)
-
-
-FUNCTIONS: tuple[Any, ...] = (pinverse,)
-LINALG: dict[str, Any] = {"lstsq": lstsq, "pinv": pinv}

@@ -8,8 +8,10 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.linalg.eigenvalues import linalg_svd_of
 from retrograd.ops.linalg.factorizations import linalg_qr_of
 from retrograd.ops.random.sampling import randn
+from retrograd.ops.register import public
 
 
+@public("svd_lowrank")
 def svd_lowrank(A: Any, q: Any = 6, niter: Any = 2, M: Any = None) -> Any:
     """U, S and V of `A - M`, approximately `U @ diag(S) @ V.mH`, with `q` singular values.
 
@@ -38,6 +40,7 @@ def _projected(x: Any, q: int, niter: Any) -> tuple[Any, Any, Any]:
     return basis @ u, s, vh.mH
 
 
+@public("pca_lowrank")
 def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> Any:
     """The principal components of the rows of A: `svd_lowrank` of A less the mean of its rows.
 
@@ -55,7 +58,3 @@ def pca_lowrank(A: Any, q: Any = None, center: Any = True, niter: Any = 2) -> An
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(x - x.mean(-2, True) if center else x, wanted, niter)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (svd_lowrank, pca_lowrank)

@@ -27,6 +27,7 @@ from retrograd.ops.linalg.checks import (
 )
 from retrograd.ops.linalg.products import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack_result
 from retrograd.ops.shape.diagonals import Tril, Triu
 from retrograd.ops.shape.join import Cat
@@ -249,6 +250,7 @@ def _checked(function: str, called: str, A: Any, pivot: Any) -> Tensor:
     return x
 
 
+@public("linalg.lu_factor_ex")
 def lu_factor_ex(A: Any, *, pivot: Any = True, check_errors: Any = False, out: Any = None) -> Any:
     """`lu_factor` without an exception: `info` says where U has a zero on its diagonal, 0 for nowhere."""
     x = _checked("torch.lu_factor", "linalg.lu_factor_ex", A, pivot)
@@ -258,6 +260,7 @@ def lu_factor_ex(A: Any, *, pivot: Any = True, check_errors: Any = False, out: A
     return delivered(linalg_lu_factor_ex, (lu, pivots, info), out)
 
 
+@public("linalg.lu_factor")
 def lu_factor(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
     """L and U of `A = P @ L @ U` in one matrix, and the pivots: for each row, counted from 1, its partner.
 
@@ -272,6 +275,7 @@ def lu_factor(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
     return delivered(linalg_lu_factor, (lu, pivots), out)
 
 
+@public("linalg.lu")
 def linalg_lu_of(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
     """The permutation P, the lower triangle L and the upper triangle U of `A = P @ L @ U`."""
     x = _checked("linalg.lu", "linalg.lu", A, pivot)
@@ -285,6 +289,7 @@ def _permutation(pivots: Tensor, x: Tensor) -> Tensor:
     )
 
 
+@public("lu", method=True)
 def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
     """`linalg.lu_factor` under its older name: a plain tuple, with `get_infos` of three."""
     deprecated("lu", "linalg.lu_factor / torch.linalg.lu_factor_ex")
@@ -306,6 +311,7 @@ def _check_pivots(function: str, pivots: Tensor, a: Tensor) -> None:
         )
 
 
+@public("linalg.lu_solve")
 def linalg_lu_solve(
     LU: Any, pivots: Any, B: Any, *, left: Any = True, adjoint: Any = False, out: Any = None
 ) -> Any:
@@ -330,12 +336,14 @@ def linalg_lu_solve(
     return deliver(apply_n(LinalgLuSolve(bool(left), bool(adjoint)), (a, b, p)), out)
 
 
+@public("lu_solve", method=True)
 def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
     deprecated("lu_solve", "linalg.lu_solve")
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
 
 
+@public("lu_unpack")
 def lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True, *, out: Any = None
 ) -> Any:
@@ -357,13 +365,3 @@ def lu_unpack(
     low, up = apply_n(LuUnpack(bool(unpack_data)), (a,))
     matrix = _permutation(p, a) if unpack_pivots else Tensor(np.zeros(0, a.array.dtype))
     return delivered(lu_unpack_result, (matrix, low, up), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (lu, lu_solve)
-NOT_METHODS: tuple[Any, ...] = (lu_unpack,)
-LINALG: dict[str, Any] = {
-    "lu": linalg_lu_of,
-    "lu_factor": lu_factor,
-    "lu_factor_ex": lu_factor_ex,
-    "lu_solve": linalg_lu_solve,
-}

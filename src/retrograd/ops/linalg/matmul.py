@@ -29,6 +29,7 @@ from retrograd.ops.linalg.products import (
     Squeezed,
     Vdot,
 )
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import UnsafeView
 from retrograd.ops.shape.transpose import t
 from retrograd.values import Array, Shape
@@ -135,6 +136,7 @@ def _check_bmm(x: Tensor, y: Tensor) -> None:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("dot", method=True)
 def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     """The sum of the products of two vectors' elements."""
     x, y = _pair("dot", input, tensor, "tensor")
@@ -142,6 +144,7 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Dot(), x, y), out)
 
 
+@public("vdot", method=True)
 def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
     """`dot` with the first vector conjugated."""
     x, y = _pair("vdot", input, other, "other")
@@ -149,6 +152,7 @@ def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Vdot(), x, y), out)
 
 
+@public("mv", method=True)
 def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     """A matrix times a vector."""
     x, y = _pair("mv", input, vec, "vec")
@@ -156,6 +160,7 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Mv(), x, y), out)
 
 
+@public("mm", method=True)
 def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """A matrix times a matrix."""
     x, y = _pair("mm", input, mat2, "mat2")
@@ -163,6 +168,7 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Mm(), x, y), out)
 
 
+@public("bmm", method=True)
 def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """Matrices times matrices: the first dimension numbers the pairs."""
     x, y = _pair("bmm", input, mat2, "mat2")
@@ -170,6 +176,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Bmm(), x, y), out)
 
 
+@public("matmul", "linalg.matmul", method=True)
 def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
     """The product `input @ other` of vectors, matrices, and batches of matrices, which broadcast.
 
@@ -255,6 +262,7 @@ def _count(shape: Shape) -> int:
     return n
 
 
+@public("linear", "nn.functional.linear")
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`: the rows of `weight` are the outputs.
 
@@ -308,6 +316,7 @@ def _check_expands(shape: Shape, target: Shape) -> None:
             )
 
 
+@public("addmm", "Tensor.addmm_", method=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`."""
     x, y = _pair("addmm", mat1, mat2, "mat2")
@@ -317,6 +326,7 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, ou
     return _add_product("addmm", Addmm(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[1]), out)
 
 
+@public("addmv", "addmv_", method=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * (mat @ vec)`."""
     x, y = _pair("addmv", mat, vec, "vec")
@@ -325,6 +335,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out:
     return _add_product("addmv", Addmv(beta, alpha), input, x, y, (x.array.shape[0],), out)
 
 
+@public("addr", "Tensor.addr_", method=True)
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     x, y = _pair("addr", vec1, vec2, "vec2")
@@ -335,6 +346,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out
     return _add_product("addr", Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
 
 
+@public("baddbmm", "Tensor.baddbmm_", method=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     x, y = _pair("baddbmm", batch1, batch2, "batch2")
@@ -343,6 +355,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return _add_product("baddbmm", Baddbmm(beta, alpha), input, x, y, shape, out)
 
 
+@public("addbmm", "Tensor.addbmm_", method=True)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
     x, y = _pair("addbmm", batch1, batch2, "batch2")
@@ -353,6 +366,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 # -- other products ------------------------------------------------------------------------------------------------
 
 
+@public("outer", "ger", method=True)
 def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
     """The products of all elements of one vector with all of another."""
     x, y = _pair("outer", input, vec2, "vec2")
@@ -362,6 +376,7 @@ def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
     return deliver(mul(x.reshape((x.array.shape[0], 1)), y), out)
 
 
+@public("inner", method=True)
 def inner(input: Any, other: Any, *, out: Any = None) -> Any:
     """The sums of products over the last dimension of both."""
     x, y = _pair("inner", input, other, "other")
@@ -375,6 +390,7 @@ def inner(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(_contracted(x, y, (len(a) - 1,), (len(b) - 1,)), out)
 
 
+@public("tensordot")
 def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     """The sums of products over several dimensions of both.
 
@@ -448,6 +464,7 @@ def _contracted(x: Any, y: Any, first: Shape, second: Shape) -> Any:
     return mm(left, right).reshape(shape)
 
 
+@public("chain_matmul")
 def chain_matmul(*matrices: Any, out: Any = None) -> Any:
     """The product of several matrices, multiplied in the order that costs least."""
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
@@ -497,12 +514,3 @@ def _multiplied(chain: list[Any], splits: dict[tuple[int, int], int], i: int, j:
         return chain[i]
     k = splits[i, j]
     return mm(_multiplied(chain, splits, i, k), _multiplied(chain, splits, k + 1, j))
-
-
-FUNCTIONS: tuple[Any, ...] = (
-    dot, vdot, mv, mm, bmm, matmul, addmm, addmv, addr, baddbmm, addbmm, outer, inner,
-)  # fmt: skip
-ALIASES: dict[str, Any] = {"ger": outer}
-NOT_METHODS = (linear, tensordot, chain_matmul)
-FUNCTIONAL: dict[str, Any] = {"linear": linear}
-LINALG: dict[str, Any] = {"matmul": matmul}

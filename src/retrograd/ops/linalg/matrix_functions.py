@@ -26,6 +26,7 @@ from retrograd.ops.linalg.checks import (
 from retrograd.ops.linalg.matmul import C_NAMES, chained, vdot
 from retrograd.ops.linalg.products import adjoint
 from retrograd.ops.linalg.solve import inv, solve
+from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
 from retrograd.ops.shape.join import Cat, cat
 from retrograd.ops.shape.reshape import UnsafeView
@@ -59,6 +60,7 @@ def exponential_tangent(x: Any, t: Any) -> Any:
     return LinalgMatrixExp().on(block)[..., :n, n:]
 
 
+@public("linalg.matrix_exp")
 def linalg_matrix_exp(A: Any) -> Any:
     """The exponential of square matrices: the sum of A**k / k!.
 
@@ -70,6 +72,7 @@ def linalg_matrix_exp(A: Any) -> Any:
     return matrix_exp(matrix_argument("linalg.matrix_exp", A, "input"))
 
 
+@public("matrix_exp", method=True)
 def matrix_exp(input: Any) -> Any:
     """The exponential of square matrices."""
     x = matrix_argument("matrix_exp", input, "input")
@@ -78,6 +81,7 @@ def matrix_exp(input: Any) -> Any:
     return apply1(LinalgMatrixExp(), x)
 
 
+@public("matrix_power", "linalg.matrix_power", method=True)
 def matrix_power(input: Any, n: Any, *, out: Any = None) -> Any:
     """A square matrix times itself, `n` times; its inverse for negative `n`.
 
@@ -155,6 +159,7 @@ def _crossed(x: Any, y: Any, dim: int) -> Any:
     return apply2(LinalgCross(axis), x, y)
 
 
+@public("linalg.cross")
 def linalg_cross(input: Any, other: Any, *, dim: Any = -1, out: Any = None) -> Any:
     """The vector product of vectors with 3 elements, which lie along `dim`.
 
@@ -166,6 +171,7 @@ def linalg_cross(input: Any, other: Any, *, dim: Any = -1, out: Any = None) -> A
     return deliver(_crossed(x, matrix_argument("linalg.cross", other, "other", 2), dim), out)
 
 
+@public("cross", method=True)
 def cross(input: Any, other: Any, dim: Any = None, *, out: Any = None) -> Any:
     """`linalg.cross`, along the first dimension of size 3 unless `dim` is given."""
     x, y = require_tensor("cross", "input", 1, input), require_tensor("cross", "other", 2, other)
@@ -180,6 +186,7 @@ def cross(input: Any, other: Any, dim: Any = None, *, out: Any = None) -> Any:
     return deliver(_crossed(x, y, dim), out)
 
 
+@public("kron", method=True)
 def kron(input: Any, other: Any, *, out: Any = None) -> Any:
     """The Kronecker product: every element of `input` times the whole of `other`, in its place.
 
@@ -198,6 +205,7 @@ def kron(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply1(UnsafeView(shape), mul(left, right)), out)
 
 
+@public("linalg.vecdot")
 def vecdot(x: Any, y: Any, *, dim: Any = -1, out: Any = None) -> Any:
     """The sums of `x.conj() * y` along a dimension, broadcasting."""
     a: Any = matrix_argument("linalg.vecdot", x, "x")
@@ -209,6 +217,7 @@ def vecdot(x: Any, y: Any, *, dim: Any = -1, out: Any = None) -> Any:
     return deliver(mul(a.conj() if a.array.dtype.kind == "c" else a, b).sum(dim), out)
 
 
+@public("linalg.multi_dot")
 def multi_dot(tensors: Any, *, out: Any = None) -> Any:
     """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
 
@@ -258,6 +267,7 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
 # -- tensors as matrices -------------------------------------------------------------------------------------------
 
 
+@public("linalg.tensorinv")
 def tensorinv(A: Any, ind: Any = 2, *, out: Any = None) -> Any:
     """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
     x: Any = matrix_argument("linalg.tensorinv", A, "input")
@@ -273,6 +283,7 @@ def tensorinv(A: Any, ind: Any = 2, *, out: Any = None) -> Any:
     return deliver(inv(x.reshape((n, n))).reshape((*columns, *rows)), out)
 
 
+@public("linalg.tensorsolve")
 def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
     """X with `tensordot(A, X, X.ndim) == B`: the last dimensions of A are those of X.
 
@@ -294,6 +305,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
     return deliver(solve(x.reshape((n, n)), y.reshape((n,))).reshape(shape), out)
 
 
+@public("linalg.diagonal")
 def linalg_diagonal(A: Any, *, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
     """The diagonals of matrices, a view."""
     return diagonal(matrix_argument("linalg.diagonal", A), offset, dim1, dim2)
@@ -309,6 +321,7 @@ def _powers(x: Any, n: int) -> Any:
     return cat([ones, rest], -1)
 
 
+@public("linalg.vander")
 def linalg_vander(x: Any, *, N: Any = None) -> Any:
     """The powers 0 to N - 1 of every element, along a new dimension.
 
@@ -329,6 +342,7 @@ def linalg_vander(x: Any, *, N: Any = None) -> Any:
     return _powers(v, n)
 
 
+@public("vander")
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     """The powers N - 1 to 0 of the elements of a vector, in columns; with `increasing` from 0 up."""
     v: Any = require_tensor("vander", "x", 1, x)
@@ -339,18 +353,3 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
         raise RuntimeError("N must be non-negative.")
     found = _powers(v, n) if n > 1 else _powers(v.detach(), 1)[:, :n]
     return found if increasing else found.fliplr()
-
-
-FUNCTIONS: tuple[Any, ...] = (matrix_exp, matrix_power, cross, kron)
-NOT_METHODS: tuple[Any, ...] = (vander,)
-LINALG: dict[str, Any] = {
-    "cross": linalg_cross,
-    "diagonal": linalg_diagonal,
-    "matrix_exp": linalg_matrix_exp,
-    "matrix_power": matrix_power,
-    "multi_dot": multi_dot,
-    "tensorinv": tensorinv,
-    "tensorsolve": tensorsolve,
-    "vander": linalg_vander,
-    "vecdot": vecdot,
-}

@@ -23,10 +23,12 @@ from retrograd.ops.linalg.eigenvalues import svdvals
 from retrograd.ops.linalg.least_squares import bounds, spectrum, tolerance
 from retrograd.ops.linalg.solve import inv_ex
 from retrograd.ops.reduce.statistics import check_norm_target, vector_norm
+from retrograd.ops.register import public
 
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
+@public("linalg.matrix_norm")
 def matrix_norm(
     A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: Any = False, *, dtype: Any = None, out: Any = None
 ) -> Any:
@@ -80,6 +82,7 @@ def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
     return values.amax(-1, keepdim) if ord > 0 else values.amin(-1, keepdim)
 
 
+@public("linalg.norm")
 def linalg_norm(
     A: Any, ord: Any = None, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Any = None
 ) -> Any:
@@ -104,6 +107,7 @@ def linalg_norm(
     return vector_norm(x, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
 
 
+@public("nuclear_norm")
 def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None) -> Any:
     """The sum of the singular values."""
     deprecation(
@@ -115,6 +119,7 @@ def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any 
     return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
 
 
+@public("linalg.cond")
 def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     """How much a linear system magnifies errors: the norm of A times the norm of its inverse.
 
@@ -153,6 +158,7 @@ def _condition(x: Any, p: Any) -> Any:
     return nan_to_num(found, nan=math.inf, posinf=math.inf, neginf=-math.inf)
 
 
+@public("linalg.matrix_rank")
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: Any = False, *, atol: Any = None, rtol: Any = None, out: Any = None
 ) -> Any:
@@ -182,13 +188,3 @@ def matrix_rank(
     values = abs(spectrum(np, x.array, bool(hermitian))[1])
     counted = (values > tolerance(np, values, low, high)).sum(axis=-1)
     return deliver(tensor_of(counted.astype(np.int64)), out)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (nuclear_norm,)
-LINALG: dict[str, Any] = {
-    "cond": cond,
-    "matrix_norm": matrix_norm,
-    "matrix_rank": matrix_rank,
-    "norm": linalg_norm,
-}

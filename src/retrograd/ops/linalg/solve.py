@@ -31,6 +31,7 @@ from retrograd.ops.linalg.checks import (
     plus,
 )
 from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_inv_ex, linalg_slogdet, linalg_solve_ex, slogdet_result
 from retrograd.values import Array
 
@@ -195,6 +196,7 @@ def _solved(called: str, A: Any, B: Any, left: Any) -> Any:
     return apply_n(LinalgSolveEx(bool(left) or vector, vector), (a, b))
 
 
+@public("linalg.solve")
 def solve(A: Any, B: Any, *, left: Any = True, out: Any = None) -> Any:
     """X of `A @ X = B`, or with `left=False` of `X @ A = B`; B may be matrices or vectors.
 
@@ -207,6 +209,7 @@ def solve(A: Any, B: Any, *, left: Any = True, out: Any = None) -> Any:
     return deliver(x, out)
 
 
+@public("linalg.solve_ex")
 def solve_ex(A: Any, B: Any, *, left: Any = True, check_errors: Any = False, out: Any = None) -> Any:
     """`solve` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
     x, info = _solved("linalg.solve_ex", A, B, left)
@@ -222,6 +225,7 @@ def _inverse(called: str, name: str, A: Any) -> Any:
     return apply_n(LinalgInvEx(), (x,))
 
 
+@public("linalg.inv")
 def inv(A: Any, *, out: Any = None) -> Any:
     """The inverse of square matrices.
 
@@ -235,6 +239,7 @@ def inv(A: Any, *, out: Any = None) -> Any:
     return deliver(found, out)
 
 
+@public("linalg.inv_ex")
 def inv_ex(A: Any, *, check_errors: Any = False, out: Any = None) -> Any:
     """`inv` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
     found, info = _inverse("linalg.inv_ex", "A", A)
@@ -243,6 +248,7 @@ def inv_ex(A: Any, *, check_errors: Any = False, out: Any = None) -> Any:
     return delivered(linalg_inv_ex, (found, info), out)
 
 
+@public("inverse", method=True)
 def inverse(input: Any, *, out: Any = None) -> Any:
     """The inverse of square matrices."""
     found, info = _inverse("inverse", "input", input)
@@ -250,6 +256,7 @@ def inverse(input: Any, *, out: Any = None) -> Any:
     return deliver(found, out)
 
 
+@public("linalg.det")
 def linalg_det(A: Any, *, out: Any = None) -> Any:
     """The determinant of square matrices; its gradient is right for singular ones too.
 
@@ -268,6 +275,7 @@ def _det(called: str, name: str, A: Any) -> Any:
     return apply1(LinalgDet(), x)
 
 
+@public("det", method=True)
 def det(input: Any) -> Any:
     """The determinant of square matrices."""
     return _det("det", "input", input)
@@ -280,16 +288,19 @@ def _slogdet(function: str, called: str, name: str, A: Any) -> Any:
     return apply_n(LinalgSlogdet(), (x,))
 
 
+@public("linalg.slogdet")
 def linalg_slogdet_of(A: Any, *, out: Any = None) -> Any:
     """The sign and the logarithm of the size of the determinant, for determinants too large or small for a float."""
     return delivered(linalg_slogdet, _slogdet("linalg.slogdet", "linalg.slogdet", "A", A), out)
 
 
+@public("slogdet", method=True)
 def slogdet(input: Any, *, out: Any = None) -> Any:
     """The sign and the logarithm of the size of the determinant."""
     return delivered(slogdet_result, _slogdet("linalg.slogdet", "slogdet", "input", input), out)
 
 
+@public("logdet", method=True)
 def logdet(input: Any) -> Any:
     """The logarithm of the determinant: -inf where it is 0, NaN where it is negative."""
     sign, size = _slogdet("logdet", "logdet", "input", input)
@@ -298,13 +309,4 @@ def logdet(input: Any) -> Any:
     return where(sign == -1, float("nan"), size)
 
 
-FUNCTIONS: tuple[Any, ...] = (inverse, det, slogdet, logdet)
-LINALG: dict[str, Any] = {
-    "LinAlgError": LinAlgError,
-    "det": linalg_det,
-    "inv": inv,
-    "inv_ex": inv_ex,
-    "slogdet": linalg_slogdet_of,
-    "solve": solve,
-    "solve_ex": solve_ex,
-}
+public("linalg.LinAlgError")(LinAlgError)

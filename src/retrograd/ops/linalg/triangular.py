@@ -21,6 +21,7 @@ from retrograd.ops.linalg.checks import (
     plus,
 )
 from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.register import public
 from retrograd.ops.returns import triangular_solve_result
 from retrograd.ops.shape.diagonals import Tril, Triu
 
@@ -115,6 +116,7 @@ class TriangularSolve(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("linalg.solve_triangular")
 def solve_triangular(
     A: Any, B: Any, *, upper: Any, left: Any = True, unitriangular: Any = False, out: Any = None
 ) -> Any:
@@ -139,6 +141,7 @@ def solve_triangular(
     return deliver(apply_n(LinalgSolveTriangular(upper, left, unitriangular), (a, b.to(a.array.dtype))), out)
 
 
+@public("triangular_solve", method=True)
 def triangular_solve(
     input: Any,
     A: Any,
@@ -173,7 +176,3 @@ def check_sizes(function: str, a: Tensor, b: Tensor) -> None:
             f"Incompatible matrix sizes for {function}: each A matrix is {n} by {n} but each b matrix is {m} by {k}"
         )
     check_batches(a.array.shape, b.array.shape)
-
-
-FUNCTIONS: tuple[Any, ...] = (triangular_solve,)
-LINALG: dict[str, Any] = {"solve_triangular": solve_triangular}

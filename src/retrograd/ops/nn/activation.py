@@ -20,6 +20,7 @@ from retrograd.ops.elementwise.exponential import Exp, Sigmoid
 from retrograd.ops.elementwise.exponential import abs as absolute
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.elementwise.trigonometry import Tanh
+from retrograd.ops.register import public
 from retrograd.ops.special.erf import Erfc, erfc_array
 from retrograd.values import Array
 
@@ -335,13 +336,14 @@ class Gelu(Activation):
 
 def _activated(function: str, op: Unary, input: Any, inplace: bool = False) -> Any:
     """The op's result, in place of the input if wanted."""
-    x = require_tensor(function, "input", 1, input)
+    x = require_tensor(f"{function}_" if inplace else function, "input", 1, input)
     if not inplace:
         return apply1(op, x)
     check_writable(x)
     return write_back(x, apply1(op, x))
 
 
+@public("relu", "nn.functional.relu", "relu_", "nn.functional.relu_", method=True)
 def relu(input: Any, inplace: bool = False) -> Any:
     """`input` where it is positive, else 0.
 
@@ -352,11 +354,13 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return _activated("relu", Relu(), input, inplace)
 
 
+@public("nn.functional.relu6")
 def relu6(input: Any, inplace: bool = False) -> Any:
     """`input` limited to the range from 0 to 6."""
     return _activated("relu6", Hardtanh(0.0, 6.0), input, inplace)
 
 
+@public("threshold", "nn.functional.threshold")
 def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """`input` where it is above `threshold`, else `value`."""
     return _activated(
@@ -364,6 +368,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
     )
 
 
+@public("nn.functional.hardtanh")
 def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
     """`input` limited to the range from `min_val` to `max_val`."""
     if min_val > max_val:
@@ -371,6 +376,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
     return _activated("hardtanh", Hardtanh(min_val, max_val), input, inplace)
 
 
+@public("nn.functional.leaky_relu")
 def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
     """`input` where it is positive, else `negative_slope * input`."""
     return _activated(
@@ -378,26 +384,31 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
     )
 
 
+@public("nn.functional.hardsigmoid")
 def hardsigmoid(input: Any, inplace: bool = False) -> Any:
     """`(input + 3) / 6`, limited to the range from 0 to 1."""
     return _activated("hardsigmoid", Hardsigmoid(), input, inplace)
 
 
+@public("nn.functional.hardswish")
 def hardswish(input: Any, inplace: bool = False) -> Any:
     """`input * hardsigmoid(input)`."""
     return _activated("hardswish", Hardswish(), input, inplace)
 
 
+@public("nn.functional.elu")
 def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
     return _activated("elu", (EluInPlace if inplace else Elu)(alpha), input, inplace)
 
 
+@public("selu", "nn.functional.selu")
 def selu(input: Any, inplace: bool = False) -> Any:
     """`elu` scaled so that a deep network keeps mean 0 and variance 1."""
     return _activated("selu", (EluInPlace if inplace else Elu)(SELU_ALPHA, SELU_SCALE), input, inplace)
 
 
+@public("celu", "nn.functional.celu")
 def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
     if alpha == 0:
@@ -405,26 +416,31 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     return _activated("celu", (CeluInPlace if inplace else Celu)(alpha), input, inplace)
 
 
+@public("nn.functional.softplus")
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None) -> Any:
     """`log(1 + exp(beta * input)) / beta`, a smooth relu; `input` itself where `beta * input > threshold`."""
     return deliver(_activated("softplus", Softplus(beta, threshold), input), out)
 
 
+@public("nn.functional.logsigmoid")
 def logsigmoid(input: Any, *, out: Any = None) -> Any:
     """`log(sigmoid(input))`, without overflow."""
     return deliver(_activated("log_sigmoid", LogSigmoid(), input), out)
 
 
+@public("nn.functional.silu")
 def silu(input: Any, inplace: bool = False) -> Any:
     """`input * sigmoid(input)`, also known as swish."""
     return _activated("silu", Silu(), input, inplace)
 
 
+@public("nn.functional.mish")
 def mish(input: Any, inplace: bool = False) -> Any:
     """`input * tanh(softplus(input))`."""
     return _activated("mish", Mish(), input, inplace)
 
 
+@public("nn.functional.gelu")
 def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """`input` times the normal distribution function of `input`.
 
@@ -436,18 +452,21 @@ def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     return deliver(_activated("gelu", Gelu(approximate), input), out)
 
 
+@public("nn.functional.softsign")
 def softsign(input: Any) -> Any:
     """`input / (1 + |input|)`."""
     x: Any = require_tensor("softsign", "input", 1, input)
     return x / (absolute(x) + 1)
 
 
+@public("nn.functional.tanhshrink")
 def tanhshrink(input: Any) -> Any:
     """`input - tanh(input)`."""
     x: Any = require_tensor("tanhshrink", "input", 1, input)
     return x - Tanh().on(x)
 
 
+@public("nn.functional.dropout")
 def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, while training.
 
@@ -483,12 +502,4 @@ def _noise(a: Array, p: float) -> Array:
     return backend_of(a).noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
 
 
-FUNCTIONS: tuple[Any, ...] = (relu,)
-NOT_METHODS: tuple[Any, ...] = (selu, celu, threshold)
 # What nn.functional offers, by name; several of these are nowhere else.
-FUNCTIONAL: dict[str, Any] = {
-    "relu": relu, "relu6": relu6, "threshold": threshold, "hardtanh": hardtanh, "leaky_relu": leaky_relu,
-    "hardsigmoid": hardsigmoid, "hardswish": hardswish, "elu": elu, "selu": selu, "celu": celu, "softplus": softplus,
-    "logsigmoid": logsigmoid, "silu": silu, "mish": mish, "gelu": gelu, "softsign": softsign, "tanhshrink": tanhshrink,
-    "dropout": dropout,
-}  # fmt: skip

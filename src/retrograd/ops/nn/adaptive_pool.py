@@ -22,6 +22,7 @@ from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, aver
 from retrograd.ops.nn.sliding import ints, spread_ints
 from retrograd.ops.random.generator import stream_of
 from retrograd.ops.random.sampling import uniform_array
+from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
 # -- windows that divide the input evenly --------------------------------------------------------------------------
@@ -109,6 +110,7 @@ def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Any
     return adaptive_avg(function, x, _size(function, rank, x, output_size))
 
 
+@public("adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool1d")
 def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     """The averages of `output_size` windows that divide signals [batch, channel, length] as evenly as they can.
 
@@ -119,21 +121,25 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     return _adaptive_avg("adaptive_avg_pool1d", 1, input, output_size)
 
 
+@public("nn.functional.adaptive_avg_pool2d")
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     """The averages of windows that divide images evenly; None in `output_size` keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
+@public("nn.functional.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
+@public("nn.functional.adaptive_max_pool1d")
 def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of `output_size` windows that divide signals evenly, and if asked where they are."""
     return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
 
 
+@public("nn.functional.adaptive_max_pool2d")
 def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that divide images evenly, and if asked where they are.
 
@@ -145,21 +151,25 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
 
 
+@public("nn.functional.adaptive_max_pool3d")
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of windows that divide volumes evenly, and if asked where they are."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
 
 
+@public("adaptive_max_pool1d", "nn.functional.adaptive_max_pool1d_with_indices")
 def adaptive_max_pool1d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
     """`adaptive_max_pool1d(…, return_indices=True)`."""
     return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, True)
 
 
+@public("nn.functional.adaptive_max_pool2d_with_indices")
 def adaptive_max_pool2d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
     """`adaptive_max_pool2d(…, return_indices=True)`."""
     return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, True)
 
 
+@public("nn.functional.adaptive_max_pool3d_with_indices")
 def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
     """`adaptive_max_pool3d(…, return_indices=True)`."""
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, True)
@@ -245,6 +255,7 @@ def _check_fit(function: str, size: Sequence[int], target: Shape, kernel: Shape)
             raise ShapeError(f"{function}(): pool {name} {k} too large relative to input {name} {n}")
 
 
+@public("nn.functional.fractional_max_pool2d")
 def fractional_max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -272,6 +283,7 @@ def fractional_max_pool2d(
     )
 
 
+@public("nn.functional.fractional_max_pool3d")
 def fractional_max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -293,6 +305,7 @@ def fractional_max_pool3d(
     )
 
 
+@public("nn.functional.fractional_max_pool2d_with_indices")
 def fractional_max_pool2d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -305,6 +318,7 @@ def fractional_max_pool2d_with_indices(
     return fractional_max_pool2d(input, kernel_size, output_size, output_ratio, True, _random_samples)
 
 
+@public("nn.functional.fractional_max_pool3d_with_indices")
 def fractional_max_pool3d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -315,16 +329,3 @@ def fractional_max_pool3d_with_indices(
 ) -> Any:
     """`fractional_max_pool3d(…, return_indices=True)`."""
     return fractional_max_pool3d(input, kernel_size, output_size, output_ratio, True, _random_samples)
-
-
-NOT_METHODS: tuple[Any, ...] = (adaptive_avg_pool1d,)
-FUNCTION_ALIASES: dict[str, Any] = {"adaptive_max_pool1d": adaptive_max_pool1d_with_indices}
-FUNCTIONAL: dict[str, Any] = {
-    f.__name__: f
-    for f in (
-        adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d, adaptive_max_pool2d,
-        adaptive_max_pool3d, adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices,
-        adaptive_max_pool3d_with_indices, fractional_max_pool2d, fractional_max_pool3d,
-        fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices,
-    )
-}  # fmt: skip

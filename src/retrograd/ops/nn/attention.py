@@ -25,6 +25,7 @@ from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.reduce.sums import SumDim, float16, float32
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, DType, Shape
 
@@ -136,6 +137,7 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("nn.functional.scaled_dot_product_attention")
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -275,7 +277,3 @@ def _as_bias(mask: Tensor, dtype: DType) -> Tensor:
         return Tensor(np.where(mask.array, dtype.type(0), dtype.type(-np.inf)))
     wider = promote_types(mask.array.dtype, dtype)
     return mask if wider == mask.array.dtype else convert(mask, dtype)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {"scaled_dot_product_attention": scaled_dot_product_attention}

@@ -15,6 +15,7 @@ from retrograd.ops.common import differ, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.layer_norm import OfChannels, check_mixed, check_several, statistics, wide
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 from retrograd.ops.tensor.create import number_from
 from retrograd.values import Array
@@ -79,6 +80,7 @@ class NativeBatchNorm(OfChannels):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("batch_norm")
 def batch_norm(
     input: Any,
     weight: Any,
@@ -130,6 +132,7 @@ def _of_nothing(x: Any, weight: Any, bias: Any) -> Any:
     return scaled if bias is None else scaled + reshape(bias, (-1, *ones))
 
 
+@public("nn.functional.batch_norm")
 def functional_batch_norm(
     input: Any,
     running_mean: Any,
@@ -162,6 +165,7 @@ def functional_batch_norm(
     return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
+@public("native_batch_norm")
 def native_batch_norm(
     input: Any,
     weight: Any,
@@ -179,6 +183,7 @@ def native_batch_norm(
     return out, *statistics(input.array, (0, *range(2, input.array.ndim)), eps, False)
 
 
+@public("instance_norm")
 def instance_norm(
     input: Any,
     weight: Any,
@@ -212,6 +217,7 @@ def _repeated(v: Any, n: int) -> Any:
     return v if v is None else v.repeat(n)
 
 
+@public("nn.functional.instance_norm")
 def functional_instance_norm(
     input: Any,
     running_mean: Any = None,
@@ -227,8 +233,3 @@ def functional_instance_norm(
     if use_input_stats and int(np.prod(x.array.shape[2:])) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {x.shape}")
     return instance_norm(x, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (batch_norm, instance_norm, native_batch_norm)
-FUNCTIONAL: dict[str, Any] = {"batch_norm": functional_batch_norm, "instance_norm": functional_instance_norm}

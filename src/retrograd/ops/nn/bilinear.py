@@ -10,6 +10,7 @@ from retrograd.core.op import Variadic, X, added, conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 
 
@@ -49,6 +50,7 @@ def conjugated(v: Any) -> Any:
     return v if v is None else conjugate(v)
 
 
+@public("bilinear", "nn.functional.bilinear")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """`input1 @ weight[o] @ input2` for each output o, plus `bias[o]`; the last dimension is the features.
 
@@ -86,8 +88,3 @@ def _check(x: Tensor, y: Tensor, w: Tensor, bias: Any) -> None:
         raise ShapeError(
             f"bilinear(): bias size does not match weight size: got {bias.array.shape[0]} but expected {c.shape[0]}"
         )
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (bilinear,)
-FUNCTIONAL: dict[str, Any] = {"bilinear": bilinear}

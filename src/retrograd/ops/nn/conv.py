@@ -27,6 +27,7 @@ from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_na
 from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.pad import pad as padded
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
 
@@ -479,6 +480,7 @@ def _named_padding(x: Any, padding: str, kernel: Shape, stride: Shape, dilation:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("conv1d", "nn.functional.conv1d")
 def conv1d(
     input: Any,
     weight: Any,
@@ -504,6 +506,7 @@ def conv1d(
     return _convolve("conv1d", 1, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
+@public("conv2d", "nn.functional.conv2d")
 def conv2d(
     input: Any,
     weight: Any,
@@ -522,6 +525,7 @@ def conv2d(
     return _convolve("conv2d", 2, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
+@public("conv3d", "nn.functional.conv3d")
 def conv3d(
     input: Any,
     weight: Any,
@@ -535,6 +539,7 @@ def conv3d(
     return _convolve("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
+@public("conv_transpose1d", "nn.functional.conv_transpose1d")
 def conv_transpose1d(
     input: Any,
     weight: Any,
@@ -559,6 +564,7 @@ def conv_transpose1d(
     return _convolve("conv_transpose1d", 1, operands, stride, padding, dilation, output_padding, groups, True)
 
 
+@public("conv_transpose2d", "nn.functional.conv_transpose2d")
 def conv_transpose2d(
     input: Any,
     weight: Any,
@@ -574,6 +580,7 @@ def conv_transpose2d(
     return _convolve("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
 
 
+@public("conv_transpose3d", "nn.functional.conv_transpose3d")
 def conv_transpose3d(
     input: Any,
     weight: Any,
@@ -589,6 +596,7 @@ def conv_transpose3d(
     return _convolve("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
 
 
+@public("convolution")
 def convolution(
     input: Any,
     weight: Any,
@@ -620,6 +628,7 @@ def convolution(
     return _convolved(x, w, b, o)
 
 
+@public("conv_tbc", "nn.functional.conv_tbc")
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: Any = 0) -> Any:
     """A convolution of [time, batch, channel] with a weight [place, channel, output channel]."""
     x, w = require_tensor("conv_tbc", "input", 1, input), require_tensor("conv_tbc", "weight", 2, weight)
@@ -646,9 +655,3 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: Any = 0) -> Any:
     o = Options((1,), (integer(pad),), (1,), (0,), 1, False)
     geometry = _forward_geometry(o, batch_first(x.array), w.array.swapaxes(0, 2))
     return apply_n(ConvTbc(geometry, False, (0,)), (x, w, b))
-
-
-NOT_METHODS: tuple[Any, ...] = (
-    conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, convolution, conv_tbc,
-)  # fmt: skip
-FUNCTIONAL: dict[str, Any] = {f.__name__: f for f in NOT_METHODS if f is not convolution}

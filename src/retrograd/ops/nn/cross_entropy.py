@@ -33,6 +33,7 @@ from retrograd.ops.nn.difference_loss import (
 )
 from retrograd.ops.nn.softmax import LogSoftmax
 from retrograd.ops.reduce.sums import Sum
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
@@ -241,6 +242,7 @@ class BinaryCrossEntropyWithLogits(BinaryLoss):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("nn.functional.nll_loss")
 def nll_loss(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
     reduction: str = "mean",
@@ -329,6 +331,7 @@ def _check_classes(x: Tensor, t: Tensor, weight: Any) -> None:
         )
 
 
+@public("nn.functional.cross_entropy")
 def cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
     reduction: str = "mean", label_smoothing: float = 0.0,
@@ -420,6 +423,7 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
     return losses.sum() / tensor_of(share.sum())
 
 
+@public("nn.functional.binary_cross_entropy")
 def binary_cross_entropy(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
@@ -461,6 +465,7 @@ def _check_broadcast(weight: Any, x: Tensor) -> None:
         )
 
 
+@public("nn.functional.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     pos_weight: Any = None,
@@ -484,6 +489,7 @@ def binary_cross_entropy_with_logits(
     )
 
 
+@public("nn.functional.kl_div")
 def kl_div(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
     log_target: bool = False,
@@ -514,10 +520,3 @@ def kl_div(
     if reduction == "batchmean":
         return losses.sum() / x.array.shape[0]
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {
-    "nll_loss": nll_loss, "cross_entropy": cross_entropy, "binary_cross_entropy": binary_cross_entropy,
-    "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits, "kl_div": kl_div,
-}  # fmt: skip

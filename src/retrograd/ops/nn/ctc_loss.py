@@ -30,6 +30,7 @@ from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
 from retrograd.ops.reduce.running_sums import Shift
 from retrograd.ops.reduce.sums import Logsumexp
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import Stack
 from retrograd.values import Array
 
@@ -186,6 +187,7 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
     return rows
 
 
+@public("ctc_loss")
 def ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -226,6 +228,7 @@ def ctc_loss(
     return losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
 
 
+@public("nn.functional.ctc_loss")
 def functional_ctc_loss(
     log_probs: Any,
     targets: Any,
@@ -252,8 +255,3 @@ def functional_ctc_loss(
     """
     code = reduction_code(reduction)
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, code, zero_infinity)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (ctc_loss,)
-FUNCTIONAL: dict[str, Any] = {"ctc_loss": functional_ctc_loss}

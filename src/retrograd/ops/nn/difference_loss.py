@@ -16,6 +16,7 @@ from retrograd.ops.common import no_cast, require_tensor
 from retrograd.ops.elementwise.exponential import Abs
 from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
 from retrograd.values import Array
 
@@ -205,6 +206,7 @@ def _check_weight(x: Tensor, weight: Tensor) -> None:
         )
 
 
+@public("nn.functional.mse_loss")
 def mse_loss(
     input: Any,
     target: Any,
@@ -226,6 +228,7 @@ def mse_loss(
     return apply2(MseLoss(code), x, t)
 
 
+@public("nn.functional.l1_loss")
 def l1_loss(
     input: Any,
     target: Any,
@@ -243,6 +246,7 @@ def l1_loss(
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 
 
+@public("nn.functional.smooth_l1_loss")
 def smooth_l1_loss(
     input: Any,
     target: Any,
@@ -259,6 +263,7 @@ def smooth_l1_loss(
     return apply2(SmoothL1Loss(code, beta), x, t) if beta else l1_loss(x, t, reduction=_name_of(code))
 
 
+@public("nn.functional.huber_loss")
 def huber_loss(
     input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Any:
@@ -278,9 +283,3 @@ def huber_loss(
 
 def _name_of(code: int) -> str:
     return next(name for name, number in _CODES.items() if number == code)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {
-    "mse_loss": mse_loss, "l1_loss": l1_loss, "smooth_l1_loss": smooth_l1_loss, "huber_loss": huber_loss,
-}  # fmt: skip

@@ -22,6 +22,7 @@ from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.random.generator import default_generator
+from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
 
@@ -103,42 +104,50 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
     return x * Tensor((kept * a).astype(kept.dtype)) + Tensor(shift)
 
 
+@public("dropout")
 def plain_dropout(input: Any, p: float, train: bool) -> Any:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     _check_rate(p)
     return dropout(input, p, train)
 
 
+@public("feature_dropout")
 def feature_dropout(input: Any, p: float, train: bool) -> Any:
     """Zeroes whole channels (dimension 1) with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     return _dropped(input, p, train, False, True, False)
 
 
+@public("feature_dropout_")
 def feature_dropout_(input: Any, p: float, train: bool) -> Any:
     """`feature_dropout`, in place."""
     return _dropped(input, p, train, True, True, False)
 
 
+@public("alpha_dropout")
 def plain_alpha_dropout(input: Any, p: float, train: bool) -> Any:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, if `train`."""
     return _dropped(input, p, train, False, False, True)
 
 
+@public("alpha_dropout_")
 def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
     """`alpha_dropout`, in place."""
     return _dropped(input, p, train, True, False, True)
 
 
+@public("feature_alpha_dropout")
 def plain_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
     """`alpha_dropout` of whole channels (dimension 1)."""
     return _dropped(input, p, train, False, True, True)
 
 
+@public("feature_alpha_dropout_")
 def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
     """`feature_alpha_dropout`, in place."""
     return _dropped(input, p, train, True, True, True)
 
 
+@public("native_dropout")
 def native_dropout(input: Any, p: float, train: bool | None) -> Any:
     """`dropout`, with the mask of the elements that it kept."""
     x = require_tensor("native_dropout", "input", 1, input)
@@ -151,18 +160,21 @@ def native_dropout(input: Any, p: float, train: bool | None) -> Any:
     return apply1(NativeDropout(kept, p), x), Tensor(kept)
 
 
+@public("nn.functional.alpha_dropout")
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, while training."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, False, True)
 
 
+@public("nn.functional.feature_alpha_dropout")
 def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """`alpha_dropout` of whole channels (dimension 1)."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, True, True)
 
 
+@public("nn.functional.dropout1d")
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability `p`, while training."""
     _check_rate_of_function(p)
@@ -174,6 +186,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _of_channels(x, p, training, inplace, 2)
 
 
+@public("nn.functional.dropout2d")
 def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeroes whole channels of an input (N, C, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
@@ -189,6 +202,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _dropped(x, p, training, inplace, True, False)
 
 
+@public("nn.functional.dropout3d")
 def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
@@ -224,6 +238,7 @@ def _warn_of_dims(n: int, ndim: int) -> None:
     )
 
 
+@public("nn.functional.gumbel_softmax")
 def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """A random choice of one class with the probabilities `softmax(logits)`, made differentiable.
 
@@ -248,17 +263,3 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     choice = np.zeros_like(soft.array)
     np.put_along_axis(choice, soft.array.argmax(axis=axis, keepdims=True), 1, axis)
     return Tensor(choice) - soft.detach() + soft
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (
-    feature_dropout, feature_dropout_, alpha_dropout_, feature_alpha_dropout_, native_dropout,
-)  # fmt: skip
-FUNCTION_ALIASES: dict[str, Any] = {
-    "dropout": plain_dropout, "alpha_dropout": plain_alpha_dropout,
-    "feature_alpha_dropout": plain_feature_alpha_dropout,
-}  # fmt: skip
-FUNCTIONAL: dict[str, Any] = {
-    "dropout1d": dropout1d, "dropout2d": dropout2d, "dropout3d": dropout3d, "alpha_dropout": alpha_dropout,
-    "feature_alpha_dropout": feature_alpha_dropout, "gumbel_softmax": gumbel_softmax,
-}  # fmt: skip

@@ -17,6 +17,7 @@ from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.nn.layer_norm import wide
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -109,6 +110,7 @@ def row_indices(function: str, indices: Any, argument: str = "indices", position
     return i.astype(np.int64, copy=False)
 
 
+@public("embedding")
 def table_embedding(
     weight: Any,
     indices: Any,
@@ -131,6 +133,7 @@ def table_embedding(
     return deliver(apply1(op, table), out)
 
 
+@public("nn.functional.embedding")
 def embedding(
     input: Any,
     weight: Any,
@@ -170,6 +173,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
     return padding_idx % rows
 
 
+@public("embedding_renorm_")
 def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Scales the rows of `input` that `indices` names, in place, where their norm is larger than `max_norm`."""
     x = require_tensor("embedding_renorm_", "input", 1, input)
@@ -191,6 +195,7 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
     return x
 
 
+@public("nn.functional.one_hot")
 def one_hot(input: Any, num_classes: int = -1) -> Any:
     """Each class number as a vector with 1 in its place and 0 elsewhere.
 
@@ -221,9 +226,3 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (embedding_renorm_,)
-FUNCTION_ALIASES: dict[str, Any] = {"embedding": table_embedding}
-FUNCTIONAL: dict[str, Any] = {"embedding": embedding, "one_hot": one_hot}

@@ -19,6 +19,7 @@ from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.embedding import Embedding, EmbeddingDense, renormalise, row_indices
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 from retrograd.values import Array
 
@@ -183,6 +184,7 @@ class Bags:
         self.bags = bags
 
 
+@public("embedding_bag")
 def table_embedding_bag(
     weight: Any,
     indices: Any,
@@ -240,6 +242,7 @@ def _check_table(table: Tensor, factors: Any, padding_idx: int | None) -> None:
         )
 
 
+@public("nn.functional.embedding_bag")
 def embedding_bag(
     input: Any,
     weight: Any,
@@ -315,8 +318,3 @@ def _check_bag_options(indices: Tensor, factors: Any, mode: str, by_freq: bool, 
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}')."
         )
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTION_ALIASES: dict[str, Any] = {"embedding_bag": table_embedding_bag}
-FUNCTIONAL: dict[str, Any] = {"embedding_bag": embedding_bag}

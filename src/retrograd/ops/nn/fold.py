@@ -11,6 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
+from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
 
@@ -98,6 +99,7 @@ def _text(pair: Shape) -> str:
     return f"({pair[0]}, {pair[1]})"
 
 
+@public("nn.functional.unfold")
 def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """All windows of images [batch, channel, height, width] as columns [batch, channel * places, windows].
 
@@ -122,6 +124,7 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
     return apply1(Im2Col(windows), x)
 
 
+@public("nn.functional.fold")
 def fold(
     input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
@@ -158,6 +161,3 @@ def fold(
             f"got input.size(2)={columns}."
         )
     return apply1(Col2Im(windows), x)
-
-
-FUNCTIONAL: dict[str, Any] = {"unfold": unfold, "fold": fold}

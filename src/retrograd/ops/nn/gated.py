@@ -18,6 +18,7 @@ from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.nn.activation import Gate, Leaky, unsupported
 from retrograd.ops.random.generator import default_generator
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat
 from retrograd.values import Array
 
@@ -143,6 +144,7 @@ class Glu(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("hardshrink", "nn.functional.hardshrink", method=True)
 def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """`input` where it is above `lambd` or below `-lambd`, else 0.
 
@@ -153,6 +155,7 @@ def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     return deliver(apply1(Hardshrink(lambd), require_tensor("hardshrink", "input", 1, input)), out)
 
 
+@public("nn.functional.softshrink")
 def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
@@ -164,6 +167,7 @@ def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
     return deliver(apply1(Softshrink(lambd), x), out)
 
 
+@public("prelu", "nn.functional.prelu", method=True)
 def prelu(input: Any, weight: Any) -> Any:
     """`input` where it is positive, else `weight * input`: one weight for all, or one for each channel (dimension 1).
 
@@ -193,6 +197,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return apply2(PreluKernel(), x, w.view(tuple(count if d == 1 else 1 for d in range(len(shape)))))
 
 
+@public("rrelu", "nn.functional.rrelu")
 def rrelu(
     input: Any,
     lower: float = 1 / 8,
@@ -226,6 +231,7 @@ def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     return np.where(a <= 0, drawn, 1.0).astype(a.dtype)
 
 
+@public("rrelu_", "nn.functional.rrelu_")
 def rrelu_(
     input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, generator: Any = None
 ) -> Any:
@@ -233,6 +239,7 @@ def rrelu_(
     return rrelu(input, lower, upper, training, inplace=True, generator=generator)
 
 
+@public("nn.functional.glu")
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half of a dimension times the sigmoid of the second half."""
     x = require_tensor("glu", "input", 1, input)
@@ -242,10 +249,3 @@ def glu(input: Any, dim: int = -1) -> Any:
     if x.array.shape[d] % 2:
         raise ShapeError(f"Halving dimension must be even, but dimension {d} is size {x.array.shape[d]}")
     return apply1(Glu(d), x)
-
-
-FUNCTIONS: tuple[Any, ...] = (hardshrink, prelu)
-NOT_METHODS: tuple[Any, ...] = (rrelu, rrelu_)
-FUNCTIONAL: dict[str, Any] = {
-    "hardshrink": hardshrink, "softshrink": softshrink, "prelu": prelu, "rrelu": rrelu, "rrelu_": rrelu_, "glu": glu,
-}  # fmt: skip

@@ -24,6 +24,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
 
@@ -263,6 +264,7 @@ def _corners_wanted(align_corners: Any) -> bool:
     return bool(align_corners)
 
 
+@public("nn.functional.grid_sample")
 def grid_sample(
     input: Any,
     grid: Any,
@@ -333,6 +335,7 @@ def _check_sampler(x: Array, grid: Array, mode: str) -> None:
         )
 
 
+@public("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(
     input: Any, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
 ) -> Any:
@@ -341,6 +344,7 @@ def grid_sampler(
     return _sampled(input, grid, mode, padding, bool(align_corners))
 
 
+@public("nn.functional.affine_grid")
 def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
     """The grid of points for grid_sample that affine maps `theta` [batch, 2, 3] (or [batch, 3, 4]) make.
 
@@ -381,6 +385,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
     return affine_grid_generator(x, target, aligned)
 
 
+@public("affine_grid_generator")
 def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
     """`affine_grid`, all arguments given."""
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
@@ -391,8 +396,3 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
             f"{len(target) - 1}] but got: [{len(x.array)}, {x.array.shape[-1]}]. theta needs one map per image."
         )
     return apply1(AffineGridGenerator(target, bool(align_corners)), x)
-
-
-NOT_METHODS: tuple[Any, ...] = (grid_sampler, affine_grid_generator)
-FUNCTION_ALIASES: dict[str, Any] = {"grid_sampler_2d": grid_sampler, "grid_sampler_3d": grid_sampler}
-FUNCTIONAL: dict[str, Any] = {"grid_sample": grid_sample, "affine_grid": affine_grid}

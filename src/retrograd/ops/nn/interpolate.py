@@ -22,6 +22,7 @@ from retrograd.ops.nn.resample import (
     nearest_taps,
     smooth_taps,
 )
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
 
@@ -32,6 +33,7 @@ MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | ne
 # -- interpolation -------------------------------------------------------------------------------------------------
 
 
+@public("nn.functional.interpolate")
 def interpolate(
     input: Any,
     size: Any = None,
@@ -164,6 +166,7 @@ def _check_input(x: Tensor, target: Shape, kernel: str) -> None:
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
 
 
+@public("nn.functional.upsample")
 def upsample(
     input: Any, size: Any = None, scale_factor: Any = None, mode: Any = "nearest", align_corners: Any = None
 ) -> Any:
@@ -172,12 +175,14 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
+@public("nn.functional.upsample_nearest")
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "nearest"; deprecated."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
+@public("nn.functional.upsample_bilinear")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "bilinear" and align_corners; deprecated."""
     _deprecated("upsample_bilinear")
@@ -261,6 +266,7 @@ def _factor(function: str, name: str, value: Any, x: Tensor) -> int:
     return factor
 
 
+@public("pixel_shuffle", "nn.functional.pixel_shuffle")
 def pixel_shuffle(input: Any, upscale_factor: Any) -> Any:
     """Channels turned into finer pixels: […, channel * factor², height, width] to […, channel, height * factor, …].
 
@@ -280,6 +286,7 @@ def pixel_shuffle(input: Any, upscale_factor: Any) -> Any:
     return apply1(PixelShuffle(factor), x)
 
 
+@public("pixel_unshuffle", "nn.functional.pixel_unshuffle")
 def pixel_unshuffle(input: Any, downscale_factor: Any) -> Any:
     """The inverse of pixel_shuffle: squares of pixels turned into channels."""
     x = require_tensor("pixel_unshuffle", "input", 1, input)
@@ -293,6 +300,12 @@ def pixel_unshuffle(input: Any, downscale_factor: Any) -> Any:
     return apply1(PixelUnshuffle(factor), x)
 
 
+@public(
+    "channel_shuffle",
+    "native_channel_shuffle",
+    "nn.functional.channel_shuffle",
+    "nn.functional.native_channel_shuffle",
+)
 def channel_shuffle(input: Any, groups: Any) -> Any:
     """The channels of `groups` groups dealt out in turn, so that each group gets some of every other.
 
@@ -313,17 +326,3 @@ def channel_shuffle(input: Any, groups: Any) -> Any:
             f"Number of channels must be divisible by groups. Got {x.array.shape[1]} channels and {count} groups."
         )
     return apply1(ChannelShuffle(count), x)
-
-
-NOT_METHODS: tuple[Any, ...] = (pixel_shuffle, pixel_unshuffle, channel_shuffle)
-FUNCTION_ALIASES: dict[str, Any] = {"native_channel_shuffle": channel_shuffle}
-FUNCTIONAL: dict[str, Any] = {
-    "interpolate": interpolate,
-    "upsample": upsample,
-    "upsample_nearest": upsample_nearest,
-    "upsample_bilinear": upsample_bilinear,
-    "pixel_shuffle": pixel_shuffle,
-    "pixel_unshuffle": pixel_unshuffle,
-    "channel_shuffle": channel_shuffle,
-    "native_channel_shuffle": channel_shuffle,
-}

@@ -19,6 +19,7 @@ from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.nn.pad import pad
 from retrograd.ops.reduce.sums import MeanDim, SumDim, float16, float32
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import ToCopy, convert
 from retrograd.values import Array, Shape
 
@@ -236,6 +237,7 @@ def check_mixed(x: Tensor, parameters: Sequence[Any]) -> None:
             )
 
 
+@public("layer_norm", "nn.functional.layer_norm")
 def layer_norm(
     input: Any,
     normalized_shape: Any,
@@ -260,6 +262,7 @@ def layer_norm(
     return apply_n(NativeLayerNorm(shape, eps), (x, weight, bias))
 
 
+@public("native_layer_norm")
 def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """`layer_norm`, with the mean and the reciprocal standard deviation that it used."""
     out = layer_norm(input, normalized_shape, weight, bias, eps)
@@ -275,6 +278,7 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     return Tensor(mean.astype(x.dtype, copy=False)), Tensor(scale.astype(x.dtype, copy=False))
 
 
+@public("rms_norm", "nn.functional.rms_norm")
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """`input` over its root mean square along the last dimensions, times `weight`.
 
@@ -293,6 +297,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     return convert(out if weight is None else out * weight, x.array.dtype)
 
 
+@public("group_norm")
 def group_norm(
     input: Any,
     num_groups: int,
@@ -329,6 +334,7 @@ def group_norm(
     return apply_n(NativeGroupNorm(num_groups, eps), (x, weight, bias))
 
 
+@public("nn.functional.group_norm")
 def functional_group_norm(
     input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -349,6 +355,7 @@ def check_several(x: Tensor, count: int, shown: str) -> None:
         )
 
 
+@public("native_group_norm")
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
@@ -357,6 +364,7 @@ def native_group_norm(
     return out, *statistics(input.array.reshape(N, group, C // group * HxW), (2,), eps, False)
 
 
+@public("nn.functional.local_response_norm")
 def local_response_norm(
     input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Any:
@@ -371,11 +379,3 @@ def local_response_norm(
     around = (0, 0) * (x.array.ndim - 2) + (size // 2, (size - 1) // 2)
     means = MeanDim((x.array.ndim,), False).on(pad(x * x, around).unfold(1, size, 1))
     return x / (means * alpha + k) ** beta
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (layer_norm, rms_norm, group_norm, native_layer_norm, native_group_norm)
-FUNCTIONAL: dict[str, Any] = {
-    "layer_norm": layer_norm, "rms_norm": rms_norm, "group_norm": functional_group_norm,
-    "local_response_norm": local_response_norm,
-}  # fmt: skip

@@ -17,11 +17,13 @@ from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.matmul import linear
 from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import clone
 
 NAMES = {NONE: "none", MEAN: "mean", SUM: "sum"}
 
 
+@public("poisson_nll_loss")
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
     """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
@@ -33,6 +35,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     return reduced(losses, reduction)
 
 
+@public("nn.functional.poisson_nll_loss")
 def functional_poisson_nll_loss(
     input: Any,
     target: Any,
@@ -58,6 +61,7 @@ def functional_poisson_nll_loss(
     return poisson_nll_loss(input, target, log_input, full, eps, code)
 
 
+@public("nn.functional.gaussian_nll_loss")
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -106,6 +110,7 @@ def _variance(x: Tensor, var: Any) -> Any:
     return v
 
 
+@public("nn.functional.linear_cross_entropy")
 def linear_cross_entropy(
     input: Any,
     linear_weight: Any,
@@ -137,6 +142,7 @@ def linear_cross_entropy(
     )
 
 
+@public("kl_div")
 def coded_kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
     """`nn.functional.kl_div` with a number for `reduction`."""
     with warnings.catch_warnings():
@@ -144,6 +150,7 @@ def coded_kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: boo
         return kl_div(input, target, reduction=NAMES[reduction], log_target=log_target)
 
 
+@public("binary_cross_entropy_with_logits")
 def coded_binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
 ) -> Any:
@@ -151,14 +158,3 @@ def coded_binary_cross_entropy_with_logits(
     return binary_cross_entropy_with_logits(
         input, target, weight, reduction=NAMES[reduction], pos_weight=pos_weight
     )
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (poisson_nll_loss,)
-FUNCTION_ALIASES: dict[str, Any] = {
-    "kl_div": coded_kl_div, "binary_cross_entropy_with_logits": coded_binary_cross_entropy_with_logits,
-}  # fmt: skip
-FUNCTIONAL: dict[str, Any] = {
-    "poisson_nll_loss": functional_poisson_nll_loss, "gaussian_nll_loss": gaussian_nll_loss,
-    "linear_cross_entropy": linear_cross_entropy,
-}  # fmt: skip

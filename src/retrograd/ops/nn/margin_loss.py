@@ -20,6 +20,7 @@ from retrograd.ops.index.pick import Picked, Placed
 from retrograd.ops.nn.activation import LogSigmoid, unsupported
 from retrograd.ops.nn.difference_loss import MEAN, NONE, reduced, reduction_code
 from retrograd.ops.reduce.sums import SumDim
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -198,6 +199,7 @@ def _check_long(target: Tensor) -> None:
         )
 
 
+@public("nn.functional.multi_margin_loss")
 def multi_margin_loss(
     input: Any,
     target: Any,
@@ -242,6 +244,7 @@ def multi_margin_loss(
     return apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
 
 
+@public("nn.functional.multilabel_margin_loss")
 def multilabel_margin_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -266,6 +269,7 @@ def multilabel_margin_loss(
     return apply_n(MultilabelMarginLoss(code), (x, t))
 
 
+@public("nn.functional.multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(
     input: Any,
     target: Any,
@@ -286,6 +290,7 @@ def multilabel_soft_margin_loss(
     return reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
 
 
+@public("nn.functional.soft_margin_loss")
 def soft_margin_loss(
     input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Any:
@@ -299,10 +304,3 @@ def soft_margin_loss(
             "soft_margin_loss takes floating point inputs. Convert with .float() first."
         )
     return apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {
-    "multi_margin_loss": multi_margin_loss, "multilabel_margin_loss": multilabel_margin_loss,
-    "multilabel_soft_margin_loss": multilabel_soft_margin_loss, "soft_margin_loss": soft_margin_loss,
-}  # fmt: skip

@@ -15,6 +15,7 @@ from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.attention import scaled_dot_product_attention
 from retrograd.ops.nn.pad import pad
 from retrograd.ops.nn.softmax import softmax
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import cat
 from retrograd.values import DType
 
@@ -134,6 +135,7 @@ def _widened(mask: Any) -> Any:
     return None if mask is None else pad(mask, (0, 1))
 
 
+@public("nn.functional.multi_head_attention_forward")
 def multi_head_attention_forward(
     query: Any,
     key: Any,
@@ -295,7 +297,3 @@ def _fused(
     four = [t.view((batch, num_heads, t.shape[1], narrow)) for t in (q, k, v)]
     out = scaled_dot_product_attention(four[0], four[1], four[2], mask, rate, is_causal)
     return out.permute(2, 0, 1, 3).contiguous().view((batch * length, num_heads * narrow)), None
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {"multi_head_attention_forward": multi_head_attention_forward}

@@ -13,6 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.index_select import IndexSelectAdjoint
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
@@ -119,6 +120,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("nn.functional.pad")
 def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
     """`input` with a border; `pad` gives its width before and after the last dimension, then the one before it, ….
 
@@ -203,7 +205,3 @@ def _check_width(mode: str, before: int, after: int, shape: Shape, d: int) -> No
         if mode == "circular":
             raise ShapeError("Negative padding value is resulting in an empty dimension")
         raise ShapeError(f"input (W: {n}) is too small. Calculated output W: {n + before + after}")
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-FUNCTIONAL: dict[str, Any] = {"pad": pad}

@@ -20,6 +20,7 @@ from retrograd.ops.nn.pooling import (
     MaxUnpool3D,
 )
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Shape
 
@@ -165,6 +166,7 @@ def _max_pool(
     return (values, indices) if return_indices else values
 
 
+@public("max_pool1d", "nn.functional.max_pool1d")
 def max_pool1d(
     input: Any,
     kernel_size: Any,
@@ -192,6 +194,7 @@ def max_pool1d(
     )
 
 
+@public("max_pool2d", "nn.functional.max_pool2d")
 def max_pool2d(
     input: Any,
     kernel_size: Any,
@@ -213,6 +216,7 @@ def max_pool2d(
     )
 
 
+@public("max_pool3d", "nn.functional.max_pool3d")
 def max_pool3d(
     input: Any,
     kernel_size: Any,
@@ -228,6 +232,7 @@ def max_pool3d(
     )
 
 
+@public("max_pool1d_with_indices", "nn.functional.max_pool1d_with_indices")
 def max_pool1d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -241,6 +246,7 @@ def max_pool1d_with_indices(
     return _max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@public("nn.functional.max_pool2d_with_indices")
 def max_pool2d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -254,6 +260,7 @@ def max_pool2d_with_indices(
     return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
+@public("nn.functional.max_pool3d_with_indices")
 def max_pool3d_with_indices(
     input: Any,
     kernel_size: Any,
@@ -332,6 +339,7 @@ def _max_unpool(
     return apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(places.array.copy(), size), x)
 
 
+@public("nn.functional.max_unpool1d")
 def max_unpool1d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
@@ -339,6 +347,7 @@ def max_unpool1d(
     return _max_unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@public("nn.functional.max_unpool2d")
 def max_unpool2d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
@@ -354,6 +363,7 @@ def max_unpool2d(
     return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@public("nn.functional.max_unpool3d")
 def max_unpool3d(
     input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
 ) -> Any:
@@ -396,6 +406,7 @@ def _avg_pool(
     return apply1((AvgPool3D if rank == 3 else AvgPool2D)(windows, *options), x)
 
 
+@public("avg_pool1d", "nn.functional.avg_pool1d")
 def avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -419,6 +430,7 @@ def avg_pool1d(
     return _avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
+@public("nn.functional.avg_pool2d")
 def avg_pool2d(
     input: Any,
     kernel_size: Any,
@@ -434,6 +446,7 @@ def avg_pool2d(
     )
 
 
+@public("nn.functional.avg_pool3d")
 def avg_pool3d(
     input: Any,
     kernel_size: Any,
@@ -462,6 +475,7 @@ def _lp_pool(
     return (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
 
 
+@public("nn.functional.lp_pool1d")
 def lp_pool1d(
     input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
@@ -469,6 +483,7 @@ def lp_pool1d(
     return _lp_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@public("nn.functional.lp_pool2d")
 def lp_pool2d(
     input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
@@ -481,19 +496,9 @@ def lp_pool2d(
     return _lp_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
+@public("nn.functional.lp_pool3d")
 def lp_pool3d(
     input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
 ) -> Any:
     """The p-norm (`norm_type`) of every window of volumes: the p-th root of the sum of p-th powers."""
     return _lp_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-NOT_METHODS: tuple[Any, ...] = (max_pool1d, max_pool2d, max_pool3d, max_pool1d_with_indices, avg_pool1d)
-FUNCTIONAL: dict[str, Any] = {
-    f.__name__: f
-    for f in (
-        max_pool1d, max_pool2d, max_pool3d, max_pool1d_with_indices, max_pool2d_with_indices,
-        max_pool3d_with_indices, max_unpool1d, max_unpool2d, max_unpool3d, avg_pool1d, avg_pool2d, avg_pool3d,
-        lp_pool1d, lp_pool2d, lp_pool3d,
-    )
-}  # fmt: skip

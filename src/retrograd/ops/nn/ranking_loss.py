@@ -15,11 +15,13 @@ from retrograd.ops.elementwise.exponential import Sqrt
 from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
 from retrograd.ops.reduce.statistics import vector_norm
 from retrograd.ops.reduce.sums import SumDim
+from retrograd.ops.register import public
 
 # What PyTorch adds to squared lengths, so that those of zeros have a gradient.
 TINY = float(np.float32(1e-12))
 
 
+@public("hinge_embedding_loss")
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
     """`nn.functional.hinge_embedding_loss` with a number for `reduction`."""
     x: Any = require_tensor("hinge_embedding_loss", "input", 1, input)
@@ -33,6 +35,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
     return reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
 
 
+@public("nn.functional.hinge_embedding_loss")
 def functional_hinge_embedding_loss(
     input: Any,
     target: Any,
@@ -45,6 +48,7 @@ def functional_hinge_embedding_loss(
     return hinge_embedding_loss(input, target, margin, reduction_code(reduction, size_average, reduce))
 
 
+@public("margin_ranking_loss")
 def margin_ranking_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1
 ) -> Any:
@@ -56,6 +60,7 @@ def margin_ranking_loss(
     return reduced(apply1(ClampMin(0.0, None), -t * (x - y) + float(margin)), reduction)
 
 
+@public("nn.functional.margin_ranking_loss")
 def functional_margin_ranking_loss(
     input1: Any,
     input2: Any,
@@ -99,6 +104,7 @@ def _same_dims(function: str, anchor: Any, positive: Any, negative: Any) -> list
     return tensors
 
 
+@public("triplet_margin_loss")
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -117,6 +123,7 @@ def triplet_margin_loss(
     return reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction)
 
 
+@public("nn.functional.triplet_margin_loss")
 def functional_triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -146,6 +153,7 @@ def _check_margin(margin: float) -> None:
         raise ValueError(f"margin must be greater than 0, got {margin}")
 
 
+@public("nn.functional.triplet_margin_with_distance_loss")
 def triplet_margin_with_distance_loss(
     anchor: Any,
     positive: Any,
@@ -169,6 +177,7 @@ def triplet_margin_with_distance_loss(
     return reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction_code(reduction))
 
 
+@public("cosine_embedding_loss")
 def cosine_embedding_loss(
     input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1
 ) -> Any:
@@ -192,6 +201,7 @@ def cosine_embedding_loss(
     return reduced(near + Where().on(t == -1, apply1(ClampMin(0.0, None), cosine - margin), 0.0), reduction)
 
 
+@public("nn.functional.cosine_embedding_loss")
 def functional_cosine_embedding_loss(
     input1: Any,
     input2: Any,
@@ -204,15 +214,3 @@ def functional_cosine_embedding_loss(
     """1 minus the cosine between vectors where `target` is 1; the cosine above `margin` where it is -1."""
     code = reduction_code(reduction, size_average, reduce)
     return cosine_embedding_loss(input1, input2, target, margin, code)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (
-    hinge_embedding_loss, margin_ranking_loss, triplet_margin_loss, cosine_embedding_loss,
-)  # fmt: skip
-FUNCTIONAL: dict[str, Any] = {
-    "hinge_embedding_loss": functional_hinge_embedding_loss, "margin_ranking_loss": functional_margin_ranking_loss,
-    "triplet_margin_loss": functional_triplet_margin_loss,
-    "triplet_margin_with_distance_loss": triplet_margin_with_distance_loss,
-    "cosine_embedding_loss": functional_cosine_embedding_loss,
-}  # fmt: skip

@@ -13,6 +13,7 @@ from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.reduce.running_sums import one_dim
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
@@ -70,6 +71,7 @@ class LogSoftmax(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("softmax", "special.softmax", method=True)
 def softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """`exp(input) / sum(exp(input))` along `dim`: positive numbers that sum to 1.
 
@@ -84,6 +86,7 @@ def softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, 
     return deliver(apply1(Softmax(axis), x), out)
 
 
+@public("log_softmax", "special.log_softmax", method=True)
 def log_softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """`log(softmax(input))` along `dim`, without overflow."""
     x, axis = _softmax_operand("log_softmax", input, dim, dtype, numpy)
@@ -100,11 +103,13 @@ def _softmax_operand(
     return x if dtype is None else convert(x, dtype), axis if x.array.ndim else None
 
 
+@public("nn.functional.softmax")
 def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
     return softmax(input, _implicit_dim("softmax", input, dim), dtype)
 
 
+@public("nn.functional.log_softmax")
 def functional_log_softmax(
     input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
 ) -> Any:
@@ -112,6 +117,7 @@ def functional_log_softmax(
     return log_softmax(input, _implicit_dim("log_softmax", input, dim), dtype)
 
 
+@public("nn.functional.softmin")
 def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     """`softmax(-input)`: the smallest elements weigh most."""
     return softmax(-input, _implicit_dim("softmin", input, dim), dtype)
@@ -127,9 +133,3 @@ def _implicit_dim(function: str, input: Any, dim: int | None) -> int:
         UserWarning,
     )
     return 0 if input.ndim in (0, 1, 3) else 1
-
-
-FUNCTIONS: tuple[Any, ...] = (softmax, log_softmax)
-FUNCTIONAL: dict[str, Any] = {
-    "softmax": functional_softmax, "log_softmax": functional_log_softmax, "softmin": softmin,
-}  # fmt: skip

@@ -458,7 +458,7 @@ HANDLERS.update({
 
 def _transform(name: str, several: bool) -> Callable[..., Any]:
     """A Fourier transform with NumPy's names for its arguments."""
-    function = fourier.FFT[name]
+    function = getattr(fourier, name)
 
     def one(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
         return function(tensor_of(a), n, axis, norm, out=out)

@@ -20,6 +20,7 @@ from retrograd.ops.elementwise.choose import where as where_
 from retrograd.ops.linalg.matmul import matmul
 from retrograd.ops.numpy.functions import FILLED as HANDLERS
 from retrograd.ops.numpy.table import NoCounterpart, library, refusal, tensor_of
+from retrograd.ops.register import public
 
 # Ufuncs whose function here has another name; the others are called alike.
 RENAMED = {
@@ -41,6 +42,7 @@ KNOWN = (Tensor, np.ndarray, np.generic, list, tuple, *NUMBERS)
 IGNORED = ("order", "subok", "casting")  # arguments that do not change what a Tensor holds
 
 
+@public("Tensor.__array_ufunc__")
 def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What NumPy calls for `np.sin(t)`, `np.add.reduce(t)`, `array * t`."""
     targets = kwargs.pop("out", None)
@@ -153,6 +155,7 @@ def _into(name: str, found: Any, out: Any, mask: Any) -> Any:
     return out
 
 
+@public("Tensor.__array_function__")
 def array_function(self: Tensor, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """What NumPy calls for `np.concatenate([t, u])`, `np.sum(t, axis=0)`."""
     if not all(issubclass(t, (Tensor, np.ndarray)) for t in types):
@@ -184,7 +187,3 @@ def _handled(name: str, handler: Any, args: Any, kwargs: Any) -> Any:
         raise TypeError(f"np.{name} of a Tensor: {error}") from None
     found = handler(*given, **named)
     return _into(name, found, target, True) if isinstance(target, np.ndarray) else found
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-METHODS: dict[str, Any] = {"__array_ufunc__": array_ufunc, "__array_function__": array_function}

@@ -14,8 +14,9 @@ from retrograd.core.op import Binary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, unsupported_dtype
 from retrograd.ops.common import require_tensor
-from retrograd.ops.inplace.methods import Replaced
+from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import stream_of
+from retrograd.ops.register import public
 from retrograd.ops.tensor.create import number_from
 from retrograd.values import Array
 
@@ -53,6 +54,7 @@ class LogNormal(Replaced):
     """log-normal numbers in place of x"""
 
 
+@public("binomial")
 def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     """How many of `count` trials succeed, each with probability `prob`; both are tensors.
 
@@ -76,6 +78,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return apply2(BinomialDraw(np.where(known, drawn, np.nan).astype(n.array.dtype)), n, p)
 
 
+@public("Tensor.cauchy_")
 def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = None) -> Tensor:
     """Fills with numbers of the Cauchy distribution around `median`, of width `sigma`."""
     check_writable(self)
@@ -92,6 +95,7 @@ def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = N
     return write_back(self, apply1(Cauchy(as_array(values).astype(dtype)), self))
 
 
+@public("Tensor.geometric_")
 def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     """Fills with the number of trials of probability `p` up to and with the first that succeeds."""
     check_writable(self)
@@ -105,6 +109,7 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     return write_back(self, apply1(Geometric(values.astype(dtype)), self))
 
 
+@public("Tensor.log_normal_")
 def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = None) -> Tensor:
     """Fills with numbers whose logarithm is normal, with that mean and deviation."""
     check_writable(self)
@@ -116,8 +121,3 @@ def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = N
         raise unsupported_dtype("log_normal_cpu", dtype)
     values = stream_of(generator).lognormal(middle, width, self.array.shape)
     return write_back(self, apply1(LogNormal(as_array(values).astype(dtype)), self))
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-METHODS: dict[str, Any] = {"cauchy_": cauchy_, "geometric_": geometric_, "log_normal_": log_normal_}
-NOT_METHODS: tuple[Any, ...] = (binomial,)

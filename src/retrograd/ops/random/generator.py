@@ -17,6 +17,7 @@ from retrograd.backends.base import BACKENDS, backend_of, check_device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
+from retrograd.ops.register import public
 from retrograd.ops.tensor.data import new_leaf
 
 _FIRST_SEED = 67280421310721  # what a Generator begins with until it is seeded, as in PyTorch
@@ -151,26 +152,31 @@ default_generator = Generator()
 default_generator._seed = None  # unforeseeable, and drawn only when somebody asks
 
 
+@public("manual_seed")
 def manual_seed(seed: Any) -> Generator:
     """Seeds the default generator and returns it."""
     return default_generator.manual_seed(int(seed))
 
 
+@public("seed")
 def seed() -> int:
     """Gives the default generator a seed nobody can foresee, and returns it."""
     return default_generator.seed()
 
 
+@public("initial_seed")
 def initial_seed() -> int:
     """The seed of the default generator."""
     return default_generator.initial_seed()
 
 
+@public("get_rng_state")
 def get_rng_state() -> Tensor:
     """The state of the default generator."""
     return default_generator.get_state()
 
 
+@public("set_rng_state")
 def set_rng_state(new_state: Tensor) -> None:
     """Puts the default generator where it was when `get_rng_state` was called."""
     default_generator.set_state(new_state)

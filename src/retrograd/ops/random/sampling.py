@@ -17,7 +17,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
-from retrograd.ops.inplace.methods import Replaced
+from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import (
     Generator,
     default_generator,
@@ -29,6 +29,7 @@ from retrograd.ops.random.generator import (
     set_rng_state,
     stream_of,
 )
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
@@ -95,6 +96,7 @@ def check_std(std: Any) -> None:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("rand")
 def rand(
     *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -106,6 +108,7 @@ def rand(
     return finish(array, out, requires_grad)
 
 
+@public("randn")
 def randn(
     *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -117,6 +120,7 @@ def randn(
     return finish(array, out, requires_grad)
 
 
+@public("randint")
 def randint(
     *args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
     dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
@@ -148,6 +152,7 @@ def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[i
     return (0, whole[0]) if len(whole) == 1 else (whole[0], whole[1])
 
 
+@public("randperm")
 def randperm(
     n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
@@ -161,6 +166,7 @@ def randperm(
     return finish(stream_of(generator).permutation(count).astype(wanted), out, requires_grad)
 
 
+@public("rand_like")
 def rand_like(
     input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -171,6 +177,7 @@ def rand_like(
     return new_leaf(array, requires_grad)
 
 
+@public("randn_like")
 def randn_like(
     input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -181,6 +188,7 @@ def randn_like(
     return new_leaf(array, requires_grad)
 
 
+@public("randint_like")
 def randint_like(
     input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -275,6 +283,7 @@ class Poisson(Replaced):
     """counts whose mean is x"""
 
 
+@public("normal")
 def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
     layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -319,6 +328,7 @@ def _scaled(noise: Array, mean: Any, std: Any) -> Array:
     return as_array(noise * std + mean).astype(noise.dtype, copy=False)
 
 
+@public("bernoulli", method=True)
 def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
     """1 with the probability in each element of `input` (or with probability `p`), else 0."""
     x = require_tensor("bernoulli", "input", 1, input)
@@ -343,6 +353,7 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
     return as_array(rng.random(shape) < p).astype(dtype)
 
 
+@public("poisson")
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose expected number is in each element of `input`."""
     x = require_tensor("poisson", "input", 1, input)
@@ -354,6 +365,7 @@ def poisson(input: Any, generator: Any = None) -> Any:
     return apply1(Poisson(values), x)
 
 
+@public("multinomial", method=True)
 def multinomial(
     input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None, out: Any = None
 ) -> Any:
@@ -411,6 +423,7 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
 # -- in place ------------------------------------------------------------------------------------------------------
 
 
+@public("Tensor.uniform_")
 def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
     check_writable(self)
@@ -423,6 +436,7 @@ def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) 
     return write_back(self, apply1(Uniform(values), self))
 
 
+@public("Tensor.normal_")
 def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
     """Fills with normal numbers."""
     check_writable(self)
@@ -431,6 +445,7 @@ def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None)
     return write_back(self, apply1(Normal(_scaled(noise, mean, std)), self))
 
 
+@public("Tensor.bernoulli_")
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
@@ -441,6 +456,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return write_back(self, apply1(BernoulliBy(values), self))
 
 
+@public("Tensor.random_")
 def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
     """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
     check_writable(self)
@@ -459,6 +475,7 @@ def _largest_exact(dtype: DType) -> int:
     return 1 if dtype.kind == "b" else 1 << (np.finfo(dtype).nmant + 1)
 
 
+@public("Tensor.exponential_")
 def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
     """Fills with exponential numbers of rate `lambd`."""
     check_writable(self)
@@ -475,18 +492,6 @@ def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tens
     return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
 
 
-FUNCTIONS: tuple[Any, ...] = (bernoulli, multinomial)
-NOT_METHODS = (
-    manual_seed, seed, initial_seed, get_rng_state, set_rng_state, rand, randn, randint, randperm, rand_like,
-    randn_like, randint_like, normal, poisson,
-)  # fmt: skip
-METHODS: dict[str, Any] = {
-    "uniform_": uniform_,
-    "normal_": normal_,
-    "bernoulli_": bernoulli_,
-    "random_": random_,
-    "exponential_": exponential_,
-}
 __all__ = [
     "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
     "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",

@@ -12,9 +12,10 @@ from retrograd.errors import DimensionError, DtypeError, ShapeError, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.arithmetic import Div, Mul, add, div, mul, neg, sub
 from retrograd.ops.elementwise.compare import logical_xor
-from retrograd.ops.inplace.methods import copy_
+from retrograd.ops.inplace.fill import copy_
 from retrograd.ops.reduce.running_sums import cumsum, one_dim
 from retrograd.ops.reduce.sums import sum
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import cat
 from retrograd.ops.shape.reshape import reshape
 from retrograd.ops.shape.split import narrow, select
@@ -49,6 +50,7 @@ def over(x: Any, number: Any) -> Any:
 # -- differences ---------------------------------------------------------------------------------------------------
 
 
+@public("diff", method=True)
 def diff(
     input: Any,
     n: Any = 1,
@@ -110,6 +112,7 @@ def _check_more(shape: Shape, more: Any, dim: int) -> None:
 # -- integrals -----------------------------------------------------------------------------------------------------
 
 
+@public("trapezoid")
 def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     """The integral of samples `y` along `dim` by the trapezoidal rule, at places `x` or at steps of `dx`.
 
@@ -131,11 +134,13 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     return times(sub(sum(samples, d), ends), float(dx))
 
 
+@public("trapz")
 def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: Any = -1) -> Any:
     """Another name of `trapezoid`."""
     return trapezoid(y, x, dx=float(dx) if isinstance(dx, bool) else dx, dim=dim)
 
 
+@public("cumulative_trapezoid")
 def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     """The integral of samples `y` up to each sample along `dim`, by the trapezoidal rule.
 
@@ -198,6 +203,7 @@ def _trapezoids(samples: Any, steps: Any, dim: int) -> Any:
 # -- gradients of samples ------------------------------------------------------------------------------------------
 
 
+@public("gradient")
 def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: Any = 1) -> Any:
     """The derivative of samples along each dimension, or those in `dim`, by central differences.
 
@@ -325,7 +331,3 @@ def _by_coordinates(x: Any, dim: int, places: Any, edge_order: int) -> Any:
 def _weighted(weights: Any, samples: Any) -> Any:
     """The sum of three samples, each times its weight."""
     return add(add(mul(weights[0], samples[0]), mul(weights[1], samples[1])), mul(weights[2], samples[2]))
-
-
-FUNCTIONS: tuple[Any, ...] = (diff,)
-NOT_METHODS: tuple[Any, ...] = (trapezoid, trapz, cumulative_trapezoid, gradient)

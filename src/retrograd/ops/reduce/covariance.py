@@ -18,11 +18,13 @@ from retrograd.ops.elementwise.complex_numbers import complex as joined
 from retrograd.ops.elementwise.exponential import sqrt
 from retrograd.ops.linalg.matmul import mm
 from retrograd.ops.reduce.sums import axes_of, dims_given, nansum, sum
+from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
 from retrograd.ops.shape.reshape import reshape, squeeze, unsqueeze
 from retrograd.ops.shape.transpose import t
 
 
+@public("nanmean", method=True)
 def nanmean(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -50,6 +52,7 @@ def nanmean(
     return div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
 
 
+@public("cov", method=True)
 def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariance matrix of variables; of one, its variance.
 
@@ -128,6 +131,7 @@ def _check_weights(name: str, weights: Any, kinds: str, called: str, observation
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
+@public("corrcoef", method=True)
 def corrcoef(input: Any) -> Any:
     """The matrix of correlation coefficients of variables, the rows of `input`.
 
@@ -147,6 +151,3 @@ def corrcoef(input: Any) -> Any:
     if found.array.dtype.kind == "c":
         return joined(clamp(scaled.real, -1, 1), clamp(scaled.imag, -1, 1))
     return clamp(scaled, -1, 1)
-
-
-FUNCTIONS: tuple[Any, ...] = (nanmean, cov, corrcoef)

@@ -19,6 +19,7 @@ from retrograd.ops.elementwise.choose import Where, maximum, minimum
 from retrograd.ops.index.pick import Picked, Placed
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import Reduction, axes_of, dims_given, restored_axes
+from retrograd.ops.register import public
 from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
 from retrograd.values import Array, Axis
 
@@ -239,6 +240,7 @@ class Arg(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("max", method=True)
 def max(
     input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -261,6 +263,7 @@ def max(
     return MaxResult(*found_along(MaxAlong(_check_along("max", dim, x), keepdim), x, out))
 
 
+@public("min", method=True)
 def min(
     input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -341,6 +344,7 @@ def delivered_pair(results: tuple[Any, Any], out: Any) -> tuple[Any, Any]:
     return results if out is None else (deliver(results[0], out[0]), deliver(results[1], out[1]))
 
 
+@public("amax", method=True)
 def amax(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """The largest elements over the dimensions in `dim` (all if empty); equal ones share the gradient.
 
@@ -352,6 +356,7 @@ def amax(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, *
     return deliver(apply1(Amax(axis, keepdim), x), out)
 
 
+@public("amin", method=True)
 def amin(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """The smallest elements over the dimensions in `dim` (all if empty); equal ones share the gradient."""
     x, axis, keepdim = _over("amin", "min_values_cpu", input, dim, keepdim, numpy)
@@ -374,6 +379,7 @@ def _over(
     return x, axis, keepdim
 
 
+@public("aminmax", method=True)
 def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element, of all or along `dim`.
 
@@ -396,6 +402,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: A
     return AminmaxResult(*delivered_pair(apply_n(op, (x,)), out))
 
 
+@public("argmax", method=True)
 def argmax(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> Any:
     """The index of the largest element: along `dim`, or in the flattened tensor.
 
@@ -406,6 +413,7 @@ def argmax(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> 
     return _arg("argmax", input, dim, keepdim, numpy)
 
 
+@public("argmin", method=True)
 def argmin(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> Any:
     """The index of the smallest element: along `dim`, or in the flattened tensor."""
     return _arg("argmin", input, dim, keepdim, numpy)
@@ -426,6 +434,3 @@ def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any
     elif x.array.size == 0:
         raise DimensionError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0.")
     return apply1(Arg(function, axis if x.array.ndim else None, keepdim), x)
-
-
-FUNCTIONS: tuple[Any, ...] = (max, min, amax, amin, aminmax, argmax, argmin)

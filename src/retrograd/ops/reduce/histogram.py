@@ -13,6 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.reduce.sort import c_name
+from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
 from retrograd.ops.tensor.create import int_from, spaced
 from retrograd.values import Array, Shape
@@ -146,6 +147,7 @@ class Histc(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("bincount", method=True)
 def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
     """How often each integer from 0 on occurs in a 1-D tensor; with `weights`, the sum of theirs.
 
@@ -171,6 +173,7 @@ def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
     return apply_n(Bincount(least), (x, weights))
 
 
+@public("histc", method=True)
 def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Any:
     """How many elements fall into each of `bins` equal bins from `min` to `max` (of the input, if both are equal).
 
@@ -201,6 +204,7 @@ def _enough(count: int, dim: int) -> int:
     return count
 
 
+@public("histogram", method=True)
 def histogram(
     input: Any,
     bins: Any = 100,
@@ -236,6 +240,7 @@ def histogram(
     return HistogramResult(hist, edges[0])
 
 
+@public("histogramdd")
 def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """How many points, the innermost vectors of `input`, fall into each bin of a grid, and the edges in each dimension.
 
@@ -339,7 +344,3 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
     if low == high:
         low, high = low - 0.5, high + 0.5
     return Tensor(spaced([low, high], bins + 1, column.dtype).astype(column.dtype))
-
-
-FUNCTIONS: tuple[Any, ...] = (bincount, histc, histogram)
-NOT_METHODS: tuple[Any, ...] = (histogramdd,)

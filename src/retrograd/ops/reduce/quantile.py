@@ -14,9 +14,10 @@ from retrograd.ops.elementwise.addcmul import lerp
 from retrograd.ops.elementwise.arithmetic import mul, sub
 from retrograd.ops.elementwise.choose import where
 from retrograd.ops.index.gather import gather
-from retrograd.ops.inplace.methods import squeeze_, transpose_, unsqueeze_
+from retrograd.ops.inplace.shape import squeeze_, transpose_, unsqueeze_
 from retrograd.ops.reduce.sort import sort
 from retrograd.ops.reduce.sums import dims_given
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import expand, reshape, unsqueeze
 from retrograd.ops.shape.transpose import transpose
 from retrograd.values import Array
@@ -25,6 +26,7 @@ INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 LARGEST = 2**24  # beyond it, ranks would not be exact in single precision
 
 
+@public("quantile", method=True)
 def quantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None,
     **numpy: Any,
@@ -42,6 +44,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, numpy)
 
 
+@public("nanquantile", method=True)
 def nanquantile(
     input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None,
     **numpy: Any,
@@ -147,6 +150,3 @@ def _between(line: Any, ranks: Any, interpolation: str) -> Any:
     above = gather(line, -1, Tensor(np.ceil(at).astype(np.int64)))
     weight = sub(ranks, Tensor(low)) if interpolation == "linear" else Tensor(np.full_like(at, 0.5))
     return lerp(below, above, weight)
-
-
-FUNCTIONS: tuple[Any, ...] = (quantile, nanquantile)

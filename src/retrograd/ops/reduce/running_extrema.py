@@ -17,6 +17,7 @@ from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.reduce.extrema import ExtremumAlong, found_along
 from retrograd.ops.reduce.running_sums import Recurrence, Shift, one_dim
 from retrograd.ops.reduce.sort import nans
+from retrograd.ops.register import public
 from retrograd.ops.returns import CummaxResult, CumminResult
 from retrograd.values import Array
 
@@ -130,6 +131,7 @@ def complex_scan(xp: Any, x: Array, axis: int) -> Array:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("cummax", method=True)
 def cummax(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The largest element so far along `dim`, and its index; of equal ones, the last.
 
@@ -140,6 +142,7 @@ def cummax(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any
     return CummaxResult(*_running("cummax", Cummax, input, dim, out, numpy))
 
 
+@public("cummin", method=True)
 def cummin(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """The smallest element so far along `dim`, and its index; of equal ones, the last.
 
@@ -171,6 +174,7 @@ def _required_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> 
     return one_dim(function, dim, ndim, numpy)
 
 
+@public("logcumsumexp", method=True)
 def logcumsumexp(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
     """`log(cumsum(exp(input)))` along `dim`, without overflow.
 
@@ -183,6 +187,3 @@ def logcumsumexp(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) 
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("logcumsumexp_out_cpu", x.array.dtype, "convert with .float() first.")
     return deliver(apply1(Logcumsumexp(axis), x), out)
-
-
-FUNCTIONS: tuple[Any, ...] = (cummax, cummin, logcumsumexp)

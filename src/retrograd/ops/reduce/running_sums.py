@@ -11,6 +11,7 @@ from retrograd.core.op import OUT, Binary, Linear, Unary, X, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.register import public
 from retrograd.values import Array, DType
 
 
@@ -169,6 +170,7 @@ class Recurrence(Binary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("cumsum", "Tensor.cumsum_", method=True)
 def cumsum(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
     """The running sum along `dim` (`axis` is accepted too).
 
@@ -181,6 +183,7 @@ def cumsum(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, *
     return deliver(apply1(Cumsum(axis, False, summed_dtype(x, dtype)), x), out)
 
 
+@public("cumprod", "Tensor.cumprod_", method=True)
 def cumprod(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
     """The running product along `dim` (`axis` is accepted too).
 
@@ -191,6 +194,3 @@ def cumprod(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, 
     x = require_tensor("cumprod", "input", 1, input)
     axis = one_dim("cumprod", dim, x.array.ndim, numpy)
     return deliver(apply1(Cumprod(axis, False, summed_dtype(x, dtype)), x), out)
-
-
-FUNCTIONS = (cumsum, cumprod)

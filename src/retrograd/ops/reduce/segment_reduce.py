@@ -14,6 +14,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, unsupported_dtype
 from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -np.inf, "min": np.inf, "prod": 1.0}
@@ -95,6 +96,7 @@ class SegmentReduce(Unary):
         return self.on_rows("sum").on(moved).reshape(tuple(out.shape))
 
 
+@public("segment_reduce")
 def segment_reduce(
     data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
     unsafe: bool = False, initial: Any = None,
@@ -160,7 +162,3 @@ def _owners(counts: Array, starts: Array, size: int) -> Array:
     within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
     owner[np.repeat(first, many) + within] = np.repeat(np.arange(number), many)
     return owner
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (segment_reduce,)

@@ -23,6 +23,7 @@ from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import dims_given
+from retrograd.ops.register import public
 from retrograd.ops.returns import (
     KthvalueResult,
     MedianResult,
@@ -247,6 +248,7 @@ def sort_dim(function: str, dim: Any, x: Tensor, numpy: dict[str, Any]) -> int:
     return axis
 
 
+@public("sort", method=True)
 def sort(
     input: Any,
     dim: Any = -1,
@@ -274,6 +276,7 @@ def sort(
     return SortResult(*found_along(kind(axis, flag("sort", "descending", descending)), x, out))
 
 
+@public("argsort", method=True)
 def argsort(
     input: Any,
     dim: Any = -1,
@@ -294,12 +297,14 @@ def argsort(
     return deliver(apply1(Argsort(axis, flag("argsort", "descending", descending)), x), out)
 
 
+@public("msort", method=True)
 def msort(input: Any, *, out: Any = None) -> Any:
     """The elements sorted along the first dimension: `sort(input, 0)` without the indices."""
     x = require_tensor("msort", "input", 1, input)
     return deliver(found_along(Sort(sort_dim("sort", 0, x, {}), False), x, None)[0], out)
 
 
+@public("topk", method=True)
 def topk(
     input: Any,
     k: Any,
@@ -330,6 +335,7 @@ def topk(
     return TopkResult(*found_along(Topk(n, axis, flag("topk", "largest", largest)), x, out))
 
 
+@public("kthvalue", method=True)
 def kthvalue(
     input: Any, k: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any
 ) -> Any:
@@ -362,6 +368,7 @@ def _check_order(kernel: str, x: Tensor, kinds: str = "cb") -> None:
         raise unsupported_dtype(kernel, x.array.dtype, "it takes types with an order. Convert it first.")
 
 
+@public("median", method=True)
 def median(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """The median, the lower one of two; along `dim` with its index. NaN if there is one.
 
@@ -372,6 +379,7 @@ def median(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = Non
     return _median("median", Median(), MedianAlong, MedianResult, input, dim, keepdim, out, numpy)
 
 
+@public("nanmedian", method=True)
 def nanmedian(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """The median of the elements that are not NaN, the lower one of two; along `dim` with its index.
 
@@ -401,6 +409,7 @@ def _median(
     return result(*found_along(along(axis, keepdim), x, out))
 
 
+@public("mode", method=True)
 def mode(input: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """The most frequent element along `dim`, the smallest if there are several, and the index of its last place.
 
@@ -416,6 +425,3 @@ def mode(input: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, *
     _check_order("mode_cpu", x, "c")
     check_outs(x, out)
     return ModeResult(*found_along(Mode(axis, keepdim), x, out))
-
-
-FUNCTIONS: tuple[Any, ...] = (sort, argsort, msort, topk, kthvalue, median, nanmedian, mode)

@@ -28,6 +28,7 @@ from retrograd.ops.reduce.sums import (
     reduced_count,
     restored_axes,
 )
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
 from retrograd.values import Array, Axis, DType, Shape
 
@@ -304,6 +305,7 @@ class _Arguments:
             )
 
 
+@public("var", method=True)
 def var(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) -> Any:
     """The variance: `var(input, dim, unbiased, keepdim)`, `var(input, unbiased)` or `var(input, dim, correction=...)`.
 
@@ -321,6 +323,7 @@ def var(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) 
     return deliver(apply1(Var(a.axis, a.correction, a.keepdims), a.x), out)
 
 
+@public("std", method=True)
 def std(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) -> Any:
     """The standard deviation; the arguments are those of `var`.
 
@@ -332,18 +335,21 @@ def std(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) 
     return deliver(apply1(Std(a.axis, a.correction, a.keepdims), a.x), out)
 
 
+@public("var_mean")
 def var_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
     """The variance and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("var_mean", input, dim, args, named)
     return apply_n(VarMean(a.axis, a.correction, a.keepdims), (a.x,))
 
 
+@public("std_mean")
 def std_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
     """The standard deviation and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("std_mean", input, dim, args, named)
     return apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
 
 
+@public("linalg.vector_norm")
 def vector_norm(
     x: Any,
     ord: Any = 2,
@@ -423,8 +429,3 @@ def check_identity(order: float, axis: Axis, x: Tensor) -> None:
                 f"linalg.vector_norm cannot compute the {order} norm on the dimension {a} because this dimension is "
                 "empty and the operation does not have an identity"
             )
-
-
-FUNCTIONS: tuple[Any, ...] = (var, std)
-NOT_METHODS: tuple[Any, ...] = (var_mean, std_mean)
-LINALG: dict[str, Any] = {"vector_norm": vector_norm}

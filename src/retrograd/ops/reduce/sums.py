@@ -19,6 +19,7 @@ from retrograd.errors import DtypeError, type_name
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims, zero_like
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.reduce.running_sums import Cumprod, Shift, cast, one_dim, summed_dtype
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
 from retrograd.values import Array, Axis, DType
 
@@ -306,6 +307,7 @@ class CountNonzero(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("sum", method=True)
 def sum(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -328,6 +330,7 @@ def sum(
     return deliver(apply1(SumDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)
 
 
+@public("nansum", method=True)
 def nansum(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -344,6 +347,7 @@ def nansum(
     return deliver(apply1(Nansum(axes_of(dim, x.array.ndim), keepdim, summed_dtype(x, dtype)), x), out)
 
 
+@public("mean", method=True)
 def mean(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -366,6 +370,7 @@ def mean(
     return deliver(apply1(MeanDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)
 
 
+@public("prod", method=True)
 def prod(
     input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
 ) -> Any:
@@ -384,6 +389,7 @@ def prod(
     return deliver(apply1(ProdDim(axis if x.array.ndim else None, keepdim, target), x), out)
 
 
+@public("logsumexp", "special.logsumexp", method=True)
 def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """`log(sum(exp(input)))` over `dim`, without overflow.
 
@@ -400,6 +406,7 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = 
     return deliver(apply1(Logsumexp(axes_of(dim, x.array.ndim), keepdim), x), out)
 
 
+@public("any", method=True)
 def any(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """Whether any element is non-zero, over all dimensions or those in `dim`.
 
@@ -410,6 +417,7 @@ def any(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, 
     return _truth("any", input, dim, keepdim, out, numpy)
 
 
+@public("all", method=True)
 def all(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
     """Whether all elements are non-zero, over all dimensions or those in `dim`.
 
@@ -429,11 +437,9 @@ def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: d
     return deliver(apply1(Truth(function, axis, keepdim), x), out)
 
 
+@public("count_nonzero", method=True)
 def count_nonzero(input: Tensor, dim: Any = None, **numpy: Any) -> Any:
     """How many elements are non-zero, over all dimensions or those in `dim`."""
     dim, _ = dims_given("count_nonzero", dim, False, numpy)
     x = require_tensor("count_nonzero", "input", 1, input)
     return apply1(CountNonzero(axes_of(dim, x.array.ndim)), x)
-
-
-FUNCTIONS: tuple[Any, ...] = (sum, nansum, mean, prod, logsumexp, any, all, count_nonzero)

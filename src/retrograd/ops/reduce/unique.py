@@ -18,6 +18,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.reduce.sort import order
+from retrograd.ops.register import public
 from retrograd.values import Array
 
 # -- what is there, once -------------------------------------------------------------------------------------------
@@ -97,6 +98,7 @@ def _dim(dim: Any, x: Tensor) -> int | None:
     return None if dim is None else wrap_dim(dim, x.array.ndim)
 
 
+@public("unique", method=True)
 def unique(
     input: Any,
     sorted: bool = True,
@@ -120,6 +122,7 @@ def unique(
     return _unique(Unique2(d, False) if d is None else UniqueDim(d, False), x, return_inverse, return_counts)
 
 
+@public("unique_consecutive", method=True)
 def unique_consecutive(
     input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
@@ -149,6 +152,7 @@ class Isin(Variadic):
         return xp.isin(xs[0], xs[1], invert=self.invert)
 
 
+@public("isin")
 def isin(
     elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
     out: Any = None, element: Any = None, test_element: Any = None,
@@ -215,6 +219,7 @@ def look_up(xp: Any, rows: Array, places: Array, sorter: Any) -> Array:
     return xp.take_along_axis(rows, places, -1)
 
 
+@public("searchsorted")
 def searchsorted(
     sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Any = None, out: Any = None,
@@ -242,6 +247,7 @@ def searchsorted(
     return _searched(rows, values, sorter, right or side == "right", out_int32, out)
 
 
+@public("bucketize")
 def bucketize(
     input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
 ) -> Any:
@@ -314,7 +320,3 @@ def _check_sorter(rows: Array, sorter: Any) -> None:
         )
     if places.size and (places.min() < 0 or places.max() >= rows.shape[-1]):
         raise RuntimeError("torch.searchsorted(): sorter index out of range")
-
-
-FUNCTIONS: tuple[Any, ...] = (unique, unique_consecutive)
-NOT_METHODS: tuple[Any, ...] = (isin, searchsorted, bucketize)

@@ -17,6 +17,7 @@ from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.index.mask import MaskedSelect
 from retrograd.ops.reduce.sums import sum_to
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import common_dtype, meshgrid, stack
 from retrograd.ops.shape.reshape import Alias, flatten, integer, sizes_of
 from retrograd.values import Array, Shape
@@ -52,6 +53,7 @@ class BlockDiag(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("block_diag")
 def block_diag(*tensors: Any) -> Any:
     """A matrix with the tensors, of at most two dimensions, as blocks along its diagonal.
 
@@ -73,6 +75,7 @@ def block_diag(*tensors: Any) -> Any:
     return apply_n(BlockDiag(), tensors)
 
 
+@public("cartesian_prod")
 def cartesian_prod(*tensors: Any) -> Any:
     """All tuples of one element of each vector, one row each.
 
@@ -101,6 +104,7 @@ def vector(function: str, x: Any) -> Tensor:
     return x
 
 
+@public("combinations")
 def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
     """All choices of `r` elements of a vector, in their order, one row each.
 
@@ -123,6 +127,7 @@ def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
     return stack([apply1(MaskedSelect(chosen), grid) for grid in meshgrid(*[x] * count, indexing="ij")], 1)
 
 
+@public("Tensor.sum_to_size")
 def sum_to_size(input: Any, *size: Any) -> Any:
     """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
     x = require_tensor("sum_to_size", "input", 1, input)
@@ -142,6 +147,7 @@ def _expandable(size: Shape, shape: Shape) -> bool:
 # -- indices -------------------------------------------------------------------------------------------------------
 
 
+@public("unravel_index")
 def unravel_index(indices: Any, shape: Any) -> Any:
     """The coordinates, one tensor per dimension, of elements given by their number in the flattened order.
 
@@ -162,6 +168,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     return tuple([Tensor(a) for a in reversed(found)])
 
 
+@public("nonzero_static", method=True)
 def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = None) -> Any:
     """`nonzero` of a fixed number of rows: the first ones, filled up with rows of `fill_value`."""
     a = require_tensor("nonzero_static", "input", 1, input).array
@@ -174,16 +181,19 @@ def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = No
     return deliver(Tensor(found), out)
 
 
+@public("detach")
 def detach(input: Any) -> Any:
     """`input.detach()`: the same memory, cut off from the graph."""
     return require_tensor("detach", "input", 1, input).detach()
 
 
+@public("detach_")
+def detach_(input: Any) -> Any:
+    """`input.detach_()`: the tensor itself, cut off from its graph."""
+    return require_tensor("detach_", "input", 1, input).detach_()
+
+
+@public("Tensor.__reversed__")
 def reversed_(self: Tensor) -> Any:
     """What `reversed(t)` goes through: a copy with dimension 0 in reverse order."""
     return self.flip(0) if self.array.ndim else apply1(Alias(), self)
-
-
-FUNCTIONS: tuple[Any, ...] = (nonzero_static,)
-METHODS: dict[str, Any] = {"sum_to_size": sum_to_size, "__reversed__": reversed_}
-NOT_METHODS: tuple[Any, ...] = (block_diag, cartesian_prod, combinations, unravel_index, detach)

@@ -14,6 +14,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, reshape
 from retrograd.values import Array, Shape
 
@@ -165,6 +166,7 @@ def _matrices(function: str, input: Any) -> Tensor:
     return x
 
 
+@public("tril", "Tensor.tril_", method=True)
 def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """The lower triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up.
 
@@ -176,6 +178,7 @@ def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     return deliver(apply1(Tril(_offset("tril", diagonal)), _matrices("tril", input)), out)
 
 
+@public("triu", "Tensor.triu_", method=True)
 def triu(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
     return deliver(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
@@ -191,6 +194,7 @@ def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
     return first, second
 
 
+@public("diagonal", method=True)
 def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
     x = require_tensor("diagonal", "input", 1, input)
@@ -198,6 +202,7 @@ def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     return apply1(Diagonal(integer(offset), first, second), x)
 
 
+@public("diag", method=True)
 def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     """A copy of a diagonal of a matrix; of a vector, the matrix with it on its diagonal.
 
@@ -214,6 +219,7 @@ def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
     return deliver(apply1(op, x), out)
 
 
+@public("diag_embed", method=True)
 def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
     """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
     x = require_tensor("diag_embed", "input", 1, input)
@@ -221,11 +227,13 @@ def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> A
     return apply1(DiagEmbed(integer(offset), first, second), x)
 
 
+@public("diagflat", method=True)
 def diagflat(input: Any, offset: Any = 0) -> Any:
     """The matrix with all elements of `input` on its diagonal."""
     return diag(reshape(input, -1), offset)
 
 
+@public("trace", method=True)
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     x = require_tensor("trace", "input", 1, input)
@@ -234,6 +242,7 @@ def trace(input: Any) -> Any:
     return apply1(Trace(), x)
 
 
+@public("tril_indices")
 def tril_indices(
     row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
     pin_memory: Any = False, requires_grad: Any = False,
@@ -243,6 +252,7 @@ def tril_indices(
     return _pairs("tril_indices", rows, cols, dtype, device)
 
 
+@public("triu_indices")
 def triu_indices(
     row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
     pin_memory: Any = False, requires_grad: Any = False,
@@ -265,7 +275,3 @@ def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> 
     if wanted.kind not in "iu":
         raise NotImplementedError(f"\"{function}\" not implemented for '{SCALAR_NAMES[wanted]}'")
     return Tensor(np.stack([rows, cols]).astype(wanted))
-
-
-FUNCTIONS: tuple[Any, ...] = (tril, triu, diagonal, diag, diag_embed, diagflat, trace)
-NOT_METHODS: tuple[Any, ...] = (tril_indices, triu_indices)

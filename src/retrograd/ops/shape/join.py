@@ -14,6 +14,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim, zero_like
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
 
@@ -122,6 +123,7 @@ def tensors_of(function: str, tensors: Any) -> tuple[Tensor, ...]:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("cat")
 def cat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """The tensors one after the other along `dim`; their other sizes must agree.
 
@@ -137,11 +139,13 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     return deliver(apply_n(Cat(axis), given), out)
 
 
+@public("concat")
 def concat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """Another name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
 
 
+@public("concatenate")
 def concatenate(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """NumPy's name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
@@ -176,6 +180,7 @@ def _cat_dim(shapes: Sequence[Shape], dim: Any) -> int:
     return axis
 
 
+@public("stack")
 def stack(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     """The tensors, all of one shape, along a new dimension.
 
@@ -198,16 +203,19 @@ def stack(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     return deliver(apply_n(Stack(axis), given), out)
 
 
+@public("atleast_1d")
 def atleast_1d(*tensors: Any) -> Any:
     """Each tensor with at least one dimension."""
     return _each(tensors, 1)
 
 
+@public("atleast_2d")
 def atleast_2d(*tensors: Any) -> Any:
     """Each tensor with at least two dimensions: a vector becomes a row."""
     return _each(tensors, 2)
 
 
+@public("atleast_3d")
 def atleast_3d(*tensors: Any) -> Any:
     """Each tensor with at least three dimensions: a matrix gets a last one."""
     return _each(tensors, 3)
@@ -236,33 +244,39 @@ def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
     return given
 
 
+@public("hstack")
 def hstack(tensors: Any, *, out: Any = None) -> Any:
     """The tensors side by side: along dimension 1, or 0 for vectors."""
     given = [_atleast(t, 1) for t in _some("hstack", tensors)]
     return cat(given, 0 if given[0].array.ndim == 1 else 1, out=out)
 
 
+@public("vstack")
 def vstack(tensors: Any, *, out: Any = None) -> Any:
     """The tensors above each other, vectors as rows."""
     return cat([_atleast(t, 2) for t in _some("vstack", tensors)], 0, out=out)
 
 
+@public("row_stack")
 def row_stack(tensors: Any, *, out: Any = None) -> Any:
     """Another name for `vstack`."""
     return vstack(tensors, out=out)
 
 
+@public("dstack")
 def dstack(tensors: Any, *, out: Any = None) -> Any:
     """The tensors behind each other: along dimension 2."""
     return cat([_atleast(t, 3) for t in _some("dstack", tensors)], 2, out=out)
 
 
+@public("column_stack")
 def column_stack(tensors: Any, *, out: Any = None) -> Any:
     """The tensors side by side, vectors as columns."""
     given = _some("column_stack", tensors)
     return cat([reshaped(t, (t.array.size, 1)) if t.array.ndim < 2 else t for t in given], 1, out=out)
 
 
+@public("meshgrid")
 def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Any, ...]:
     """The coordinates of a grid, one tensor per dimension, from the coordinates along each.
 
@@ -296,10 +310,3 @@ def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Any, ...]:
         line = tuple([t.array.size if d == p else 1 for d in range(len(given))])
         grids.append(apply1(Expand(tuple(whole)), reshaped(t, line)))
     return tuple(grids)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (
-    cat, concat, concatenate, stack, atleast_1d, atleast_2d, atleast_3d, hstack, vstack, row_stack, dstack,
-    column_stack, meshgrid,
-)  # fmt: skip

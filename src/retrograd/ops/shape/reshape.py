@@ -16,6 +16,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
 from retrograd.values import Array, Shape
 
@@ -255,6 +256,7 @@ def shares_memory_as(x: Array, size: Shape) -> bool:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("reshape", method=True)
 def reshape(input: Any, *given: Any, shape: Any = None) -> Any:
     """The same elements in another shape; one size may be -1, to be inferred. A view where memory allows, else a copy.
 
@@ -275,6 +277,7 @@ def reshaped(x: Tensor, size: Shape) -> Any:
     return apply1(UnsafeView(size), apply1(Clone("C"), x))
 
 
+@public("view", method=True)
 def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
 
@@ -311,16 +314,19 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     return twin
 
 
+@public("view_as", method=True)
 def view_as(input: Any, other: Any) -> Any:
     """`input` viewed in the shape of `other`."""
     return view(input, other.array.shape)
 
 
+@public("reshape_as", method=True)
 def reshape_as(input: Any, other: Any) -> Any:
     """`input` reshaped to the shape of `other`."""
     return reshape(input, other.array.shape)
 
 
+@public("expand", method=True)
 def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
     """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
 
@@ -332,16 +338,19 @@ def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> 
     return apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
 
 
+@public("expand_as", method=True)
 def expand_as(input: Any, other: Any) -> Any:
     """`input` expanded to the shape of `other`."""
     return expand(input, other.array.shape)
 
 
+@public("broadcast_to", method=True)
 def broadcast_to(input: Any, *given: Any, size: Any = None) -> Any:
     """`input` expanded to `size`."""
     return expand(input, *given, size=size)
 
 
+@public("broadcast_shapes")
 def broadcast_shapes(*shapes: Any) -> Any:
     """The shape that all `shapes` broadcast to.
 
@@ -358,6 +367,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
     return Size(found)
 
 
+@public("broadcast_tensors")
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """Each tensor expanded to the shape they all broadcast to."""
     for i, t in enumerate(tensors):
@@ -367,6 +377,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     return tuple(t if t.array.shape == shape else apply1(Expand(shape), t) for t in tensors)
 
 
+@public("squeeze", method=True)
 def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
@@ -388,12 +399,14 @@ def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
     return apply1(SqueezeDims(axes), x)
 
 
+@public("unsqueeze", method=True)
 def unsqueeze(input: Any, dim: Any) -> Any:
     """A view with a dimension of size 1 put in at `dim`."""
     x = require_tensor("unsqueeze", "input", 1, input)
     return apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
 
 
+@public("flatten", method=True)
 def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
     """The dimensions from `start_dim` to `end_dim` as one; a view where memory allows."""
     x = require_tensor("flatten", "input", 1, input)
@@ -408,6 +421,7 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
     return reshaped(x, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
 
 
+@public("unflatten", method=True)
 def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
@@ -427,12 +441,14 @@ def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     return view(x, (*shape[:d], *parts, *shape[d + 1 :]))
 
 
+@public("ravel", method=True)
 def ravel(input: Any) -> Any:
     """All elements in one dimension; a view where memory allows."""
     x = require_tensor("ravel", "input", 1, input)
     return apply1(Reshape((x.array.size,)), contiguous(x))
 
 
+@public("repeat", method=True)
 def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
     """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
 
@@ -455,6 +471,7 @@ def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
     return apply1(Repeat(counts), x)
 
 
+@public("tile", method=True)
 def tile(input: Any, *given: Any, dims: Any = None) -> Any:
     """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
     x = require_tensor("tile", "input", 1, input)
@@ -462,18 +479,13 @@ def tile(input: Any, *given: Any, dims: Any = None) -> Any:
     return repeat(x, (1,) * (x.array.ndim - len(counts)) + counts)
 
 
+@public("numel")
 def numel(input: Any) -> int:
     """The number of elements."""
     return int(require_tensor("numel", "input", 1, input).array.size)
 
 
+@public("is_same_size", method=True)
 def is_same_size(input: Any, other: Any) -> bool:
     """Whether two tensors have the same shape."""
     return bool(input.array.shape == other.array.shape)
-
-
-FUNCTIONS: tuple[Any, ...] = (
-    reshape, view, view_as, reshape_as, expand, expand_as, broadcast_to, squeeze, unsqueeze, flatten, unflatten, ravel,
-    repeat, tile, is_same_size,
-)  # fmt: skip
-NOT_METHODS: tuple[Any, ...] = (broadcast_shapes, broadcast_tensors, numel)

@@ -15,6 +15,7 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import as_value, require_tensor, wrap_dim
+from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat, Stack
 from retrograd.ops.shape.reshape import SIZES, integer
 from retrograd.values import Array, Shape
@@ -177,6 +178,7 @@ class Unbind(Pieces):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("select", method=True)
 def select(input: Any, dim: Any, index: Any) -> Any:
     """Element number `index` of dimension `dim`, which disappears: a view.
 
@@ -196,6 +198,7 @@ def select(input: Any, dim: Any, index: Any) -> Any:
     return apply1(Select(d, i), x)
 
 
+@public("narrow", method=True)
 def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     """`length` elements of dimension `dim`, from `start` on: a view."""
     x = require_tensor("narrow", "input", 1, input)
@@ -214,6 +217,7 @@ def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     return apply1(Slice(d, first, first + count), x)
 
 
+@public("split", method=True)
 def split(input: Any, split_size_or_sections: Any = None, dim: Any = 0, *, split_size: Any = None) -> Any:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list of sizes.
 
@@ -241,6 +245,7 @@ def _length(function: str, x: Tensor, dim: Any) -> int:
     return int(x.array.shape[wrap_dim(dim, x.array.ndim)])
 
 
+@public("split_with_sizes", method=True)
 def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """Views of consecutive pieces of these sizes along `dim`."""
     x = require_tensor("split_with_sizes", "input", 1, input)
@@ -258,6 +263,7 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     return apply_n(SplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
 
 
+@public("chunk", method=True)
 def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller."""
     x = require_tensor("chunk", "input", 1, input)
@@ -270,6 +276,7 @@ def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     return split(x, -(-n // count), dim)
 
 
+@public("unbind", method=True)
 def unbind(input: Any, dim: Any = 0) -> Any:
     """Views of all elements along `dim`, which disappears.
 
@@ -283,6 +290,7 @@ def unbind(input: Any, dim: Any = 0) -> Any:
     return apply_n(Unbind(wrap_dim(dim, x.array.ndim)), (x,))
 
 
+@public("tensor_split", method=True)
 def tensor_split(
     input: Any, indices_or_sections: Any = None, dim: Any = 0, *, indices: Any = None, sections: Any = None
 ) -> Any:
@@ -335,22 +343,20 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
     return tensor_split(x, given, dim)
 
 
+@public("hsplit", method=True)
 def hsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
     return _split_evenly("hsplit", x, indices_or_sections, min(x.array.ndim - 1, 1), 1)
 
 
+@public("vsplit", method=True)
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces above each other: along dimension 0."""
     return _split_evenly("vsplit", require_tensor("vsplit", "input", 1, input), indices_or_sections, 0, 2)
 
 
+@public("dsplit", method=True)
 def dsplit(input: Any, indices_or_sections: Any) -> Any:
     """Views of equal pieces along dimension 2."""
     return _split_evenly("dsplit", require_tensor("dsplit", "input", 1, input), indices_or_sections, 2, 3)
-
-
-FUNCTIONS: tuple[Any, ...] = (
-    select, narrow, split, split_with_sizes, chunk, unbind, tensor_split, hsplit, vsplit, dsplit,
-)  # fmt: skip

@@ -23,7 +23,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.views import AsStrided, Placed, Region
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
 from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
-from retrograd.ops.inplace.methods import move_in_place
+from retrograd.ops.inplace.shape import move_in_place
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, sizes_of
 from retrograd.values import Array, Shape
 
@@ -269,6 +270,7 @@ def _geometry(function: str, size: Any, stride: Any, offset: Any) -> tuple[Shape
     return shape, steps, start
 
 
+@public("as_strided", method=True)
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """A view of any elements of the memory of `input`: element (i, j) lies `i * stride[0] + j * stride[1]` elements on.
 
@@ -286,18 +288,21 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -
     return apply1(StridedView(*_geometry("as_strided", size, stride, storage_offset)), x)
 
 
+@public("as_strided_", method=True)
 def as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """`as_strided`, in place: the tensor shows other elements of its memory."""
     x = require_tensor("as_strided_", "input", 1, self)
     return move_in_place(x, StridedInPlace(*_geometry("as_strided_", size, stride, storage_offset)))
 
 
+@public("as_strided_copy")
 def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """`as_strided` that copies."""
     x = require_tensor("as_strided_copy", "input", 1, input)
     return apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
 
 
+@public("as_strided_scatter", method=True)
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """A copy of `input` with `src` in the place of what `as_strided` would show."""
     x = require_tensor("as_strided_scatter", "input", 1, input)
@@ -305,6 +310,7 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
     return apply_n(AsStridedScatter(*_geometry("as_strided_scatter", size, stride, storage_offset)), (x, y))
 
 
+@public("Tensor.unfold")
 def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
     """A view of all windows of `size` elements along `dimension`, each `step` further on than the one before.
 
@@ -330,6 +336,7 @@ def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
 # -- other memory --------------------------------------------------------------------------------------------------
 
 
+@public("Tensor.set_")
 def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Any:
     """Makes this tensor one of the memory of `source`, or of no elements at all.
 
@@ -377,6 +384,7 @@ def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = Non
     return x
 
 
+@public("Tensor.resize_")
 def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
     """Gives this tensor another shape; elements that are new have any value.
 
@@ -415,13 +423,10 @@ def _room(array: Array) -> int:
     return (end - int(array.__array_interface__["data"][0])) // int(array.itemsize)
 
 
+@public("resize_as_", method=True)
 def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
     """`resize_` to the shape of another tensor."""
     return resize_(self, require_tensor("resize_as_", "the_template", 1, the_template).array.shape)
 
 
-FUNCTIONS: tuple[Any, ...] = (as_strided, as_strided_scatter)
-NOT_METHODS: tuple[Any, ...] = (as_strided_copy,)
-METHODS: dict[str, Any] = {"as_strided_": as_strided_, "unfold": unfold}
 # What gives a tensor other memory, and is no operation on its values.
-MEMORY_METHODS: dict[str, Any] = {"set_": set_, "resize_": resize_, "resize_as_": resize_as_}

@@ -11,6 +11,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.exponential import conj
+from retrograd.ops.register import public, public_property
 from retrograd.ops.shape.reshape import Alias, integer, sizes_of
 from retrograd.values import Array, Shape
 
@@ -112,17 +113,20 @@ class Rot90(Linear):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("transpose", "swapdims", method=True)
 def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
     """A view with two dimensions swapped."""
     x = require_tensor("transpose", "input", 1, input)
     return apply1(Transpose(wrap_dim(dim0, x.array.ndim), wrap_dim(dim1, x.array.ndim)), x)
 
 
+@public("swapaxes", method=True)
 def swapaxes(input: Any, axis0: Any, axis1: Any) -> Any:
     """A view with two dimensions swapped: NumPy's name for `transpose`."""
     return transpose(input, axis0, axis1)
 
 
+@public("t", method=True)
 def t(input: Any) -> Any:
     """A matrix transposed; tensors of fewer dimensions as they are."""
     x = require_tensor("t", "input", 1, input)
@@ -133,6 +137,7 @@ def t(input: Any) -> Any:
     return apply1(T(), x)
 
 
+@public("permute", method=True)
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """A view with the dimensions in another order.
 
@@ -154,6 +159,7 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     return apply1(Permute(axes), x)
 
 
+@public("movedim", "moveaxis", method=True)
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """A view with some dimensions moved to other places; the rest keep their order."""
     x = require_tensor("movedim", "input", 1, input)
@@ -175,6 +181,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     return apply1(Permute(tuple([placed[d] if d in placed else next(rest) for d in range(ndim)])), x)
 
 
+@public("flip", method=True)
 def flip(input: Any, *given: Any, dims: Any = None) -> Any:
     """A copy with the order of elements reversed in the dimensions `dims`.
 
@@ -188,6 +195,7 @@ def flip(input: Any, *given: Any, dims: Any = None) -> Any:
     return apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
 
 
+@public("fliplr", method=True)
 def fliplr(input: Any) -> Any:
     """A copy with the columns in reverse order."""
     if require_tensor("fliplr", "input", 1, input).array.ndim < 2:
@@ -195,6 +203,7 @@ def fliplr(input: Any) -> Any:
     return flip(input, 1)
 
 
+@public("flipud", method=True)
 def flipud(input: Any) -> Any:
     """A copy with the rows in reverse order."""
     if require_tensor("flipud", "input", 1, input).array.ndim < 1:
@@ -202,6 +211,7 @@ def flipud(input: Any) -> Any:
     return flip(input, 0)
 
 
+@public("roll", method=True)
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """A copy with the elements moved by `shifts` along `dims`, around the end; without `dims`, as if flattened.
 
@@ -222,6 +232,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     return apply1(Roll(moves, tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
 
 
+@public("rot90", method=True)
 def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
     """A copy turned by `k` right angles, from the first of two dimensions towards the second."""
     x = require_tensor("rot90", "input", 1, input)
@@ -241,6 +252,7 @@ def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
+@public_property("Tensor.T")
 def _reversed(input: Tensor) -> Any:
     """The dimensions in reverse order: a matrix transposed."""
     ndim = input.array.ndim
@@ -259,6 +271,7 @@ def _deprecated(message: str) -> None:
     warn(message, UserWarning)
 
 
+@public_property("Tensor.mT")
 def _matrices(input: Tensor) -> Any:
     """The last two dimensions swapped: a batch of matrices transposed."""
     ndim = input.array.ndim
@@ -270,6 +283,7 @@ def _matrices(input: Tensor) -> Any:
     return transpose(input, -2, -1)
 
 
+@public_property("Tensor.H")
 def _hermitian(input: Tensor) -> Any:
     """A matrix transposed and conjugated."""
     ndim = input.array.ndim
@@ -281,6 +295,7 @@ def _hermitian(input: Tensor) -> Any:
     return conj(input if ndim == 0 else transpose(input, -2, -1))
 
 
+@public_property("Tensor.mH")
 def _hermitians(input: Tensor) -> Any:
     """The last two dimensions swapped and conjugated: a batch of matrices."""
     ndim = input.array.ndim
@@ -291,18 +306,7 @@ def _hermitians(input: Tensor) -> Any:
     return conj(input if ndim == 0 else transpose(input, -2, -1))
 
 
+@public("adjoint", method=True)
 def adjoint(input: Any) -> Any:
     """The last two dimensions swapped and conjugated."""
     return _hermitians(require_tensor("adjoint", "input", 1, input))
-
-
-FUNCTIONS: tuple[Any, ...] = (
-    transpose, swapaxes, t, permute, movedim, flip, fliplr, flipud, roll, rot90, adjoint,
-)  # fmt: skip
-ALIASES: dict[str, Any] = {"swapdims": transpose, "moveaxis": movedim}
-METHODS: dict[str, Any] = {
-    "T": property(_reversed),
-    "mT": property(_matrices),
-    "H": property(_hermitian),
-    "mH": property(_hermitians),
-}

@@ -15,6 +15,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.complex_numbers import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
 from retrograd.ops.nn.pad import pad as padded
+from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import DiagonalCopy, diagonal
 from retrograd.ops.shape.reshape import (
     Alias,
@@ -266,16 +267,19 @@ class UnsafeSplitWithSizes(SplitWithSizes):
 # -- functions: each lets its view complain about the arguments ----------------------------------------------------
 
 
+@public("alias_copy")
 def alias_copy(input: Any, *, out: Any = None) -> Any:
     """A copy of `input`."""
     return deliver(apply1(AliasCopy(), require_tensor("alias_copy", "input", 1, input)), out)
 
 
+@public("detach_copy")
 def detach_copy(input: Any, *, out: Any = None) -> Any:
     """A copy of `input`, cut off from the graph."""
     return deliver(clone(require_tensor("detach_copy", "input", 1, input).detach()), out)
 
 
+@public("diagonal_copy")
 def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Any = None) -> Any:
     """`diagonal` that copies."""
     x = require_tensor("diagonal_copy", "input", 1, input)
@@ -284,6 +288,7 @@ def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, 
     return deliver(apply1(DiagonalCopy(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), x), out)
 
 
+@public("expand_copy")
 def expand_copy(input: Any, size: Any, *, implicit: Any = False, out: Any = None) -> Any:
     """`expand` that copies."""
     x = require_tensor("expand_copy", "input", 1, input)
@@ -292,6 +297,7 @@ def expand_copy(input: Any, size: Any, *, implicit: Any = False, out: Any = None
     )
 
 
+@public("view_copy")
 def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Any = None) -> Any:
     """`view` that copies."""
     x = require_tensor("view_copy", "input", 1, input)
@@ -301,6 +307,7 @@ def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Any = Non
     return deliver(apply1(ViewCopy(shape), x), out)
 
 
+@public("squeeze_copy")
 def squeeze_copy(input: Any, dim: Any = None, *, out: Any = None) -> Any:
     """`squeeze` that copies."""
     x = require_tensor("squeeze_copy", "input", 1, input)
@@ -313,12 +320,14 @@ def squeeze_copy(input: Any, dim: Any = None, *, out: Any = None) -> Any:
     return deliver(apply1(SqueezeDimCopy(wrap_dim(dim, ndim)), x), out)
 
 
+@public("unsqueeze_copy")
 def unsqueeze_copy(input: Any, dim: Any, *, out: Any = None) -> Any:
     """`unsqueeze` that copies."""
     x = require_tensor("unsqueeze_copy", "input", 1, input)
     return deliver(apply1(UnsqueezeCopy(wrap_dim(dim, x.array.ndim + 1)), x), out)
 
 
+@public("t_copy")
 def t_copy(input: Any, *, out: Any = None) -> Any:
     """`t` that copies."""
     x = require_tensor("t_copy", "input", 1, input)
@@ -326,6 +335,7 @@ def t_copy(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(TCopy(), x), out)
 
 
+@public("transpose_copy")
 def transpose_copy(input: Any, dim0: Any, dim1: Any, *, out: Any = None) -> Any:
     """`transpose` that copies."""
     x = require_tensor("transpose_copy", "input", 1, input)
@@ -333,6 +343,7 @@ def transpose_copy(input: Any, dim0: Any, dim1: Any, *, out: Any = None) -> Any:
     return deliver(apply1(TransposeCopy(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)), x), out)
 
 
+@public("permute_copy")
 def permute_copy(input: Any, dims: Any, *, out: Any = None) -> Any:
     """`permute` that copies."""
     x = require_tensor("permute_copy", "input", 1, input)
@@ -340,6 +351,7 @@ def permute_copy(input: Any, dims: Any, *, out: Any = None) -> Any:
     return deliver(apply1(PermuteCopy(tuple([wrap_dim(d, x.array.ndim) for d in dims])), x), out)
 
 
+@public("select_copy")
 def select_copy(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     """`select` that copies."""
     x = require_tensor("select_copy", "input", 1, input)
@@ -347,6 +359,7 @@ def select_copy(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
     return deliver(apply1(SelectCopy(wrap_dim(dim, x.array.ndim), integer(index)), x), out)
 
 
+@public("slice_copy")
 def slice_copy(
     input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Any = None
 ) -> Any:
@@ -356,6 +369,7 @@ def slice_copy(
     return deliver(apply1(SliceCopy(wrap_dim(dim, x.array.ndim), first, last, by), x), out)
 
 
+@public("narrow_copy", method=True)
 def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Any = None) -> Any:
     """`narrow` that copies."""
     x = require_tensor("narrow_copy", "input", 1, input)
@@ -365,6 +379,7 @@ def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Any = Non
     return deliver(apply1(NarrowCopy(d, first, integer(length)), x), out)
 
 
+@public("unfold_copy")
 def unfold_copy(input: Any, dimension: Any, size: Any, step: Any, *, out: Any = None) -> Any:
     """`unfold` that copies."""
     x = require_tensor("unfold_copy", "input", 1, input)
@@ -374,6 +389,7 @@ def unfold_copy(input: Any, dimension: Any, size: Any, step: Any, *, out: Any = 
     )
 
 
+@public("view_as_real_copy")
 def view_as_real_copy(input: Any, *, out: Any = None) -> Any:
     """`view_as_real` that copies."""
     x = require_tensor("view_as_real_copy", "input", 1, input)
@@ -381,6 +397,7 @@ def view_as_real_copy(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(ViewAsRealCopy(), x), out)
 
 
+@public("view_as_complex_copy")
 def view_as_complex_copy(input: Any, *, out: Any = None) -> Any:
     """`view_as_complex` that copies."""
     x = require_tensor("view_as_complex_copy", "input", 1, input)
@@ -397,6 +414,7 @@ def _delivered(pieces: Sequence[Tensor], out: Any) -> Any:
     return None
 
 
+@public("split_copy")
 def split_copy(input: Any, split_size: Any, dim: Any = 0, *, out: Any = None) -> Any:
     """`split` into pieces of one size that copies."""
     x = require_tensor("split_copy", "input", 1, input)
@@ -404,6 +422,7 @@ def split_copy(input: Any, split_size: Any, dim: Any = 0, *, out: Any = None) ->
     return _delivered(apply_n(SplitCopy(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,)), out)
 
 
+@public("split_with_sizes_copy")
 def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0, *, out: Any = None) -> Any:
     """`split_with_sizes` that copies."""
     x = require_tensor("split_with_sizes_copy", "input", 1, input)
@@ -412,6 +431,7 @@ def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0, *, out: An
     return _delivered(apply_n(SplitWithSizesCopy(parts, wrap_dim(dim, x.array.ndim)), (x,)), out)
 
 
+@public("unbind_copy")
 def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> Any:
     """`unbind` that copies."""
     x = require_tensor("unbind_copy", "input", 1, input)
@@ -422,6 +442,7 @@ def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> Any:
 # -- views without a check -----------------------------------------------------------------------------------------
 
 
+@public("unsafe_split", method=True)
 def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
     """`split` whose pieces count as tensors of their own: writes to one of them are not seen by the graph of another.
 
@@ -432,6 +453,7 @@ def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
     return apply_n(UnsafeSplit(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,))
 
 
+@public("unsafe_split_with_sizes", method=True)
 def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     """`split_with_sizes` whose pieces count as tensors of their own: see `unsafe_split`."""
     x = require_tensor("unsafe_split_with_sizes", "input", 1, input)
@@ -440,6 +462,7 @@ def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
     return apply_n(UnsafeSplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
 
 
+@public("unsafe_chunk", method=True)
 def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     """`chunk` whose pieces count as tensors of their own: see `unsafe_split`."""
     x = require_tensor("unsafe_chunk", "input", 1, input)
@@ -449,14 +472,7 @@ def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
     return unsafe_split(x, first, dim)
 
 
+@public("constant_pad_nd")
 def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
     """`input` with a border of one number; see `nn.functional.pad`."""
     return padded(input, pad, "constant", value)
-
-
-FUNCTIONS: tuple[Any, ...] = (narrow_copy, unsafe_split, unsafe_split_with_sizes, unsafe_chunk)
-NOT_METHODS: tuple[Any, ...] = (
-    alias_copy, detach_copy, diagonal_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy, t_copy,
-    transpose_copy, permute_copy, select_copy, slice_copy, unfold_copy, view_as_real_copy, view_as_complex_copy,
-    split_copy, split_with_sizes_copy, unbind_copy, constant_pad_nd,
-)  # fmt: skip

@@ -12,6 +12,7 @@ from retrograd.core.op import Linear, Variadic
 from retrograd.errors import ShapeError, sizes
 from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import filled
+from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import Diagonal, diagonal
 from retrograd.ops.shape.reshape import integer
 from retrograd.ops.shape.split import Select, Slice, select
@@ -97,6 +98,7 @@ class SliceScatter(ViewScatter):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("diagonal_scatter", method=True)
 def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
     """A copy of `input` with `src` on one of its diagonals."""
     x = require_tensor("diagonal_scatter", "input", 1, input)
@@ -106,6 +108,7 @@ def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2:
     return apply_n(DiagonalScatter(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), (x, y))
 
 
+@public("select_scatter", method=True)
 def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
     """A copy of `input` with `src` in the place of `input.select(dim, index)`."""
     x = require_tensor("select_scatter", "input", 1, input)
@@ -114,6 +117,7 @@ def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
     return apply_n(SelectScatter(wrap_dim(dim, x.array.ndim), integer(index)), (x, y))
 
 
+@public("slice_scatter", method=True)
 def slice_scatter(
     input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1
 ) -> Any:
@@ -133,6 +137,3 @@ def slice_of(start: Any, end: Any, step: Any) -> tuple[Any, Any, int]:
     if integer(step) <= 0:
         raise ShapeError("slice step must be positive")
     return None if start is None else integer(start), None if end is None else integer(end), integer(step)
-
-
-FUNCTIONS: tuple[Any, ...] = (diagonal_scatter, select_scatter, slice_scatter)

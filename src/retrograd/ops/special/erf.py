@@ -11,6 +11,7 @@ from retrograd.core.op import ElementwiseUnary, X
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.register import public
 from retrograd.ops.special.real import powers
 from retrograd.values import Array
 
@@ -106,6 +107,7 @@ class Erfc(ElementwiseUnary):
         return Exp().on(-(x * x)) * -TWO_OVER_ROOT_PI
 
 
+@public("erf", "special.erf", "erf_", method=True)
 def erf(input: Any, *, out: Any = None) -> Any:
     """The error function of each element.
 
@@ -116,9 +118,7 @@ def erf(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Erf(), input), out)
 
 
+@public("erfc", "special.erfc", "erfc_", method=True)
 def erfc(input: Any, *, out: Any = None) -> Any:
     """`1 - erf(input)`, exact where the difference would cancel."""
     return deliver(apply1(Erfc(), input), out)
-
-
-FUNCTIONS = (erf, erfc)

@@ -12,6 +12,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
 from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, powers
 from retrograd.values import Array
@@ -275,6 +276,7 @@ def no_derivative() -> NotImplementedError:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("lgamma", "special.gammaln", "Tensor.lgamma_", method=True)
 def lgamma(input: Any, *, out: Any = None) -> Any:
     """The logarithm of the absolute value of the gamma function, for each element.
 
@@ -285,11 +287,13 @@ def lgamma(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Lgamma(), input), out)
 
 
+@public("digamma", "special.digamma", "special.psi", "Tensor.digamma_", method=True)
 def digamma(input: Any, *, out: Any = None) -> Any:
     """The derivative of `lgamma`, for each element."""
     return deliver(apply1(Digamma(), input), out)
 
 
+@public("polygamma", "special.polygamma")
 def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
     """The `n`-th derivative of `digamma`, for each element.
 
@@ -308,11 +312,13 @@ def _order(n: Any) -> int:
     return int(n)
 
 
+@public("Tensor.polygamma")
 def polygamma_method(input: Any, n: int) -> Any:
     """The `n`-th derivative of `digamma`, for each element."""
     return polygamma(n, input)
 
 
+@public("Tensor.polygamma_")
 def polygamma_(self: Any, n: int) -> Any:
     """`polygamma`, in place."""
     x = require_tensor("polygamma_", "input", 1, self)
@@ -320,6 +326,7 @@ def polygamma_(self: Any, n: int) -> Any:
     return write_back(x, apply1(PolygammaInPlace(_order(n)), x))
 
 
+@public("mvlgamma", "special.multigammaln", "Tensor.mvlgamma_", method=True)
 def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
     """The logarithm of the gamma function of `p` dimensions, for each element."""
     x = require_tensor("mvlgamma", "input", 1, input)
@@ -332,6 +339,7 @@ def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
     return deliver(apply1(Mvlgamma(int(p)), x), out)
 
 
+@public("special.zeta")
 def zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k = 0, 1, 2, ...
 
@@ -346,12 +354,3 @@ def zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     if isinstance(other, number):
         return deliver(apply1(ZetaByNumber(other), x), out)
     return deliver(apply2(Zeta(), x, other), out)
-
-
-FUNCTIONS = (lgamma, digamma, mvlgamma)
-NOT_METHODS = (polygamma,)
-METHODS = {"polygamma": polygamma_method, "polygamma_": polygamma_}
-SPECIAL = {
-    "digamma": digamma, "gammaln": lgamma, "multigammaln": mvlgamma, "polygamma": polygamma, "psi": digamma,
-    "zeta": zeta,
-}  # fmt: skip

@@ -11,6 +11,7 @@ from retrograd.core.op import Y
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import TEMME
 from retrograd.ops.special.erf import erfc_array
 from retrograd.ops.special.gamma import LARGE, Lgamma, lgamma_array, log_gamma_1p, stirling_rest
@@ -152,6 +153,7 @@ class Igammac(Igamma):
         return -super().slope(i, x, y, out)
 
 
+@public("igamma", "special.gammainc", "Tensor.igamma_", method=True)
 def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
     """The regularised lower incomplete gamma function P(`input`, `other`), for each pair of elements.
 
@@ -164,12 +166,9 @@ def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
     return deliver(apply2(Igamma(), input, other), out)
 
 
+@public("igammac", "special.gammaincc", "Tensor.igammac_", method=True)
 def igammac(input: Any, other: Any, *, out: Any = None) -> Any:
     """The regularised upper incomplete gamma function Q(`input`, `other`), for each pair of elements."""
     require_tensor("igammac", "input", 1, input)
     require_tensor("igammac", "other", 2, other)
     return deliver(apply2(Igammac(), input, other), out)
-
-
-FUNCTIONS = (igamma, igammac)
-SPECIAL = {"gammainc": igamma, "gammaincc": igammac}

@@ -10,6 +10,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import ERFCINV, ERFCINV_RANGE, ERFINV
 from retrograd.ops.special.erf import TWO_OVER_ROOT_PI, Erfc, erfc_array, scaled_tail
 from retrograd.ops.special.real import RealUnary, chebyshev
@@ -138,6 +139,7 @@ class LogNdtr(RealUnary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("erfinv", "special.erfinv", "Tensor.erfinv_", method=True)
 def erfinv(input: Any, *, out: Any = None) -> Any:
     """The inverse of the error function, for each element.
 
@@ -148,11 +150,13 @@ def erfinv(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Erfinv(), input), out)
 
 
+@public("special.erfcx")
 def erfcx(input: Any, *, out: Any = None) -> Any:
     """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
     return deliver(apply1(Erfcx(), input), out)
 
 
+@public("special.ndtr")
 def ndtr(input: Any, *, out: Any = None) -> Any:
     """The probability that a normal variable is below each element.
 
@@ -164,15 +168,13 @@ def ndtr(input: Any, *, out: Any = None) -> Any:
     return deliver(Erfc().on(x * -ROOT_HALF) * 0.5, out)
 
 
+@public("special.ndtri")
 def ndtri(input: Any, *, out: Any = None) -> Any:
     """The number below which a normal variable is with the probability in each element."""
     return deliver(apply1(Ndtri(), input), out)
 
 
+@public("special.log_ndtr")
 def log_ndtr(input: Any, *, out: Any = None) -> Any:
     """The logarithm of `ndtr`, exact where that underflows."""
     return deliver(apply1(LogNdtr(), input), out)
-
-
-FUNCTIONS = (erfinv,)
-SPECIAL = {"erfcx": erfcx, "erfinv": erfinv, "log_ndtr": log_ndtr, "ndtr": ndtr, "ndtri": ndtri}

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply2
 from retrograd.ops.common import deliver
+from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary
 from retrograd.values import Array
 
@@ -167,6 +168,7 @@ class LegendreP(Polynomial):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("special.chebyshev_polynomial_t")
 def chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the first kind, of degree `n` at `x`.
 
@@ -177,67 +179,67 @@ def chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
     return deliver(apply2(ChebyshevT(), x, n), out)
 
 
+@public("special.chebyshev_polynomial_u")
 def chebyshev_polynomial_u(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the second kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevU(), x, n), out)
 
 
+@public("special.chebyshev_polynomial_v")
 def chebyshev_polynomial_v(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the third kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevV(), x, n), out)
 
 
+@public("special.chebyshev_polynomial_w")
 def chebyshev_polynomial_w(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevW(), x, n), out)
 
 
+@public("special.shifted_chebyshev_polynomial_t")
 def shifted_chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the first kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevT(), x, n), out)
 
 
+@public("special.shifted_chebyshev_polynomial_u")
 def shifted_chebyshev_polynomial_u(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the second kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevU(), x, n), out)
 
 
+@public("special.shifted_chebyshev_polynomial_v")
 def shifted_chebyshev_polynomial_v(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the third kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevV(), x, n), out)
 
 
+@public("special.shifted_chebyshev_polynomial_w")
 def shifted_chebyshev_polynomial_w(x: Any, n: Any, *, out: Any = None) -> Any:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevW(), x, n), out)
 
 
+@public("special.hermite_polynomial_h")
 def hermite_polynomial_h(x: Any, n: Any, *, out: Any = None) -> Any:
     """Hermite's polynomial as physicists define it, of degree `n` at `x`."""
     return deliver(apply2(HermiteH(), x, n), out)
 
 
+@public("special.hermite_polynomial_he")
 def hermite_polynomial_he(x: Any, n: Any, *, out: Any = None) -> Any:
     """Hermite's polynomial as statisticians define it, of degree `n` at `x`."""
     return deliver(apply2(HermiteHe(), x, n), out)
 
 
+@public("special.laguerre_polynomial_l")
 def laguerre_polynomial_l(x: Any, n: Any, *, out: Any = None) -> Any:
     """Laguerre's polynomial of degree `n` at `x`."""
     return deliver(apply2(LaguerreL(), x, n), out)
 
 
+@public("special.legendre_polynomial_p")
 def legendre_polynomial_p(x: Any, n: Any, *, out: Any = None) -> Any:
     """Legendre's polynomial of degree `n` at `x`."""
     return deliver(apply2(LegendreP(), x, n), out)
-
-
-SPECIAL = {
-    f.__name__: f
-    for f in (
-        chebyshev_polynomial_t, chebyshev_polynomial_u, chebyshev_polynomial_v, chebyshev_polynomial_w,
-        hermite_polynomial_h, hermite_polynomial_he, laguerre_polynomial_l, legendre_polynomial_p,
-        shifted_chebyshev_polynomial_t, shifted_chebyshev_polynomial_u, shifted_chebyshev_polynomial_v,
-        shifted_chebyshev_polynomial_w,
-    )
-}  # fmt: skip

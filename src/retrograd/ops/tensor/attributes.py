@@ -13,28 +13,39 @@ from retrograd.errors import GradientError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dims
 from retrograd.ops.linalg.checks import check_floating
 from retrograd.ops.linalg.distance import Norm
-
-NEVER = (
-    "is_ipu", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested", "is_quantized", "is_sparse_csr",
-    "is_vulkan", "is_xla", "is_xpu",
-)  # fmt: skip
+from retrograd.ops.register import public, public_property
 
 
+@public_property(
+    *(
+        "Tensor.is_ipu",
+        "Tensor.is_maia",
+        "Tensor.is_meta",
+        "Tensor.is_mkldnn",
+        "Tensor.is_mps",
+        "Tensor.is_mtia",
+    ),
+    *("Tensor.is_nested", "Tensor.is_quantized", "Tensor.is_sparse_csr", "Tensor.is_vulkan", "Tensor.is_xla"),
+    "Tensor.is_xpu",
+)
 def _never(self: Tensor) -> bool:
     """Always false: every tensor is a dense NumPy array in the CPU's memory."""
     return False
 
 
+@public_property("Tensor.layout")
 def _layout(self: Tensor) -> str:
     """How elements lie in memory: always `strided`."""
     return "strided"
 
 
+@public("Tensor.is_pinned")
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """Whether the memory is locked for copies to a GPU: never."""
     return False
 
 
+@public("Tensor.pin_memory")
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Copies to memory that is locked for a GPU; an error, for there is none."""
     raise RuntimeError(
@@ -43,6 +54,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     )
 
 
+@public("Tensor.cuda")
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Copies to a GPU; an error, for there is none."""
     raise AssertionError(
@@ -51,6 +63,7 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     )
 
 
+@public("Tensor.share_memory_")
 def share_memory_(self: Tensor) -> Tensor:
     """Moves the elements to memory that processes share; an error, for NumPy's is a process's own."""
     raise RuntimeError(
@@ -59,11 +72,13 @@ def share_memory_(self: Tensor) -> Tensor:
     )
 
 
+@public("Tensor.is_shared")
 def is_shared(self: Tensor) -> bool:
     """Whether other processes see the memory: never."""
     return False
 
 
+@public("Tensor.const_data_ptr")
 def const_data_ptr(self: Tensor) -> int:
     """The address of the first element, for reading."""
     return self.data_ptr()
@@ -112,6 +127,7 @@ def _stretched(a: Any, shape: Any) -> Any:
         raise broadcast_error(a.shape, shape) from None
 
 
+@public("Tensor.apply_")
 def apply_(self: Tensor, callable: Any) -> Tensor:
     """Replaces each element by what a Python function makes of it. Slow: for each one Python is called.
 
@@ -122,11 +138,13 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
     return _write_each("apply_", self, (), callable)
 
 
+@public("Tensor.map_")
 def map_(self: Tensor, tensor: Any, callable: Any) -> Tensor:
     """The same with the elements of another tensor."""
     return _write_each("map_", self, (tensor,), callable)
 
 
+@public("Tensor.map2_")
 def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
     """The same with the elements of two other tensors."""
     return _write_each("map2_", self, (x, y), callable)
@@ -135,6 +153,7 @@ def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@public("typename")
 def typename(obj: Any) -> str:
     """The type of an object, or the name of a class or a function, with its module; of a tensor its dtype's type.
 
@@ -149,25 +168,9 @@ def typename(obj: Any) -> str:
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
 
 
+@public("frobenius_norm")
 def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
     """The root of the sum of squares along `dim`, one dimension or two."""
     x = require_tensor("frobenius_norm", "input", 1, input)
     check_floating("linalg.vector_norm", x)
     return deliver(apply1(Norm(2.0, wrap_dims(dim, x.array.ndim), keepdim), x), out)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (frobenius_norm, typename)
-METHODS: dict[str, Any] = {
-    **{name: property(_never) for name in NEVER},
-    "layout": property(_layout),
-    "apply_": apply_,
-    "const_data_ptr": const_data_ptr,
-    "cuda": cuda,
-    "is_pinned": is_pinned,
-    "is_shared": is_shared,
-    "map2_": map2_,
-    "map_": map_,
-    "pin_memory": pin_memory,
-    "share_memory_": share_memory_,
-}

@@ -12,6 +12,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.create import dtype_for, finish, number_from, shape_from
@@ -33,6 +34,7 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
     return strided(np.empty(needed, dtype), size, stride, 0)
 
 
+@public("empty_strided")
 def empty_strided(
     size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
@@ -51,11 +53,13 @@ def empty_strided(
     )
 
 
+@public("Tensor.new_empty_strided")
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`empty_strided` in the dtype of this tensor."""
     return empty_strided(size, stride, dtype=self.array.dtype if dtype is None else dtype, **options)
 
 
+@public("empty_permuted")
 def empty_permuted(
     size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
     requires_grad: bool = False, pin_memory: bool = False,
@@ -76,6 +80,7 @@ def empty_permuted(
     return new_leaf(dense.transpose(np.argsort(order)), requires_grad)
 
 
+@public("frombuffer")
 def frombuffer(
     buffer: Any, *, dtype: Any, count: Any = -1, offset: Any = 0, requires_grad: bool = False
 ) -> Tensor:
@@ -116,6 +121,7 @@ def frombuffer(
     return new_leaf(array, requires_grad)
 
 
+@public("from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: Any = None) -> Tensor:
     """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
     check_options(device, None, False)
@@ -127,11 +133,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: Any = None) -> Ten
     return new_leaf(array)
 
 
+@public("to_dlpack")
 def to_dlpack(tensor: Any) -> Any:
     """A capsule over the memory of a tensor, for another library to take once."""
     return dlpack(require_tensor("to_dlpack", "tensor", 1, tensor))
 
 
+@public("Tensor.__dlpack__")
 def dlpack(self: Tensor, **options: Any) -> Any:
     """What other libraries call to look at this tensor's memory."""
     if self.requires_grad:
@@ -141,11 +149,13 @@ def dlpack(self: Tensor, **options: Any) -> Any:
     return self.array.__dlpack__(**options)
 
 
+@public("Tensor.__dlpack_device__")
 def dlpack_device(self: Tensor) -> Any:
     """Where the memory lives, in DLPack's numbers: (1, 0) is the CPU."""
     return self.array.__dlpack_device__()
 
 
+@public("range")
 def inclusive_range(
     start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, requires_grad: bool = False,
@@ -172,6 +182,7 @@ def inclusive_range(
     )
 
 
+@public("Tensor.is_set_to")
 def is_set_to(self: Tensor, tensor: Any) -> bool:
     """Whether the other tensor is over the same memory, with the same size and strides."""
     other = require_tensor("is_set_to", "tensor", 1, tensor)
@@ -179,19 +190,8 @@ def is_set_to(self: Tensor, tensor: Any) -> bool:
     return bool(same and self.data_ptr() == other.data_ptr())
 
 
+@public("Tensor.dim_order")
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dimensions from the one with the largest stride to the one with the smallest."""
     steps = self.stride()
     return tuple(sorted(range(len(steps)), key=lambda d: -steps[d]))
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-METHODS: dict[str, Any] = {
-    "new_empty_strided": new_empty_strided,
-    "__dlpack__": dlpack,
-    "__dlpack_device__": dlpack_device,
-    "is_set_to": is_set_to,
-    "dim_order": dim_order,
-}
-NOT_METHODS: tuple[Any, ...] = (empty_strided, empty_permuted, frombuffer, from_dlpack, to_dlpack)
-FUNCTION_ALIASES: dict[str, Any] = {"range": inclusive_range}

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from retrograd.backends.base import device_of, move, reachable_device
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
-from retrograd.backends.dtypes import SCALAR_NAMES, SHORT_NAMES, as_dtype
+from retrograd.backends.dtypes import (
+    SCALAR_NAMES,
+    as_dtype,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)  # fmt: skip
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.ops.register import public
 from retrograd.values import Array, DType
 
 
@@ -88,16 +101,19 @@ def convert(x: Tensor, dtype: Any) -> Tensor:
     return result
 
 
+@public("clone", method=True)
 def clone(input: Any, *, memory_format: Any = None) -> Any:
     """A copy of `input`; gradients pass through to it."""
     return apply1(Clone(), input)
 
 
+@public("contiguous", method=True)
 def contiguous(input: Any, memory_format: Any = None) -> Any:
     """`input` itself if its elements lie in row-major order, else a copy where they do."""
     return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
 
 
+@public("to", method=True)
 def to(
     input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False,
     memory_format: Any = None, other: Any = None,
@@ -126,11 +142,13 @@ def to(
     return clone(result) if copy and result is input else result
 
 
+@public("type_as", method=True)
 def type_as(input: Tensor, other: Tensor) -> Any:
     """`input` in the dtype of `other`."""
     return convert(input, other.array.dtype)
 
 
+@public("type", method=True)
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or `input` converted to a dtype."""
     if dtype is None:
@@ -141,29 +159,76 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return convert(input, dtype)
 
 
+@public("cpu", method=True)
 def cpu(input: Tensor) -> Any:
     """`input` in the host's memory."""
     return to(input, "cpu")
 
 
-def _as(dtype: DType) -> Any:
-    def method(input: Tensor, memory_format: Any = None) -> Any:
-        return convert(input, dtype)
-
-    method.__doc__ = f"`input` as {dtype}."
-    return method
+# -- one method per dtype name -------------------------------------------------------------------------------------
 
 
-# float(), double(), half(), long(), … : one method per dtype name.
-DTYPE_METHODS: dict[str, Any] = {
-    name: _as(dtype)
-    for name, dtype in {
-        **SHORT_NAMES,
-        "bool": np.dtype("bool"),
-        "byte": np.dtype("uint8"),
-        "char": np.dtype("int8"),
-    }.items()
-}
+@public("Tensor.half")
+def to_half(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as float16."""
+    return convert(input, float16)
 
 
-FUNCTIONS = (clone, contiguous, to, type_as, type, cpu)
+@public("Tensor.float")
+def to_float(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as float32."""
+    return convert(input, float32)
+
+
+@public("Tensor.double")
+def to_double(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as float64."""
+    return convert(input, float64)
+
+
+@public("Tensor.short")
+def to_short(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as int16."""
+    return convert(input, int16)
+
+
+@public("Tensor.int")
+def to_int(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as int32."""
+    return convert(input, int32)
+
+
+@public("Tensor.long")
+def to_long(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as int64."""
+    return convert(input, int64)
+
+
+@public("Tensor.cfloat")
+def to_cfloat(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as complex64."""
+    return convert(input, complex64)
+
+
+@public("Tensor.cdouble")
+def to_cdouble(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as complex128."""
+    return convert(input, complex128)
+
+
+@public("Tensor.bool")
+def to_bool(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as bool."""
+    return convert(input, bool_)
+
+
+@public("Tensor.byte")
+def to_byte(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as uint8."""
+    return convert(input, uint8)
+
+
+@public("Tensor.char")
+def to_char(input: Tensor, memory_format: Any = None) -> Any:
+    """`input` as int8."""
+    return convert(input, int8)

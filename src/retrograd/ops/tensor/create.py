@@ -14,11 +14,9 @@ from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.register import public
 from retrograd.ops.tensor.data import (
-    as_tensor,
-    asarray,
     check_options,
-    from_numpy,
     new_leaf,
     number_for,
     tensor,
@@ -106,6 +104,7 @@ def int_from(function: str, argument: str, position: int, value: Any) -> int:
     )
 
 
+@public("scalar_tensor")
 def scalar_tensor(
     s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False,
@@ -127,6 +126,7 @@ def filled(shape: Shape, value: Any, dtype: DType) -> Array:
     return found
 
 
+@public("zeros")
 def zeros(
     *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -142,6 +142,7 @@ def zeros(
     return finish(XP.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
+@public("ones")
 def ones(
     *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -152,6 +153,7 @@ def ones(
     return finish(XP.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
+@public("empty")
 def empty(
     *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
@@ -162,6 +164,7 @@ def empty(
     return finish(XP.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
 
 
+@public("full")
 def full(
     size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -177,6 +180,7 @@ def full(
     return finish(filled(shape_from("full", (size,), None), value, wanted), out, requires_grad)
 
 
+@public("eye")
 def eye(
     n: Any, m: Any = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -196,6 +200,7 @@ def eye(
 # -- ranges --------------------------------------------------------------------------------------------------------
 
 
+@public("arange")
 def arange(
     *args: Any, start: Any = 0, end: Any = None, step: Any = 1, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -246,6 +251,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
     return (start + np.arange(math.ceil((end - start) / step)) * step).astype(dtype)
 
 
+@public("linspace")
 def linspace(
     start: Any, end: Any, steps: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False,
@@ -256,6 +262,7 @@ def linspace(
     return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad)
 
 
+@public("logspace")
 def logspace(
     start: Any, end: Any, steps: Any, base: Any = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
     device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
@@ -320,6 +327,7 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
     return np.empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
 
 
+@public("zeros_like")
 def zeros_like(
     input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: Any = None,
@@ -330,6 +338,7 @@ def zeros_like(
     return new_leaf(array, requires_grad)
 
 
+@public("ones_like")
 def ones_like(
     input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: Any = None,
@@ -340,6 +349,7 @@ def ones_like(
     return new_leaf(array, requires_grad)
 
 
+@public("empty_like")
 def empty_like(
     input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: Any = None,
@@ -348,6 +358,7 @@ def empty_like(
     return new_leaf(like("empty_like", input, dtype, device, layout, pin_memory), requires_grad)
 
 
+@public("full_like")
 def full_like(
     input: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: Any = None,
@@ -369,40 +380,31 @@ def _roomy(source: Tensor, made: Tensor) -> Tensor:
     return made
 
 
+@public("Tensor.new_tensor")
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`tensor(data)` in this tensor's dtype."""
     return tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
 
 
+@public("Tensor.new_zeros")
 def new_zeros(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`zeros(size)` in this tensor's dtype."""
     return _roomy(self, zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
+@public("Tensor.new_ones")
 def new_ones(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`ones(size)` in this tensor's dtype."""
     return _roomy(self, ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
+@public("Tensor.new_empty")
 def new_empty(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
     """`empty(size)` in this tensor's dtype."""
     return _roomy(self, empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
+@public("Tensor.new_full")
 def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`full(size, fill_value)` in this tensor's dtype."""
     return _roomy(self, full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options))
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS = (
-    tensor, as_tensor, asarray, from_numpy, scalar_tensor, zeros, ones, empty, full, eye, arange, linspace, logspace,
-    zeros_like, ones_like, empty_like, full_like,
-)  # fmt: skip
-METHODS: dict[str, Any] = {
-    "new_tensor": new_tensor,
-    "new_zeros": new_zeros,
-    "new_ones": new_ones,
-    "new_empty": new_empty,
-    "new_full": new_full,
-}

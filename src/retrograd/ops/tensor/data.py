@@ -20,6 +20,7 @@ from retrograd.backends.dtypes import (
     is_differentiable,
     promote_types,
     python_number,
+    real_of,
     scalar_dtype,
 )
 from retrograd.backends.pack import PACK
@@ -30,6 +31,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import DtypeError, GradientError, type_name
+from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import clone, convert
 from retrograd.values import Array, DType
 
@@ -215,9 +217,14 @@ def number_for(value: Any, dtype: Any) -> Array:
         if not (low or -high) <= number <= high:
             raise _overflow(number, dtype)
         return np.asarray(int(number)).astype(dtype)
-    if dtype.kind == "f" and isfinite(number) and abs(number) > LIMITS[dtype][1]:
+    if dtype.kind in "fc" and not _fits(number, LIMITS[real_of(dtype)][1]):
         raise _overflow(number, dtype)
     return np.array(number, dtype)
+
+
+def _fits(number: Any, largest: Any) -> bool:
+    """Whether no part of a number that is finite exceeds the largest one."""
+    return all(abs(part) <= largest or not isfinite(part) for part in (number.real, number.imag))
 
 
 def _overflow(number: Any, dtype: Any) -> DtypeError:
@@ -228,6 +235,7 @@ def _overflow(number: Any, dtype: Any) -> DtypeError:
 
 
 _C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+_C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
 def _supported(array: Array) -> Array:
@@ -245,6 +253,7 @@ def _supported(array: Array) -> Array:
     )
 
 
+@public("tensor")
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -276,6 +285,7 @@ def _tracked(data: Any) -> Tensor | None:
     return data if isinstance(data, Tensor) and data.requires_grad else None
 
 
+@public("from_numpy")
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares its memory with a NumPy array: a write to one is seen in the other."""
     if not isinstance(ndarray, np.ndarray):
@@ -285,6 +295,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     return new_leaf(np.asarray(_supported(ndarray)))
 
 
+@public("as_tensor")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
     check_device(device)
@@ -296,6 +307,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return new_leaf(from_data(data, dtype))
 
 
+@public("asarray")
 def asarray(
     obj: Any,
     *,

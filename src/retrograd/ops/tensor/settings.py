@@ -9,6 +9,7 @@ from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
 from retrograd.core.places import warn
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
+from retrograd.ops.register import public
 
 
 class Settings:
@@ -25,6 +26,7 @@ LEVELS = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")
 
 
+@public("use_deterministic_algorithms")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Asks for algorithms that give the same result each time. Those here always do."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
@@ -35,16 +37,19 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     SETTINGS.deterministic, SETTINGS.warn_only = mode, warn_only
 
 
+@public("are_deterministic_algorithms_enabled")
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether `use_deterministic_algorithms` has asked for them."""
     return SETTINGS.deterministic
 
 
+@public("is_deterministic_algorithms_warn_only_enabled")
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether an algorithm that is not deterministic should warn rather than raise."""
     return SETTINGS.warn_only
 
 
+@public("set_deterministic_debug_mode")
 def set_deterministic_debug_mode(debug_mode: Any) -> None:
     """The same switch by level: 0 or "default", 1 or "warn", 2 or "error"."""
     if not isinstance(debug_mode, (str, int)):
@@ -60,11 +65,13 @@ def set_deterministic_debug_mode(debug_mode: Any) -> None:
     use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
+@public("get_deterministic_debug_mode")
 def get_deterministic_debug_mode() -> int:
     """The level of `set_deterministic_debug_mode`."""
     return 0 if not SETTINGS.deterministic else 1 if SETTINGS.warn_only else 2
 
 
+@public("set_float32_matmul_precision")
 def set_float32_matmul_precision(precision: str) -> None:
     """How exact products of float32 matrices must be: "highest", "high" or "medium". Here they always are."""
     if precision in PRECISIONS:
@@ -73,11 +80,13 @@ def set_float32_matmul_precision(precision: str) -> None:
         warn(f"{precision} is not one of {', '.join(PRECISIONS)}: nothing is changed")
 
 
+@public("get_float32_matmul_precision")
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` has asked for."""
     return SETTINGS.precision
 
 
+@public("set_flush_denormal")
 def set_flush_denormal(mode: bool) -> bool:
     """Asks for the smallest floats to be taken for zero; says whether that can be had. Here they are kept."""
     if not isinstance(mode, bool):
@@ -85,6 +94,7 @@ def set_flush_denormal(mode: bool) -> bool:
     return not mode
 
 
+@public("set_warn_always")
 def set_warn_always(b: bool) -> None:
     """Asks for warnings to be repeated. Python's `warnings` filters decide that here."""
     if not isinstance(b, bool):
@@ -92,21 +102,25 @@ def set_warn_always(b: bool) -> None:
     SETTINGS.warn_always = b
 
 
+@public("is_warn_always_enabled")
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` has asked for."""
     return SETTINGS.warn_always
 
 
+@public("set_default_device")
 def set_default_device(device: Any) -> None:
     """Sets the device on which tensors are made: the CPU, or None for the default, which is the CPU."""
     check_device(device)
 
 
+@public("get_default_device")
 def get_default_device() -> device:
     """The device on which tensors are made."""
     return CPU
 
 
+@public("set_default_tensor_type")
 def set_default_tensor_type(t: Any) -> None:
     """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch."""
     warn(
@@ -121,12 +135,3 @@ def set_default_tensor_type(t: Any) -> None:
     if found is None or as_dtype(found).kind != "f":
         raise TypeError(f"only floating-point types are supported as the default type, not {name}")
     set_default_dtype(found)
-
-
-FUNCTIONS: tuple[Any, ...] = ()
-NOT_METHODS: tuple[Any, ...] = (
-    are_deterministic_algorithms_enabled, get_default_device, get_deterministic_debug_mode,
-    get_float32_matmul_precision, is_deterministic_algorithms_warn_only_enabled, is_warn_always_enabled,
-    set_default_device, set_default_tensor_type, set_deterministic_debug_mode, set_float32_matmul_precision,
-    set_flush_denormal, set_warn_always, use_deterministic_algorithms,
-)  # fmt: skip

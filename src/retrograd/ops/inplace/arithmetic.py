@@ -1,0 +1,175 @@
+"""Arithmetic in place: `t.add_(1)`, `t.mul_(other)`. Where nothing is recorded, results go straight into memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.modes import FORWARD, current
+from retrograd.core.op import Linear
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError
+from retrograd.ops.common import require_tensor
+from retrograd.ops.elementwise.addcmul import addcdiv, addcmul, lerp
+from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
+from retrograd.ops.elementwise.choose import SAFE
+from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.inplace.write import write
+from retrograd.ops.register import public
+from retrograd.values import Array
+
+
+def bare(x: Any, other: Any) -> Any:
+    """`other` as NumPy can take it for a write into `x.array` that needs no record; None if there is more to do."""
+    if type(x) is not Tensor or x.array.dtype.kind != "f":
+        return None
+    state = current()
+    recording = state.grad_enabled
+    if (recording and (x._requires or x._base is not None)) or state.special & FORWARD:
+        return None
+    if type(other) is float or type(other) is int:
+        return other
+    if type(other) is not Tensor or (recording and other.requires_grad):
+        return None
+    a = other.array
+    return a if a.dtype == x.array.dtype and (a.shape == x.array.shape or a.ndim == 0) else None
+
+
+def _is_plain(number: Any) -> bool:
+    """Whether a factor fits in with any floating dtype."""
+    return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
+
+
+def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
+    """Writes `ufunc(x, other)` into the memory of `x`."""
+    token = hush(QUIET)
+    try:
+        ufunc(x.array, other, out=x.array)
+    finally:
+        unhush(token)
+    x.bump_version()
+    return x
+
+
+@public("Tensor.add_")
+def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`self + alpha * other`, in place."""
+    check_writable(self)
+    b = bare(self, other) if _is_plain(alpha) else None
+    if b is None:
+        return write(self, add(self, other, alpha=alpha))
+    return _into(np.add, self, b if alpha == 1 else b * alpha)
+
+
+@public("Tensor.sub_")
+def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """`self - alpha * other`, in place."""
+    check_writable(self)
+    b = bare(self, other) if _is_plain(alpha) else None
+    if b is None:
+        return write(self, sub(self, other, alpha=alpha))
+    return _into(np.subtract, self, b if alpha == 1 else b * alpha)
+
+
+@public("Tensor.mul_")
+def mul_(self: Tensor, other: Any) -> Tensor:
+    """`self * other`, in place."""
+    check_writable(self)
+    b = bare(self, other)
+    return write(self, mul(self, other)) if b is None else _into(np.multiply, self, b)
+
+
+@public("Tensor.div_")
+def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+    """`self / other`, in place."""
+    check_writable(self)
+    b = bare(self, other) if rounding_mode is None else None
+    return (
+        write(self, div(self, other, rounding_mode=rounding_mode))
+        if b is None
+        else _into(np.true_divide, self, b)
+    )
+
+
+@public("Tensor.addcmul_")
+def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`self + value * tensor1 * tensor2`, in place."""
+    check_writable(self)
+    a, b = bare(self, tensor1), bare(self, tensor2)
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
+        return write(self, addcmul(self, tensor1, tensor2, value=value))
+    return _into(np.add, self, a * b if value == 1 else a * value * b)
+
+
+@public("Tensor.addcdiv_")
+def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+    """`self + value * tensor1 / tensor2`, in place."""
+    check_writable(self)
+    a, b = bare(self, tensor1), bare(self, tensor2)
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
+        return write(self, addcdiv(self, tensor1, tensor2, value=value))
+    token = hush(QUIET)
+    try:
+        quotient = (a if value == 1 else a * value) / b
+    finally:
+        unhush(token)
+    return _into(np.add, self, quotient)
+
+
+@public("Tensor.lerp_")
+def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
+    """`self + weight * (end - self)`, in place."""
+    check_writable(self)
+    b = bare(self, end)
+    if not isinstance(b, np.ndarray) or type(weight) is not float or abs(weight) >= 0.5:
+        return write(self, lerp(self, end, weight))
+    return _into(np.add, self, (b - self.array) * weight)
+
+
+@public("abs_", "Tensor.absolute_", method=True)
+def abs_(self: Tensor) -> Tensor:
+    """`abs`, in place."""
+    if self.array.dtype.kind == "c":
+        raise DtypeError("In-place abs is not supported for complex tensors. Their absolute values are real.")
+    check_writable(self)
+    return write(self, absolute(self))
+
+
+@public("Tensor.float_power_")
+def float_power_(self: Any, exponent: Any) -> Any:
+    """`float_power`, in place: only what is float64 or complex128 already can hold the result."""
+    x: Any = require_tensor("float_power_", "input", 1, self)
+    kinds = [x.array.dtype.kind] + ([exponent.array.dtype.kind] if isinstance(exponent, Tensor) else [])
+    is_complex = "c" in kinds or isinstance(exponent, complex)
+    wanted = np.dtype("complex128" if is_complex else "float64")
+    if x.array.dtype != wanted:
+        raise DtypeError(
+            f"the base given to float_power_ has dtype {SCALAR_NAMES[x.array.dtype]} but the operation's result "
+            f"requires dtype {SCALAR_NAMES[wanted]}"
+        )
+    return x.pow_(exponent.to(wanted) if isinstance(exponent, Tensor) else exponent)
+
+
+class ConjPhysicalInPlace(Linear):
+    """the complex conjugate, in its own memory"""
+
+    node_name = "ConjPhysicalBackward1"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.conjugate(x) if x.dtype.kind == "c" else x.copy()
+
+    def transpose(self, g: Any) -> Any:
+        return g.conj()
+
+
+@public("conj_physical_", method=True)
+def conj_physical_(self: Any) -> Tensor:
+    """The complex conjugate, in place."""
+    x = require_tensor("conj_physical_", "input", 1, self)
+    check_writable(x, stretched=True)
+    return write_back(x, apply1(ConjPhysicalInPlace(), x))

@@ -1,0 +1,189 @@
+"""Other values in place: `t.zero_()`, `t.fill_(1)`, `t.copy_(other)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.inplace import check_writable
+from retrograd.core.modes import FORWARD, current
+from retrograd.core.op import Variadic
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
+from retrograd.ops.common import require_tensor, zero_like
+from retrograd.ops.inplace.write import Constant, write
+from retrograd.ops.register import public
+from retrograd.ops.tensor.create import filled, number_from
+from retrograd.values import Array, Shape
+
+
+class Zero(Constant):
+    """zeros in place of x"""
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.zeros_like(x)
+
+
+class Fill(Constant):
+    """a number in place of x"""
+
+    params = ("number",)
+
+    def __init__(self, number: Any) -> None:
+        self.number = number
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return xp.full_like(x, self.number)
+
+
+class FillInPlace(Fill):
+    """a number in place of x, in its own memory"""
+
+    node_name = "FillBackward2"
+
+
+class Taken(Variadic):
+    """y in place of x, in the shape and dtype of x"""
+
+    def forward(self, xp: Any, xs: Any) -> Any:
+        x, y = xs
+        if y.dtype.kind == "c" and x.dtype.kind != "c":
+            y = y.real
+        return xp.stretch(y, x.shape).astype(x.dtype)
+
+    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
+        return [zero_like(gs[0]) if self.needs(0) else None, gs[0] if self.needs(1) else None]
+
+    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
+        return zero_like(ts[0]) if ts[1] is None else Taken().on(xs[0], ts[1])
+
+
+class Copied(Taken):
+    """y copied over x"""
+
+    node_name = "CopyBackwards"
+
+    def name(self) -> str:
+        return "torch::autograd::CopyBackwards"
+
+
+class FillTensor(Taken):
+    """a 0-dim y in place of x"""
+
+    node_name = "FillBackward1"
+
+
+class FillTensorInPlace(Taken):
+    """a 0-dim y in place of x, in its own memory"""
+
+    node_name = "FillBackward3"
+
+
+def _recorded(x: Tensor) -> bool:
+    """Whether a write to `x` changes a history, or a tangent."""
+    state = current()
+    return (state.grad_enabled and (x._requires or x._base is not None)) or state.special & FORWARD != 0
+
+
+@public("zero_", method=True)
+def zero_(self: Tensor) -> Tensor:
+    """Fills with zeros."""
+    check_writable(require_tensor("zero_", "input", 1, self), stretched=True)
+    if _recorded(self):
+        return write(self, apply1(Zero(), self))
+    self.array.fill(0)
+    self.bump_version()
+    return self
+
+
+@public("fill_", method=True)
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Fills with one number; a 0-dim tensor gets its gradient."""
+    check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
+    if isinstance(value, Tensor):
+        return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
+    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
+    if _recorded(self):
+        return write(self, apply1(FillInPlace(number), self))
+    self.array.fill(number)
+    self.bump_version()
+    return self
+
+
+def _number_tensor(function: str, value: Tensor) -> Tensor:
+    if value.array.ndim:
+        raise ShapeError(
+            f"{function} only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions."
+        )
+    return value
+
+
+@public("fill")
+def fill(input: Any, value: Any) -> Any:
+    """One number in the shape and dtype of `input`."""
+    x = require_tensor("fill", "input", 1, input)
+    if isinstance(value, Tensor):
+        return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
+    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype)), x)
+
+
+@public("Tensor.copy_")
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Copies the elements of `src`, broadcast to the shape and converted to the dtype of this tensor.
+
+    >>> import retrograd as rg
+    >>> rg.zeros(2, 2).copy_(rg.tensor([1, 2]))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
+    check_writable(self)
+    if isinstance(src, (bool, int, float, complex)):
+        src = Tensor(np.asarray(src))
+    if not isinstance(src, Tensor):
+        raise operand_error("copy_", "other", 1, src)
+    if src.array.shape != self.array.shape:
+        _check_fits(src.array.shape, self.array.shape)
+    if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
+        warn("Casting complex values to real discards the imaginary part", UserWarning)
+    if _recorded(self) or (src.requires_grad and current().grad_enabled):
+        return write(self, apply_n(Copied(), (self, src)))
+    token = hush(QUIET)
+    try:
+        np.copyto(self.array, src.array if self.array.dtype.kind == "c" else src.array.real, casting="unsafe")
+    finally:
+        unhush(token)
+    self.bump_version()
+    return self
+
+
+def _check_fits(shape: Shape, target: Shape) -> None:
+    """Raises unless a source of this shape broadcasts to the shape of the target."""
+    try:
+        whole = np.broadcast_shapes(target, shape)
+    except ValueError:
+        raise broadcast_error(target, shape) from None
+    if whole != target:
+        raise ShapeError(
+            f"output with shape {sizes(target)} doesn't match the broadcast shape {sizes(whole)}"
+        )
+
+
+@public("Tensor.fill_diagonal_")
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Fills the main diagonal; with `wrap`, that of a tall matrix begins anew after each end."""
+    shape = require_tensor("fill_diagonal_", "input", 1, self).array.shape
+    if len(shape) < 2:
+        raise ShapeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise ShapeError("all dimensions of input must be of equal length")
+    stride, start = self.stride(), self.storage_offset()
+    self.as_strided((min(shape),), (sum(stride),), start).fill_(fill_value)
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        width = shape[1]
+        more = -(-self.numel() // (width + 1)) - width
+        self.as_strided((more,), (sum(stride),), start + stride[0] * (width + 1)).fill_(fill_value)
+    return self

@@ -1,0 +1,104 @@
+"""Another shape, where the tensor stands: `t.t_()`, `t.squeeze_()`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable
+from retrograd.core.op import Linear
+from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError
+from retrograd.ops.common import wrap_dim, wrap_dims
+from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
+from retrograd.ops.shape.transpose import T, Transpose
+
+
+class TInPlace(T):
+    """a matrix turned round, where it stands"""
+
+    node_name = "TBackward1"
+    is_view: ClassVar[bool] = False
+
+
+class TransposeInPlace(Transpose):
+    """two dimensions swapped, where they stand"""
+
+    node_name = "TransposeBackward1"
+    is_view: ClassVar[bool] = False
+
+
+class SqueezeInPlace(Squeeze):
+    """x without its dimensions of size 1, where it stands"""
+
+    node_name = "SqueezeBackward3"
+    is_view: ClassVar[bool] = False
+
+
+class SqueezeDimInPlace(SqueezeDim):
+    """x without one dimension, where it stands"""
+
+    node_name = "SqueezeBackward4"
+    is_view: ClassVar[bool] = False
+
+
+class SqueezeDimsInPlace(SqueezeDims):
+    """x without some dimensions, where it stands"""
+
+    node_name = "SqueezeBackward5"
+    is_view: ClassVar[bool] = False
+
+
+class UnsqueezeInPlace(Unsqueeze):
+    """x with one more dimension, where it stands"""
+
+    node_name = "UnsqueezeBackward1"
+    is_view: ClassVar[bool] = False
+
+
+def move_in_place(x: Tensor, op: Linear) -> Tensor:
+    """Gives `x` the shape and the history of the op's result; the memory stays."""
+    check_writable(x, stretched=True)
+    result: Tensor = apply1(op, x)
+    x.array = result.array
+    x.bump_version()
+    if result._tangent is not None:
+        result._tangent.level.give(x, result._tangent.value)
+    if result._node is not None:
+        # A retained gradient stays where it was asked for, as in PyTorch: `move_to` would take it along.
+        x._node, x.output_nr, x._requires = result._node, result.output_nr, True
+        x._view_version = x.counter().version
+    return x
+
+
+@public("Tensor.t_")
+def t_(self: Tensor) -> Tensor:
+    """`t()`, in place."""
+    if self.array.ndim > 2:
+        raise ShapeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.array.ndim}D")
+    return move_in_place(self, TInPlace())
+
+
+@public("Tensor.transpose_", "Tensor.swapaxes_", "Tensor.swapdims_")
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """`transpose(dim0, dim1)`, in place."""
+    ndim = self.array.ndim
+    return move_in_place(self, TransposeInPlace(wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)))
+
+
+@public("Tensor.squeeze_")
+def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+    """`squeeze(dim)`, in place."""
+    if dim is None:
+        return move_in_place(self, SqueezeInPlace())
+    if isinstance(dim, (tuple, list)):
+        dims = wrap_dims(dim, self.array.ndim)
+        return move_in_place(self, SqueezeDimsInPlace(dims if isinstance(dims, tuple) else ()))
+    return move_in_place(self, SqueezeDimInPlace(wrap_dim(dim, self.array.ndim)))
+
+
+@public("Tensor.unsqueeze_")
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """`unsqueeze(dim)`, in place."""
+    return move_in_place(self, UnsqueezeInPlace(wrap_dim(dim, self.array.ndim + 1)))

@@ -1,0 +1,65 @@
+"""The move that ends an in-place computation, and the ops that record one without a derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from retrograd.core.apply import apply1
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.modes import current
+from retrograd.core.op import Linear
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched
+from retrograd.ops.common import require_tensor, zero_like
+from retrograd.values import Array
+
+
+class Constant(Linear):
+    """something that does not depend on x"""
+
+    def transpose(self, g: Any) -> Any:
+        return zero_like(g)
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        return zero_like(t)
+
+
+class Replaced(Constant):
+    """given values in place of x"""
+
+    params = ("values",)
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return self.values
+
+
+def write(x: Tensor, result: Tensor) -> Tensor:
+    """`write_back`, also for results without a derivative."""
+    if result._node is None and x.requires_grad and current().grad_enabled:
+        result = apply1(Replaced(result.array.astype(x.array.dtype)), x)
+    return write_back(x, result)
+
+
+# Writes that PyTorch lets overwrite expanded memory, which most may not; some of them say that they should not.
+ON_EXPANDED = {"masked_fill_": True, "index_fill_": True, "index_put_": True, "tril_": False, "triu_": False}
+
+
+def compute_in_place(
+    name: str, function: Callable[..., Any], input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Tensor:
+    """Writes what `function` gives for `input` into it; `name` is that of the in-place form, for messages."""
+    x = require_tensor(name, "input", 1, input)
+    on_expanded = name in ON_EXPANDED
+    check_writable(x, on_expanded)
+    if on_expanded and ON_EXPANDED[name] and is_stretched(x.array):
+        warn(
+            f"Use of {name} on expanded tensors is deprecated: elements that share memory change together. "
+            "clone() the tensor first.",
+            UserWarning,
+        )
+    return write(x, function(x, *args, **kwargs))
