@@ -117,6 +117,13 @@ class Backend(Plain):
 
     # -- memory ----------------------------------------------------------------------------------------------------
 
+    def is_writable(self, array: Array) -> bool:
+        """Whether an array may be written into. Only NumPy knows arrays that may not."""
+        return True
+
+    def set_writable(self, array: Array, writable: bool) -> None:
+        """Says whether an array may be written into, where the array library can be told."""
+
     def owner_of(self, array: Array) -> Array:
         """The array that owns the memory of another."""
         raise NotImplementedError(f"{type(self).__name__} has no owner_of()")
@@ -402,6 +409,11 @@ def whole(array: Array) -> Array:
 def stands_for_many(array: Array) -> bool:
     """Whether an array stands for all samples of a `vmap`."""
     return type(array) is not ndarray and backend_of(array).stands_for_many
+
+
+def is_writable(array: Array) -> bool:
+    """Whether an array may be written into."""
+    return bool(array.flags.writeable if type(array) is ndarray else backend_of(array).is_writable(array))
 
 
 def owner_of(array: Array) -> Array:

@@ -66,6 +66,13 @@ class NumpyBackend(Backend):
     def numpy(self, array: Array) -> Array:
         return array
 
+    def is_writable(self, array: Array) -> bool:
+        return not isinstance(array, ndarray) or bool(array.flags.writeable)
+
+    def set_writable(self, array: Array, writable: bool) -> None:
+        if isinstance(array, ndarray):
+            array.flags.writeable = writable
+
     def owner_of(self, array: Array) -> Array:
         base = array.base
         while True:

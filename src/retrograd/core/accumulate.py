@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, where_of
+from retrograd.backends.base import backend_of, is_writable, where_of
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
 from retrograd.core.hooks import call_hook
@@ -101,7 +101,7 @@ class AccumulateGrad(Node):
         elif old is None:
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
             variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
-        elif old.array.dtype == new.dtype and old.array.flags.writeable:
+        elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
             add_into(old.array, new)
             old.bump_version()
@@ -117,7 +117,7 @@ class AccumulateGrad(Node):
 
 
 def _is_dense(array: Array) -> bool:
-    return bool(array.flags.c_contiguous and array.flags.writeable)
+    return bool(array.flags.c_contiguous and is_writable(array))
 
 
 def _dense_copy(array: Array) -> Array:

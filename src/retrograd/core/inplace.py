@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 
-from retrograd.backends.base import backend_of, owner_of, stands_for_many
+from retrograd.backends.base import backend_of, is_writable, owner_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
@@ -43,7 +43,7 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
         )
     if not x.array.flags.c_contiguous and not stretched and is_stretched(x.array):
         raise overlap_error()
-    if not x.array.flags.writeable:
+    if not is_writable(x.array):
         _unlock(x)
     if state.special & (SAVED_HOOKS | FORWARD):
         state.overwriting, state.overwriting_version = weakref.ref(x.array), x.counter().version
@@ -72,13 +72,13 @@ def check_recordable(x: Tensor) -> None:
 
 def _unlock(x: Tensor) -> None:
     """Lets an expanded tensor be written. NumPy's flag guards its copies against writes that nobody has checked."""
-    if not owner_of(x.array).flags.writeable:
+    if not is_writable(owner_of(x.array)):
         raise InplaceError(
             "the memory of the written-to tensor is read-only: it belongs to a NumPy array whose flags say so. clone() "
             "the tensor first."
         )
     x.array = x.array.view()
-    x.array.flags.writeable = True
+    backend_of(x.array).set_writable(x.array, True)
 
 
 def write_back(x: Tensor, result: Tensor) -> Tensor:

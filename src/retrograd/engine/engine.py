@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from retrograd.backends.base import is_writable
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
@@ -278,7 +279,7 @@ def _run_callbacks(task: GraphTask) -> None:
 
 def _result(value: Any, tensors: bool) -> Tensor | None:
     """A captured gradient as a Tensor that may be written into."""
-    if not tensors and value is not None and not value.flags.writeable:
+    if not tensors and value is not None and not is_writable(value):
         value = value.copy()
     result: Tensor | None = shown(value, tensors)
     return result

@@ -119,6 +119,12 @@ class BatchedBackend(NumpyBackend):
     def fits(self, array: Array, shape: Any, dtype: Any) -> bool:
         return bool(array.fits(shape, dtype))
 
+    def is_writable(self, array: Array) -> bool:
+        return bool(array.flags.writeable)
+
+    def set_writable(self, array: Array, writable: bool) -> None:
+        array.flags.writeable = writable
+
     def owner_of(self, array: Array) -> Array:
         return owner_of(all_samples(array))
 

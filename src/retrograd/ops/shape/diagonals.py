@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import check_device
+from retrograd.backends.base import backend_of, check_device, is_writable
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -145,8 +145,10 @@ class Trace(Linear):
 def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:
     """A diagonal as a view that can be written to wherever `x` can."""
     view = x.diagonal(offset, dim1, dim2)
-    if x.flags.writeable:
-        view.flags.writeable = True  # NumPy hands out diagonals read-only, for reasons of its history
+    if is_writable(x):
+        backend_of(view).set_writable(
+            view, True
+        )  # NumPy hands out diagonals read-only, for reasons of its history
     return view
 
 

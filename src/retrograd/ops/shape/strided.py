@@ -46,8 +46,8 @@ def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
     lead = len(xp.lead)
     shape, strides = (*wide.shape[:lead], *size), (*wide.strides[:lead], *steps)
     found = xp.inner.at_address(wide, address, array.dtype, shape, strides)
-    if not array.flags.writeable:
-        found.flags.writeable = False
+    if not xp.is_writable(array):
+        xp.inner.set_writable(found, False)
     return xp.of_whole(found)
 
 

@@ -41,7 +41,7 @@ class Clone(Linear):
 
     def forward(self, xp: Any, x: Array) -> Array:
         # A broadcast array has overlapping memory: its copy is dense.
-        return xp.array(x, order=self.order if x.flags.writeable or x.flags.c_contiguous else "C", copy=True)
+        return xp.array(x, order=self.order if xp.is_writable(x) or x.flags.c_contiguous else "C", copy=True)
 
     def transpose(self, g: Any) -> Any:
         return g

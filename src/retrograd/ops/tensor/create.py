@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, stands_for_many
+from retrograd.backends.base import backend_of, is_writable, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
@@ -322,7 +322,7 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
     if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
         return XP.empty_like(x)
     order: Any = (
-        "K" if x.flags.writeable or x.flags.c_contiguous else "C"
+        "K" if is_writable(x) or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep
     return np.empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
 
