@@ -1,4 +1,4 @@
-"""A strict device: arrays of another class, in ordinary memory, that refuse whatever CuPy's refuse, and NumPy's functions.
+"""A strict device: arrays of another class, in ordinary memory, that refuse what CuPy's refuse, and NumPy's functions.
 
 What computes on `strict:0` must go through the backend that a formula is given. NumPy's functions, `np.asarray`, an
 operand of NumPy's class or a look at memory that a GPU would not allow raise a TypeError here: so nothing falls back to
@@ -54,9 +54,7 @@ class StrictArray:
         raise TypeError("Implicit conversion of a strict array to a NumPy array is not allowed")
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        raise TypeError(
-            f"numpy.{function.__name__} was called on a strict array: use the backend's {function.__name__}"
-        )
+        raise TypeError(f"numpy.{function.__name__} was called on a strict array: use the backend's")
 
     shape = property(lambda self: self.held.shape)
     dtype = property(lambda self: self.held.dtype)
@@ -142,40 +140,42 @@ def _is_view(key: Any) -> bool:
     )
 
 
+def _operator(name: str) -> Any:
+    def method(self: Any, *others: Any) -> Any:
+        if not all(isinstance(o, (StrictArray, *NUMBERS)) for o in others):
+            if any(isinstance(o, np.ndarray) for o in others):
+                raise TypeError("Unsupported type <class 'numpy.ndarray'>: an operand of another library")
+            return NotImplemented
+        return given(getattr(self.held, name)(*taken(others)), self.index)
+
+    return method
+
+
+def _in_place(name: str) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        getattr(self.held, name)(taken(other))
+        return self
+
+    return method
+
+
+def _function(name: str) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return given(getattr(self.held, name)(*taken(args), **taken(kwargs)), self.index)
+
+    return method
+
+
 def _define() -> None:
-    def operator(name: str) -> Any:
-        def method(self: Any, *others: Any) -> Any:
-            if not all(isinstance(o, (StrictArray, *NUMBERS)) for o in others):
-                if any(isinstance(o, np.ndarray) for o in others):
-                    raise TypeError(
-                        "Unsupported type <class 'numpy.ndarray'>: an operand of the strict device is NumPy's"
-                    )
-                return NotImplemented
-            return given(getattr(self.held, name)(*taken(others)), self.index)
-
-        return method
-
-    def in_place(name: str) -> Any:
-        def method(self: Any, other: Any) -> Any:
-            getattr(self.held, name)(taken(other))
-            return self
-
-        return method
-
-    def function(name: str) -> Any:
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return given(getattr(self.held, name)(*taken(args), **taken(kwargs)), self.index)
-
-        return method
-
+    """Gives the class its operators and methods."""
     for name in (*BINARY, *UNARY):
-        setattr(StrictArray, f"__{name}__", operator(f"__{name}__"))
+        setattr(StrictArray, f"__{name}__", _operator(f"__{name}__"))
     for name in REFLECTED:
-        setattr(StrictArray, f"__r{name}__", operator(f"__r{name}__"))
+        setattr(StrictArray, f"__r{name}__", _operator(f"__r{name}__"))
     for name in IN_PLACE:
-        setattr(StrictArray, f"__{name}__", in_place(f"__{name}__"))
+        setattr(StrictArray, f"__{name}__", _in_place(f"__{name}__"))
     for name in METHODS:
-        setattr(StrictArray, name, function(name))
+        setattr(StrictArray, name, _function(name))
 
 
 _define()
@@ -187,7 +187,7 @@ def taken(value: Any) -> Any:
         return value.held
     if isinstance(value, np.ndarray):
         raise TypeError(
-            "Unsupported type <class 'numpy.ndarray'>: bring it to the strict device first, with xp.asarray"
+            "Unsupported type <class 'numpy.ndarray'>: bring it to the device first, with xp.asarray"
         )
     if isinstance(value, (tuple, list)):
         parts = [taken(v) for v in value]

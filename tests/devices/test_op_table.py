@@ -1,4 +1,4 @@
-"""Every row of the op table on the strict device: forward, backward and recorded backward give what they give on the CPU."""
+"""Every row of the op table on the strict device: results, gradients and their gradients are those of the CPU."""
 
 from __future__ import annotations
 
