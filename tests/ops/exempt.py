@@ -16,10 +16,11 @@ EXEMPT_OPS: dict[str, str] = {
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
         """
-        random.sampling.Bernoulli random.sampling.BernoulliBy random.sampling.BernoulliOf random.sampling.Exponential
-        random.sampling.Normal random.sampling.NormalBoth random.sampling.NormalMean random.sampling.NormalStd
-        random.sampling.Poisson random.sampling.Random random.sampling.RandomAny random.sampling.RandomBelow
-        random.sampling.Uniform random.draws.Cauchy random.draws.Geometric random.draws.LogNormal
+        random.sampling.Bernoulli random.sampling.BernoulliBackward1 inplace.write.BernoulliBackward2
+        random.sampling.Exponential random.sampling.Normal random.sampling.NormalBoth inplace.write.NormalBackward1
+        inplace.write.NormalBackward2 random.sampling.Poisson random.sampling.Random inplace.write.RandomBackward1
+        inplace.write.RandomBackward2 random.sampling.Uniform random.draws.Cauchy random.draws.Geometric
+        random.draws.LogNormal
     """,
     ),
 }

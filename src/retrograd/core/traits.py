@@ -36,9 +36,9 @@ def name_class(cls: Any) -> None:
 
     `__qualname__` stays as the source has it.
     """
-    own = cls.__qualname__.rpartition(".")[2]
-    cls.__name__ = vars(cls).get("node_name") or f"{own}Backward0"
-    attach(cls, f"{cls.__module__.removeprefix('retrograd.ops.')}.{own}")
+    cls.__name__ = vars(cls).get("node_name") or f"{cls.__qualname__.rpartition('.')[2]}Backward0"
+    source = vars(cls).get("same_as", cls)
+    attach(cls, f"{source.__module__.removeprefix('retrograd.ops.')}.{source.__qualname__}")
 
 
 TRAITS: Final[dict[type[Op], Traits]] = {}

@@ -10,6 +10,7 @@ from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X, conjugate
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor, zero_like
 from retrograd.ops.register import public
@@ -230,10 +231,7 @@ class Conj(Linear):
         return t.conj()
 
 
-class ConjPhysical(Conj):
-    """the complex conjugate, computed at once"""
-
-    node_name = "ConjPhysicalBackward0"
+ConjPhysical = variant(Conj, "ConjPhysicalBackward0", "the complex conjugate, computed at once")
 
 
 class Angle(Unary):

@@ -182,14 +182,14 @@ def index_error(error: IndexError, key: tuple[Any, ...]) -> IndexError:
 # -- reading an index ----------------------------------------------------------------------------------------------
 
 
-class Plan(NamedTuple):
+class IndexPlan(NamedTuple):
     """What an index means: views to take, then index arrays and masks (WHOLE where a dimension has none)."""
 
     steps: list[View]
     key: tuple[Any, ...]
 
 
-def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
+def read_index(shape: Shape, index: tuple[Any, ...]) -> IndexPlan:
     """The plan of an index for a tensor of `shape`. See Note [How an index is read]."""
     items = [i if i is None or type(i) in (int, slice, bool) or i is Ellipsis else as_index(i) for i in index]
     rest = len(shape) - sum([_consumed(i) for i in items])
@@ -222,7 +222,7 @@ def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
         at += used
     while key and key[-1] is WHOLE:
         key.pop()
-    return Plan(steps, tuple(key))
+    return IndexPlan(steps, tuple(key))
 
 
 def _consumed(item: Any) -> int:
@@ -345,16 +345,16 @@ def zero_dim_error() -> IndexError:
     )
 
 
-def plan(x: Array, index: Any) -> Plan:
+def plan(x: Array, index: Any) -> IndexPlan:
     """The plan of `x[index]`."""
     if type(index) is int:
         if x.ndim == 0:
             raise zero_dim_error()
-        return Plan([select_step(0, index, 0, x.shape[0])], ())
+        return IndexPlan([select_step(0, index, 0, x.shape[0])], ())
     if type(index) is slice:
         if x.ndim == 0:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        return Plan([slice_step(0, index)], ())
+        return IndexPlan([slice_step(0, index)], ())
     return read_index(x.shape, as_tuple(index))
 
 

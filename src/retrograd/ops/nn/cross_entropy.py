@@ -24,7 +24,7 @@ from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.choose import Clamp, Where
 from retrograd.ops.elementwise.exponential import Exp, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
-from retrograd.ops.index.pick import Picked, Placed
+from retrograd.ops.index.pick import Picked, PickedAdjoint
 from retrograd.ops.nn.activation import LogSigmoid, unsupported
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
 from retrograd.ops.nn.softmax import LogSoftmax
@@ -105,7 +105,7 @@ class NllLoss(WithConstants):
             return [quick]
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
         g = gs[0].reshape(tuple(places.shape)) if self.reduction == NONE else gs[0]
-        found = Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
+        found = PickedAdjoint(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
         return [tied(found, xs[0], self)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:

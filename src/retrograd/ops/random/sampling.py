@@ -17,6 +17,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
@@ -210,16 +211,10 @@ class Normal(Replaced):
     """normal numbers in place of x"""
 
 
-class NormalMean(Replaced):
-    """normal numbers around x"""
-
-    node_name = "NormalBackward1"
+NormalMean = variant(Replaced, "NormalBackward1", "normal numbers around x")
 
 
-class NormalStd(Replaced):
-    """normal numbers with deviation x"""
-
-    node_name = "NormalBackward2"
+NormalStd = variant(Replaced, "NormalBackward2", "normal numbers with deviation x")
 
 
 class NormalBoth(Binary):
@@ -245,16 +240,10 @@ class Bernoulli(Replaced):
     """0 or 1, with probability x for 1"""
 
 
-class BernoulliOf(NormalBoth):
-    """0 or 1 in place of x, with probability y for 1"""
-
-    node_name = "BernoulliBackward1"
+BernoulliOf = variant(NormalBoth, "BernoulliBackward1", "0 or 1 in place of x, with probability y for 1")
 
 
-class BernoulliBy(Replaced):
-    """0 or 1 in place of x"""
-
-    node_name = "BernoulliBackward2"
+BernoulliBy = variant(Replaced, "BernoulliBackward2", "0 or 1 in place of x")
 
 
 class Uniform(Replaced):
@@ -269,16 +258,10 @@ class Random(Replaced):
     """integers between two numbers in place of x"""
 
 
-class RandomBelow(Replaced):
-    """integers below a number in place of x"""
-
-    node_name = "RandomBackward1"
+RandomBelow = variant(Replaced, "RandomBackward1", "integers below a number in place of x")
 
 
-class RandomAny(Replaced):
-    """any integers in place of x"""
-
-    node_name = "RandomBackward2"
+RandomAny = variant(Replaced, "RandomBackward2", "any integers in place of x")
 
 
 class Poisson(Replaced):
