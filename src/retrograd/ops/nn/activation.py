@@ -18,7 +18,7 @@ from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
-from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.elementwise.trigonometry import Tanh
 from retrograd.ops.register import public
@@ -478,7 +478,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 def _noise(a: Array, p: float) -> Array:
     """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
-    from retrograd.ops.random.sampling import default_generator
+    from retrograd.ops.random.generator import default_generator
 
     if p == 1:
         return np.zeros((), a.dtype)  # nothing is drawn
