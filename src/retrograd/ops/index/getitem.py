@@ -402,11 +402,11 @@ def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
     if key:
         check_writable(part, stretched=True)
         _check_expanded(part.array, key)
-        write_back(part, apply_n(IndexPut(key), (part, _fitted(source, part.array, key))))
+        write_back(part, apply_n(IndexPut(key), (part, _broadcast_source(source, part.array, key))))
     elif source.array.ndim == 0:
         fill_(part, source)
     else:
-        copy_(part, _fitted(source, part.array, key))
+        copy_(part, _broadcast_source(source, part.array, key))
 
 
 def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
@@ -470,7 +470,7 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
     return value
 
 
-def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
+def _broadcast_source(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
     if not shape or (not key and shape == part.shape):
