@@ -194,6 +194,7 @@ if _typing.TYPE_CHECKING:
         ne as not_equal,
     )
     from retrograd.ops.elementwise.complex_numbers import (
+        angle,
         complex,
         imag,
         is_complex,
@@ -206,39 +207,29 @@ if _typing.TYPE_CHECKING:
         view_as_complex,
         view_as_real,
     )
-    from retrograd.ops.elementwise.curves import (
-        deg2rad,
-        logit,
-        rad2deg,
-        sinc,
-    )
-    from retrograd.ops.elementwise.exponential import (
-        abs,
-        angle,
+    from retrograd.ops.elementwise.conjugate import (
         conj,
         conj_physical,
+        resolve_conj,
+    )
+    from retrograd.ops.elementwise.exponential import (
         exp,
         exp2,
         expm1,
-        isfinite,
-        isinf,
-        isnan,
         log,
         log1p,
         log2,
         log10,
-        resolve_conj,
+        logit,
         rsqrt,
-        sgn,
         sigmoid,
-        sign,
         sqrt,
-    )
-    from retrograd.ops.elementwise.exponential import (
-        abs as absolute,
     )
     from retrograd.ops.elementwise.floating_point import (
         frexp,
+        isfinite,
+        isinf,
+        isnan,
         isneginf,
         isposinf,
         nan_to_num,
@@ -255,6 +246,14 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.elementwise.rounding import (
         trunc as fix,
     )
+    from retrograd.ops.elementwise.sign import (
+        abs,
+        sgn,
+        sign,
+    )
+    from retrograd.ops.elementwise.sign import (
+        abs as absolute,
+    )
     from retrograd.ops.elementwise.trigonometry import (
         acos,
         acosh,
@@ -264,7 +263,10 @@ if _typing.TYPE_CHECKING:
         atanh,
         cos,
         cosh,
+        deg2rad,
+        rad2deg,
         sin,
+        sinc,
         sinh,
         tan,
         tanh,
@@ -338,6 +340,14 @@ if _typing.TYPE_CHECKING:
         fill_,
         zero_,
     )
+    from retrograd.ops.linalg.addmm import (
+        addbmm,
+        addmm,
+        addmv,
+        addr,
+        baddbmm,
+        linear,
+    )
     from retrograd.ops.linalg.distance import (
         cdist,
         cosine_similarity,
@@ -378,25 +388,12 @@ if _typing.TYPE_CHECKING:
         lu_unpack,
     )
     from retrograd.ops.linalg.matmul import (
-        addbmm,
-        addmm,
-        addmv,
-        addr,
-        baddbmm,
         bmm,
-        chain_matmul,
         dot,
-        inner,
-        linear,
         matmul,
         mm,
         mv,
-        outer,
-        tensordot,
         vdot,
-    )
-    from retrograd.ops.linalg.matmul import (
-        outer as ger,
     )
     from retrograd.ops.linalg.matrix_functions import (
         cross,
@@ -414,6 +411,15 @@ if _typing.TYPE_CHECKING:
         logdet,
         slogdet,
     )
+    from retrograd.ops.linalg.tensordot import (
+        chain_matmul,
+        inner,
+        outer,
+        tensordot,
+    )
+    from retrograd.ops.linalg.tensordot import (
+        outer as ger,
+    )
     from retrograd.ops.linalg.triangular import (
         triangular_solve,
     )
@@ -428,6 +434,9 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.nn.adaptive_pool import (
         adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
+    )
+    from retrograd.ops.nn.avg_pool import (
+        avg_pool1d,
     )
     from retrograd.ops.nn.batch_norm import (
         batch_norm,
@@ -515,8 +524,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.nn.likelihood import (
         poisson_nll_loss,
     )
-    from retrograd.ops.nn.pool import (
-        avg_pool1d,
+    from retrograd.ops.nn.max_pool import (
         max_pool1d,
         max_pool1d_with_indices,
         max_pool2d,
@@ -532,9 +540,6 @@ if _typing.TYPE_CHECKING:
         log_softmax,
         softmax,
     )
-    from retrograd.ops.random.draws import (
-        binomial,
-    )
     from retrograd.ops.random.generator import (
         Generator,
         default_generator,
@@ -546,6 +551,7 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.random.sampling import (
         bernoulli,
+        binomial,
         multinomial,
         normal,
         poisson,
@@ -778,6 +784,12 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.attributes import (
         frobenius_norm,
+        get_device,
+        is_inference,
+        is_neg,
+        is_nonzero,
+        is_signed,
+        is_tensor,
         typename,
     )
     from retrograd.ops.tensor.buffers import (
@@ -818,14 +830,6 @@ if _typing.TYPE_CHECKING:
         asarray,
         from_numpy,
         tensor,
-    )
-    from retrograd.ops.tensor.kinds import (
-        get_device,
-        is_inference,
-        is_neg,
-        is_nonzero,
-        is_signed,
-        is_tensor,
     )
     from retrograd.ops.tensor.settings import (
         are_deterministic_algorithms_enabled,

@@ -26,21 +26,24 @@ METHODS: dict[str, str] = {
         "gt isclose le less less_equal logical_and logical_not logical_or logical_xor lt "
         "ne not_equal"
     ),
-    "retrograd.ops.elementwise.complex_numbers": "imag isreal real resolve_neg",
-    "retrograd.ops.elementwise.curves": ("deg2rad deg2rad_ logit logit_ rad2deg rad2deg_ sinc sinc_"),
+    "retrograd.ops.elementwise.complex_numbers": "angle imag isreal real resolve_neg",
+    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj",
     "retrograd.ops.elementwise.exponential": (
-        "abs absolute angle conj conj_physical exp exp2 exp2_ exp_ expm1 expm1_ isfinite "
-        "isinf isnan log log10 log10_ log1p log1p_ log2 log2_ log_ resolve_conj rsqrt "
-        "rsqrt_ sgn sgn_ sigmoid sigmoid_ sign sign_ sqrt sqrt_"
+        "exp exp2 exp2_ exp_ expm1 expm1_ log log10 log10_ log1p log1p_ log2 log2_ log_ "
+        "logit logit_ rsqrt rsqrt_ sigmoid sigmoid_ sqrt sqrt_"
     ),
-    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num nan_to_num_ signbit"),
+    "retrograd.ops.elementwise.floating_point": (
+        "frexp isfinite isinf isnan isneginf isposinf nan_to_num nan_to_num_ signbit"
+    ),
     "retrograd.ops.elementwise.rounding": (
         "ceil ceil_ fix fix_ floor floor_ fmod fmod_ frac frac_ round round_ trunc trunc_"
     ),
+    "retrograd.ops.elementwise.sign": "abs absolute sgn sgn_ sign sign_",
     "retrograd.ops.elementwise.trigonometry": (
         "acos acos_ acosh acosh_ arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh "
         "arcsinh_ arctan arctan_ arctanh arctanh_ asin asin_ asinh asinh_ atan atan_ "
-        "atanh atanh_ cos cos_ cosh cosh_ sin sin_ sinh sinh_ tan tan_ tanh tanh_"
+        "atanh atanh_ cos cos_ cosh cosh_ deg2rad deg2rad_ rad2deg rad2deg_ sin sin_ sinc "
+        "sinc_ sinh sinh_ tan tan_ tanh tanh_"
     ),
     "retrograd.ops.fourier.windows": "istft stft",
     "retrograd.ops.index.gather": (
@@ -64,27 +67,26 @@ METHODS: dict[str, str] = {
     ),
     "retrograd.ops.inplace.fill": "copy_ fill_ fill_diagonal_ zero_",
     "retrograd.ops.inplace.shape": "squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_",
+    "retrograd.ops.linalg.addmm": ("addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_"),
     "retrograd.ops.linalg.distance": "dist norm renorm renorm_",
     "retrograd.ops.linalg.eigenvalues": "svd",
     "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
     "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
     "retrograd.ops.linalg.least_squares": "pinverse",
     "retrograd.ops.linalg.lu": "lu lu_solve",
-    "retrograd.ops.linalg.matmul": (
-        "addbmm addbmm_ addmm addmm_ addmv addmv_ addr addr_ baddbmm baddbmm_ bmm dot ger "
-        "inner matmul mm mv outer vdot"
-    ),
+    "retrograd.ops.linalg.matmul": "bmm dot matmul mm mv vdot",
     "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power",
     "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
+    "retrograd.ops.linalg.tensordot": "ger inner outer",
     "retrograd.ops.linalg.triangular": "triangular_solve",
     "retrograd.ops.nn.activation": "relu relu_",
     "retrograd.ops.nn.gated": "hardshrink prelu",
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.numpy.protocol": "__array_function__ __array_ufunc__",
-    "retrograd.ops.random.draws": "cauchy_ geometric_ log_normal_",
-    "retrograd.ops.random.sampling": (
-        "bernoulli bernoulli_ exponential_ multinomial normal_ random_ uniform_"
+    "retrograd.ops.random.fill": (
+        "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_"
     ),
+    "retrograd.ops.random.sampling": "bernoulli multinomial",
     "retrograd.ops.reduce.calculus": "diff",
     "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
     "retrograd.ops.reduce.extrema": "amax amin aminmax argmax argmin max min",
@@ -123,15 +125,14 @@ METHODS: dict[str, str] = {
     "retrograd.ops.special.normal": "erfinv erfinv_",
     "retrograd.ops.tensor.attributes": (
         "apply_ const_data_ptr cuda is_ipu is_maia is_meta is_mkldnn is_mps is_mtia "
-        "is_nested is_pinned is_quantized is_shared is_sparse_csr is_vulkan is_xla is_xpu "
-        "layout map2_ map_ pin_memory share_memory_"
+        "is_nested is_nonzero is_pinned is_quantized is_shared is_sparse_csr is_vulkan "
+        "is_xla is_xpu layout map2_ map_ pin_memory share_memory_"
     ),
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
         "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
-    "retrograd.ops.tensor.kinds": "is_nonzero",
 }
 FUNCTIONS: dict[str, str] = {
     "retrograd.core.tensor": (
@@ -170,19 +171,20 @@ FUNCTIONS: dict[str, str] = {
         "lt ne not_equal=ne"
     ),
     "retrograd.ops.elementwise.complex_numbers": (
-        "complex imag is_complex is_conj is_floating_point isreal polar real resolve_neg "
-        "view_as_complex view_as_real"
+        "angle complex imag is_complex is_conj is_floating_point isreal polar real "
+        "resolve_neg view_as_complex view_as_real"
     ),
-    "retrograd.ops.elementwise.curves": "deg2rad logit rad2deg sinc",
-    "retrograd.ops.elementwise.exponential": (
-        "abs absolute=abs angle conj conj_physical exp exp2 expm1 isfinite isinf isnan "
-        "log log10 log1p log2 resolve_conj rsqrt sgn sigmoid sign sqrt"
+    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj",
+    "retrograd.ops.elementwise.exponential": ("exp exp2 expm1 log log10 log1p log2 logit rsqrt sigmoid sqrt"),
+    "retrograd.ops.elementwise.floating_point": (
+        "frexp isfinite isinf isnan isneginf isposinf nan_to_num signbit"
     ),
-    "retrograd.ops.elementwise.floating_point": ("frexp isneginf isposinf nan_to_num signbit"),
     "retrograd.ops.elementwise.rounding": "ceil fix=trunc floor fmod frac round trunc",
+    "retrograd.ops.elementwise.sign": "abs absolute=abs sgn sign",
     "retrograd.ops.elementwise.trigonometry": (
         "acos acosh arccos=acos arccosh=acosh arcsin=asin arcsinh=asinh arctan=atan "
-        "arctanh=atanh asin asinh atan atanh cos cosh sin sinh tan tanh"
+        "arctanh=atanh asin asinh atan atanh cos cosh deg2rad rad2deg sin sinc sinh tan "
+        "tanh"
     ),
     "retrograd.ops.fourier.windows": (
         "bartlett_window blackman_window hamming_window hann_window istft kaiser_window stft"
@@ -194,6 +196,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.inplace.activation": "celu_ dropout_ selu_ threshold_",
     "retrograd.ops.inplace.arithmetic": "abs_ conj_physical_",
     "retrograd.ops.inplace.fill": "fill fill_ zero_",
+    "retrograd.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm linear",
     "retrograd.ops.linalg.distance": (
         "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
     ),
@@ -204,18 +207,17 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.linalg.least_squares": "pinverse",
     "retrograd.ops.linalg.low_rank": "pca_lowrank svd_lowrank",
     "retrograd.ops.linalg.lu": "lu lu_solve lu_unpack",
-    "retrograd.ops.linalg.matmul": (
-        "addbmm addmm addmv addr baddbmm bmm chain_matmul dot ger=outer inner linear "
-        "matmul mm mv outer tensordot vdot"
-    ),
+    "retrograd.ops.linalg.matmul": "bmm dot matmul mm mv vdot",
     "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power vander",
     "retrograd.ops.linalg.matrix_norm": "nuclear_norm",
     "retrograd.ops.linalg.solve": "det inverse logdet slogdet",
+    "retrograd.ops.linalg.tensordot": "chain_matmul ger=outer inner outer tensordot",
     "retrograd.ops.linalg.triangular": "triangular_solve",
     "retrograd.ops.nn.activation": "celu relu selu threshold",
     "retrograd.ops.nn.adaptive_pool": (
         "adaptive_avg_pool1d adaptive_max_pool1d=adaptive_max_pool1d_with_indices"
     ),
+    "retrograd.ops.nn.avg_pool": "avg_pool1d",
     "retrograd.ops.nn.batch_norm": "batch_norm instance_norm native_batch_norm",
     "retrograd.ops.nn.bilinear": "bilinear",
     "retrograd.ops.nn.conv": (
@@ -241,15 +243,15 @@ FUNCTIONS: dict[str, str] = {
         "binary_cross_entropy_with_logits=coded_binary_cross_entropy_with_logits "
         "kl_div=coded_kl_div poisson_nll_loss"
     ),
-    "retrograd.ops.nn.pool": ("avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"),
+    "retrograd.ops.nn.max_pool": ("max_pool1d max_pool1d_with_indices max_pool2d max_pool3d"),
     "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
-    "retrograd.ops.random.draws": "binomial",
     "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
     "retrograd.ops.random.sampling": (
-        "bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm"
+        "bernoulli binomial multinomial normal poisson rand rand_like randint "
+        "randint_like randn randn_like randperm"
     ),
     "retrograd.ops.reduce.calculus": "cumulative_trapezoid diff gradient trapezoid trapz",
     "retrograd.ops.reduce.covariance": "corrcoef cov nanmean",
@@ -299,7 +301,9 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.special.gamma": "digamma lgamma mvlgamma polygamma",
     "retrograd.ops.special.incomplete_gamma": "igamma igammac",
     "retrograd.ops.special.normal": "erfinv",
-    "retrograd.ops.tensor.attributes": "frobenius_norm typename",
+    "retrograd.ops.tensor.attributes": (
+        "frobenius_norm get_device is_inference is_neg is_nonzero is_signed is_tensor typename"
+    ),
     "retrograd.ops.tensor.buffers": (
         "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
     ),
@@ -309,7 +313,6 @@ FUNCTIONS: dict[str, str] = {
         "scalar_tensor zeros zeros_like"
     ),
     "retrograd.ops.tensor.data": "as_tensor asarray from_numpy tensor",
-    "retrograd.ops.tensor.kinds": ("get_device is_inference is_neg is_nonzero is_signed is_tensor"),
     "retrograd.ops.tensor.settings": (
         "are_deterministic_algorithms_enabled get_default_device "
         "get_deterministic_debug_mode get_float32_matmul_precision "
@@ -324,8 +327,8 @@ FUNCTIONAL: dict[str, str] = {
     "retrograd.ops.elementwise.exponential": "sigmoid",
     "retrograd.ops.elementwise.trigonometry": "tanh",
     "retrograd.ops.inplace.activation": ("celu_ elu_ hardtanh_ leaky_relu_ selu_ threshold_"),
+    "retrograd.ops.linalg.addmm": "linear",
     "retrograd.ops.linalg.distance": "cosine_similarity normalize pairwise_distance pdist",
-    "retrograd.ops.linalg.matmul": "linear",
     "retrograd.ops.nn.activation": (
         "celu dropout elu gelu hardsigmoid hardswish hardtanh leaky_relu logsigmoid mish "
         "relu relu6 selu silu softplus softsign tanhshrink threshold"
@@ -339,6 +342,7 @@ FUNCTIONAL: dict[str, str] = {
         "fractional_max_pool3d_with_indices"
     ),
     "retrograd.ops.nn.attention": "scaled_dot_product_attention",
+    "retrograd.ops.nn.avg_pool": ("avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d"),
     "retrograd.ops.nn.batch_norm": (
         "batch_norm=functional_batch_norm instance_norm=functional_instance_norm"
     ),
@@ -372,13 +376,12 @@ FUNCTIONAL: dict[str, str] = {
     "retrograd.ops.nn.margin_loss": (
         "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss soft_margin_loss"
     ),
-    "retrograd.ops.nn.multi_head_attention": "multi_head_attention_forward",
-    "retrograd.ops.nn.pad": "pad",
-    "retrograd.ops.nn.pool": (
-        "avg_pool1d avg_pool2d avg_pool3d lp_pool1d lp_pool2d lp_pool3d max_pool1d "
-        "max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d "
+    "retrograd.ops.nn.max_pool": (
+        "max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d "
         "max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d"
     ),
+    "retrograd.ops.nn.multi_head_attention": "multi_head_attention_forward",
+    "retrograd.ops.nn.pad": "pad",
     "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss=functional_cosine_embedding_loss "
         "hinge_embedding_loss=functional_hinge_embedding_loss "
@@ -415,9 +418,9 @@ FFT: dict[str, str] = {
 }
 SPECIAL: dict[str, str] = {
     "retrograd.ops.elementwise.binary": "xlog1py xlogy",
-    "retrograd.ops.elementwise.curves": "entr logit sinc",
-    "retrograd.ops.elementwise.exponential": "exp2 expit=sigmoid expm1 log1p",
+    "retrograd.ops.elementwise.exponential": "entr exp2 expit=sigmoid expm1 log1p logit",
     "retrograd.ops.elementwise.rounding": "round",
+    "retrograd.ops.elementwise.trigonometry": "sinc",
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.reduce.sums": "logsumexp",
     "retrograd.ops.special.bessel": (

@@ -13,7 +13,7 @@ pytest.importorskip("setuptools", reason="only a build needs setuptools")
 import mypyc
 from mypyc.namegen import NameGenerator
 from tools.compiling import command
-from tools.compiling.declarations import declared_below
+from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
 from tools.compiling.flags import python_flags
 from tools.compiling.loosen import loosened, offered_by_packages
@@ -138,7 +138,12 @@ def test_declarations_are_made_at_the_end():
         "import a\n\n@public(\n    'f', method=True\n)\n@public_property('Tensor.g')\n@cache\ndef f(): ...\n"
     )
     wanted = "import a\n\n\n\n\n\n@cache\ndef f(): ...\n"
-    assert declared_below(text) == f"{wanted}public_property('Tensor.g')(f)\npublic('f', method=True)(f)\n"
+    assert declared(text) == f"{wanted}public_property('Tensor.g')(f)\npublic('f', method=True)(f)\n"
+
+
+def test_variants_become_classes():
+    text = "A = variant(\n    B, 'N', 'does', x=1\n)\nC = 1\n"
+    assert declared(text) == "class A(B): 'does'; node_name = 'N'; same_as = B; x = 1\n\n\nC = 1\n"
 
 
 def test_functions_that_users_call_take_anything():

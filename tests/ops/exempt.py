@@ -8,7 +8,7 @@ def because(reason: str, names: str) -> dict[str, str]:
 
 
 EXEMPT_OPS: dict[str, str] = {
-    **because("made only by forward mode, of addr and addbmm", "linalg.products.BmmSum linalg.products.Ger"),
+    **because("made only by forward mode, of addr and addbmm", "linalg.addmm.BmmSum linalg.addmm.Ger"),
     **because(
         "has no derivative, as in PyTorch; see test_without_derivative.py",
         "elementwise.arithmetic.FloorDivide special.gamma.ZetaByNumber elementwise.binary.Heaviside",
@@ -16,17 +16,18 @@ EXEMPT_OPS: dict[str, str] = {
     **because(
         "draws at random, so that its gradient is 0; see test_without_derivative.py",
         """
-        random.sampling.Bernoulli random.sampling.BernoulliBy random.sampling.BernoulliOf random.sampling.Exponential
-        random.sampling.Normal random.sampling.NormalBoth random.sampling.NormalMean random.sampling.NormalStd
-        random.sampling.Poisson random.sampling.Random random.sampling.RandomAny random.sampling.RandomBelow
-        random.sampling.Uniform random.draws.Cauchy random.draws.Geometric random.draws.LogNormal
+        random.sampling.Bernoulli random.sampling.BernoulliBackward1 inplace.write.BernoulliBackward2
+        random.fill.Exponential random.fill.Normal random.sampling.NormalBoth inplace.write.NormalBackward1
+        inplace.write.NormalBackward2 random.sampling.Poisson random.fill.Random inplace.write.RandomBackward1
+        inplace.write.RandomBackward2 random.fill.Uniform random.fill.Cauchy random.fill.Geometric
+        random.fill.LogNormal
     """,
     ),
 }
 
 EXEMPT_OPS |= because(
     "refuses a derivative; see test_without_derivative.py",
-    "random.draws.BinomialDraw index.scatter_reduce.TwoZeros",
+    "random.sampling.BinomialDraw index.scatter_reduce.TwoZeros",
 )
 
 EXEMPT_FUNCTIONS: dict[str, str] = {

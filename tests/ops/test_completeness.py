@@ -101,7 +101,9 @@ def test_every_op_is_exercised_by_a_row():
 
 
 def op_name(cls: type) -> str:
-    return f"{cls.__module__.removeprefix('retrograd.ops.')}.{cls.__qualname__}"
+    source = vars(cls).get("same_as", cls)
+    name = cls.__qualname__ if source is cls else vars(cls)["node_name"]
+    return f"{source.__module__.removeprefix('retrograd.ops.')}.{name}"
 
 
 # -- functions -------------------------------------------------------------------------------------

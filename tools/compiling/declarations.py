@@ -1,8 +1,10 @@
-"""Declarations of public functions, moved to the end of their module.
+"""Declarations as mypyc can make the most of them.
 
-mypyc calls a function of its own module straight in C, but not a decorated one. `public` gives the function itself
-back, so it can as well be called on it when all is defined: `@public("exp")` above `def exp` becomes
-`public("exp")(exp)` below everything, and what is compiled has no decorator.
+Of public functions: mypyc calls a function of its own module straight in C, but not a decorated one. `public` gives
+the function itself back, so it can as well be called on it when all is defined: `@public("exp")` above `def exp`
+becomes `public("exp")(exp)` below everything, and what is compiled has no decorator.
+
+Of variants: `EluInPlace = variant(Elu, "EluBackward1", "…")` becomes a class statement, and that a native class.
 """
 
 from __future__ import annotations
@@ -13,15 +15,38 @@ from collections.abc import Iterator
 DECORATORS = {"public", "public_property"}
 
 
-def declared_below(source: str) -> str:
-    """A module with its declarations at the end; lines stay where they are."""
+def declared(source: str) -> str:
+    """A module with its public names declared at the end, and variants as classes; lines stay where they are."""
+    tree = ast.parse(source)
     lines = source.splitlines(keepends=True)
     calls = []
-    for function, decorator in _decorated(ast.parse(source)):
+    for function, decorator in _decorated(tree):
         calls.append(f"{ast.unparse(decorator)}({function.name})\n")
-        for number in range(decorator.lineno - 1, decorator.end_lineno or decorator.lineno):
-            lines[number] = "\n"
+        _replace(lines, decorator, "")
+    for name, assignment, call in _variants(tree):
+        _replace(lines, assignment, _class(name, call))
     return "".join([*lines, *calls])
+
+
+def _replace(lines: list[str], node: ast.expr | ast.stmt, text: str) -> None:
+    """Puts a line in place of those of a node."""
+    first, last = node.lineno - 1, node.end_lineno or node.lineno
+    lines[first:last] = [f"{text}\n", *["\n"] * (last - first - 1)]
+
+
+def _variants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign, ast.Call]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            target, made_by = node.targets[0], node.value.func
+            if isinstance(target, ast.Name) and isinstance(made_by, ast.Name) and made_by.id == "variant":
+                yield target.id, node, node.value
+
+
+def _class(name: str, call: ast.Call) -> str:
+    """The class that a call of `variant` makes, on one line."""
+    base, node_name, what = map(ast.unparse, call.args)
+    more = "".join(f"; {k.arg} = {ast.unparse(k.value)}" for k in call.keywords)
+    return f"class {name}({base}): {what}; node_name = {node_name}; same_as = {base}{more}"
 
 
 def _decorated(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, ast.Call]]:

@@ -9,8 +9,10 @@ from pathlib import Path
 _QUICK = (
     "elementwise___arithmetic",
     "elementwise___exponential",
+    "elementwise___sign",
+    "linalg___addmm",
     "linalg___matmul",
-    "linalg___products",
+    "linalg___product_arguments",
     "nn___activation",
     "operators",
     "reduce___sums",

@@ -13,7 +13,7 @@ from unittest import mock
 
 from mypyc.build import mypycify
 from mypyc.namegen import NameGenerator, exported_name
-from tools.compiling.declarations import declared_below
+from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
 from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
@@ -49,7 +49,7 @@ def _prepared(folder: Path) -> Path:
     )
     offered = offered_by_packages([path.read_text(encoding="utf-8") for path in PACKAGE.rglob("__init__.py")])
     for path in compiled_files():
-        text = loosened(declared_below(path.read_text(encoding="utf-8")), offered)
+        text = loosened(declared(path.read_text(encoding="utf-8")), offered)
         (folder / path.relative_to(SOURCE)).write_text(text, encoding="utf-8")
     return folder
 

@@ -26,7 +26,7 @@ FAMILIES = {
     "nn.activation.Gate", "elementwise.choose.Clamp", "elementwise.choose.ClampMinTensor",
     "elementwise.choose.ClampTensor", "elementwise.choose.Extremum", "elementwise.addcmul.Addcdiv",
     "elementwise.addcmul.Addcmul", "elementwise.addcmul.LerpTensor", "nn.gated.PreluKernel",
-    "elementwise.exponential.Abs", "elementwise.binary.Fmax",
+    "elementwise.sign.Abs", "elementwise.binary.Fmax",
 }  # fmt: skip
 
 # Functions that are one operation for a kernel, though they are long formulas for NumPy.

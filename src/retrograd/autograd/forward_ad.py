@@ -20,7 +20,7 @@ from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
 from retrograd.core.op import View
-from retrograd.core.tangent import Level, laid_out, step_down, step_up, tangent_of, zeros_laid_out
+from retrograd.core.tangent import DualLevel, laid_out, step_down, step_up, tangent_of, zeros_laid_out
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
 from retrograd.ops.shape.reshape import Reshape
@@ -44,8 +44,10 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-class Identity(View):
+class Primal(View):
     """the same memory and history, without a tangent"""
+
+    node_name = "Identity"
 
     fresh_results: bool = False
 
@@ -77,7 +79,7 @@ def enter_dual_level() -> int:
 def push_level() -> None:
     """Opens a level inside those that are open: transforms nest, and so do theirs."""
     state = current()
-    state.level = Level(state.level)
+    state.level = DualLevel(state.level)
     update_forward(state)
 
 
@@ -277,7 +279,7 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
         raise RuntimeError(f"Invalid level given to _fw_primal: there is level 0 only, not {level}")
     innermost = step_down(state) if state.special & FORWARD else None
     try:
-        primal: Any = apply1(Identity(), tensor)
+        primal: Any = apply1(Primal(), tensor)
     finally:
         if innermost is not None:
             step_up(state, innermost)

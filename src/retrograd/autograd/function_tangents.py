@@ -8,7 +8,7 @@ import numpy as np
 
 from retrograd.core.modes import FORWARD, ThreadState
 from retrograd.core.tangent import (
-    Level,
+    DualLevel,
     laid_out,
     remember_base,
     set_where_it_stands,
@@ -87,7 +87,7 @@ class _Results:
     """Takes what `jvp` returned, one output after the other."""
 
     def __init__(
-        self, ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], level: Level
+        self, ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], level: DualLevel
     ) -> None:
         self.ctx = ctx
         self.name = f"{ctx._forward_cls.__name__}.jvp()"

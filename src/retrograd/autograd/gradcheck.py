@@ -20,7 +20,7 @@ from retrograd.ops.tensor.create import zeros_like
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
 
-class Plan(NamedTuple):
+class CheckPlan(NamedTuple):
     """What is to be checked, and how exactly."""
 
     tolerance: Tolerance
@@ -83,7 +83,7 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     tolerance = Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
-    plan = Plan(tolerance, check_undefined_grad, check_batched_grad, check_forward_ad, check_backward_ad)
+    plan = CheckPlan(tolerance, check_undefined_grad, check_batched_grad, check_forward_ad, check_backward_ad)
     try:
         _check(func, _as_tuple(inputs), plan)
     except GradcheckError:
@@ -165,7 +165,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _check(func: Callable[..., Any], inputs: tuple[Any, ...], plan: Plan) -> None:
+def _check(func: Callable[..., Any], inputs: tuple[Any, ...], plan: CheckPlan) -> None:
     """Runs all checks; the first that fails raises."""
     _check_inputs(inputs)
     subject = Subject(func, inputs)

@@ -26,7 +26,7 @@ from retrograd.autograd.analytic_jacobian import (
     pulled_back,
     pushed_forward,
 )
-from retrograd.autograd.gradcheck_report import GradcheckError, Place, close, fast_mismatch, mismatch
+from retrograd.autograd.gradcheck_report import GradcheckError, JacobianBlock, close, fast_mismatch, mismatch
 from retrograd.autograd.numeric_jacobian import difference, numeric_jacobian, wirtinger
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.values import Array
@@ -193,15 +193,15 @@ def _weight(v: Array) -> float:
     return float(max(v.real.sum(), v.imag.sum()))
 
 
-def _place(subject: Subject, i: int, k: int, part: str) -> Place:
+def _place(subject: Subject, i: int, k: int, part: str) -> JacobianBlock:
     output, x = subject.outputs[i], subject.wanted[k]
-    place = Place(subject.chosen.index(i), k, subject.arguments[k], output.shape, x.shape)
+    place = JacobianBlock(subject.chosen.index(i), k, subject.arguments[k], output.shape, x.shape)
     if part != WHOLE and output.array.dtype.kind == "c":
         place.prefix = f"While considering the {part} part of complex outputs only, "
     return place
 
 
-def _forward_place(subject: Subject, i: int, k: int, prefix: str) -> Place:
+def _forward_place(subject: Subject, i: int, k: int, prefix: str) -> JacobianBlock:
     place = _place(subject, i, k, WHOLE)
     place.kind, place.prefix = "Jacobian computed with forward mode mismatch", prefix
     return place

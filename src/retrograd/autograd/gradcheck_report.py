@@ -14,7 +14,7 @@ class GradcheckError(RuntimeError):
     """Raised by `gradcheck` and `gradgradcheck` if a derivative is not what it should be."""
 
 
-class Place:
+class JacobianBlock:
     """Which block of the Jacobian is looked at: an output, an input, and how it was come by."""
 
     prefix: str = ""  # which part of a complex number is looked at
@@ -36,7 +36,9 @@ def close(analytical: Array, numerical: Array, rtol: float, atol: float) -> bool
     return bool(np.all(np.abs(analytical - numerical) <= atol + rtol * np.abs(numerical)))
 
 
-def mismatch(place: Place, numerical: Array, analytical: Array, rtol: float, atol: float) -> GradcheckError:
+def mismatch(
+    place: JacobianBlock, numerical: Array, analytical: Array, rtol: float, atol: float
+) -> GradcheckError:
     """The error for two Jacobians (rows: elements of the input) that differ."""
     return GradcheckError(
         f"{place.headline()}\nnumerical:{_shown(numerical)}\nanalytical:{_shown(analytical)}\n\n"
@@ -45,7 +47,7 @@ def mismatch(place: Place, numerical: Array, analytical: Array, rtol: float, ato
 
 
 def fast_mismatch(
-    place: Place,
+    place: JacobianBlock,
     products: tuple[Any, Any],
     numerical: Array,
     analytical: Array,
@@ -63,7 +65,7 @@ def fast_mismatch(
     )
 
 
-def _worst(place: Place, numerical: Array, analytical: Array, rtol: float, atol: float) -> str:
+def _worst(place: JacobianBlock, numerical: Array, analytical: Array, rtol: float, atol: float) -> str:
     """Where the two differ most, by how much, and how much they may."""
     excess = np.abs(analytical - numerical) - (atol + rtol * np.abs(numerical))
     excess = np.where(np.isnan(excess), np.inf, excess)

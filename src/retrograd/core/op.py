@@ -61,6 +61,7 @@ class Op(Node):
     fresh_results: bool = True
     built_in: ClassVar[bool] = True
     node_name: ClassVar[str] = ""  # PyTorch's name where it is not the class name + "Backward0"
+    same_as: ClassVar[Any] = None  # the class whose formulas these are, if only names differ: see `variant`
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
     shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype

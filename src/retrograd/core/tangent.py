@@ -41,28 +41,28 @@ from retrograd.values import Array
 class Tangent:
     """A tangent and the level that it belongs to; the tensor's tangents of other levels behind it."""
 
-    def __init__(self, level: Level, value: Tensor, more: Tangent | None) -> None:
+    def __init__(self, level: DualLevel, value: Tensor, more: Tangent | None) -> None:
         self.level = level
         self.value = value
         self.more = more
 
-    def at(self, level: Level) -> Tensor | None:
+    def at(self, level: DualLevel) -> Tensor | None:
         """The tangent of a level."""
         held: Tangent | None = self
         while held is not None and held.level is not level:
             held = held.more
         return None if held is None else held.value
 
-    def without(self, level: Level) -> Tangent | None:
+    def without(self, level: DualLevel) -> Tangent | None:
         """The tangents of all other levels."""
         more = None if self.more is None else self.more.without(level)
         return more if self.level is level else Tangent(self.level, self.value, more)
 
 
-class Level:
+class DualLevel:
     """One `dual_level()`, or one `func.jvp`; `outer` is the one around it."""
 
-    def __init__(self, outer: Level | None = None) -> None:
+    def __init__(self, outer: DualLevel | None = None) -> None:
         self.outer = outer
         self.tensors: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.nodes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
@@ -130,7 +130,7 @@ def tangent_of(x: Any, state: ThreadState) -> Tensor | None:
 def hand_tangents(x: Tensor, to: Tensor) -> None:
     """Gives a tensor the tangents of another at all open levels."""
     state = current()
-    level: Level | None = state.level if state.special & FORWARD else None
+    level: DualLevel | None = state.level if state.special & FORWARD else None
     innermost = state.level
     while level is not None:
         state.level = level
@@ -144,9 +144,9 @@ def hand_tangents(x: Tensor, to: Tensor) -> None:
 # While a formula of one level runs, that level is off, and those around it are on.
 
 
-def step_down(state: ThreadState) -> Level:
+def step_down(state: ThreadState) -> DualLevel:
     """Switches the innermost level off, and gives it."""
-    level: Level = state.level
+    level: DualLevel = state.level
     if level.outer is None:
         state.special &= ~FORWARD
     else:
@@ -154,7 +154,7 @@ def step_down(state: ThreadState) -> Level:
     return level
 
 
-def step_up(state: ThreadState, level: Level) -> None:
+def step_up(state: ThreadState, level: DualLevel) -> None:
     """Switches it on again."""
     state.level = level
     state.special |= FORWARD
@@ -362,7 +362,7 @@ def overwrite(x: Tensor, result: Tensor, state: ThreadState) -> None:
         step_up(state, level)
 
 
-def set_where_it_stands(x: Tensor, tangent: Tensor, level: Level) -> None:
+def set_where_it_stands(x: Tensor, tangent: Tensor, level: DualLevel) -> None:
     """Gives a tangent to a tensor that had none; a view's base gets one with it, which is zero elsewhere."""
     base = forward_base(x)
     if base is None or base.array.dtype.kind not in "fc":

@@ -38,8 +38,10 @@ def name_class(cls: Any) -> None:
 
 def compiled_formula(cls: Any, method: str) -> Any:
     """What `forward` or `vjp` of a class was compiled to, None if it was not."""
-    own = cls.__qualname__.rpartition(".")[2]
-    found = CPU_BACKEND.formula(f"{cls.__module__.removeprefix('retrograd.ops.')}.{own}.{method}")
+    source = vars(cls).get("same_as", cls)  # see `variant`
+    found = CPU_BACKEND.formula(
+        f"{source.__module__.removeprefix('retrograd.ops.')}.{source.__qualname__}.{method}"
+    )
     return None if found is None else found.bind(cls)
 
 

@@ -5,7 +5,7 @@ Note [Shared backward]
 A backward begins on its calling thread alone. It becomes shared when a node of another device is ready, or when two
 large nodes are. A node is large if one thread would be busy with it for long: matrix products and the native pack's
 kernels use all threads already, and would only stand in each other's way. Then the order in which one thread would run
-the rest is worked out (`Plan`), and every gradient gets the number of its arrival at its receiver. Gradients may be
+the rest is worked out (`SharedPlan`), and every gradient gets the number of its arrival at its receiver. They may be
 computed in any order, but an `Inbox` adds them in that of their numbers, so sums come out the same to the last bit.
 
 Who runs what: a device's worker its built-in nodes, CPU workers large built-in nodes, the calling thread everything
@@ -66,7 +66,7 @@ def has_user_code(node: Node) -> bool:
     return any(node.slot(name).counter is PACKED for name in node.slot_names())
 
 
-class Plan:
+class SharedPlan:
     """The order in which one thread would run the rest of a backward."""
 
     def __init__(self, task: GraphTask, ready: list[Node]) -> None:
@@ -121,7 +121,7 @@ class Shared:
     def __init__(self, task: GraphTask, ready: list[Node]) -> None:
         task.move_apart()
         self.task = task
-        self.plan = Plan(task, ready)
+        self.plan = SharedPlan(task, ready)
         self.changed = threading.Condition()  # its lock is held wherever the fields below are used
         self.large: list[tuple[int, NodeTask]] = []  # for CPU workers and the caller
         self.small: list[tuple[int, NodeTask]] = []  # for the caller alone

@@ -125,7 +125,7 @@ class Threads:
             workers.stop()
 
 
-class Settings:
+class ThreadSettings:
     """How many threads may work at once: `set_num_threads` and its relatives."""
 
     num_threads: int = 0  # 0: as many as the machine has
@@ -138,7 +138,7 @@ class Settings:
         return self.num_threads
 
 
-SETTINGS = Settings()
+SETTINGS = ThreadSettings()
 THREADS = Threads()
 
 

@@ -24,14 +24,14 @@ if _typing.TYPE_CHECKING:
         selu_,
         threshold_,
     )
+    from retrograd.ops.linalg.addmm import (
+        linear,
+    )
     from retrograd.ops.linalg.distance import (
         cosine_similarity,
         normalize,
         pairwise_distance,
         pdist,
-    )
-    from retrograd.ops.linalg.matmul import (
-        linear,
     )
     from retrograd.ops.nn.activation import (
         celu,
@@ -70,6 +70,14 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.nn.attention import (
         scaled_dot_product_attention,
+    )
+    from retrograd.ops.nn.avg_pool import (
+        avg_pool1d,
+        avg_pool2d,
+        avg_pool3d,
+        lp_pool1d,
+        lp_pool2d,
+        lp_pool3d,
     )
     from retrograd.ops.nn.batch_norm import (
         functional_batch_norm as batch_norm,
@@ -169,19 +177,7 @@ if _typing.TYPE_CHECKING:
         multilabel_soft_margin_loss,
         soft_margin_loss,
     )
-    from retrograd.ops.nn.multi_head_attention import (
-        multi_head_attention_forward,
-    )
-    from retrograd.ops.nn.pad import (
-        pad,
-    )
-    from retrograd.ops.nn.pool import (
-        avg_pool1d,
-        avg_pool2d,
-        avg_pool3d,
-        lp_pool1d,
-        lp_pool2d,
-        lp_pool3d,
+    from retrograd.ops.nn.max_pool import (
         max_pool1d,
         max_pool1d_with_indices,
         max_pool2d,
@@ -191,6 +187,12 @@ if _typing.TYPE_CHECKING:
         max_unpool1d,
         max_unpool2d,
         max_unpool3d,
+    )
+    from retrograd.ops.nn.multi_head_attention import (
+        multi_head_attention_forward,
+    )
+    from retrograd.ops.nn.pad import (
+        pad,
     )
     from retrograd.ops.nn.ranking_loss import (
         functional_cosine_embedding_loss as cosine_embedding_loss,

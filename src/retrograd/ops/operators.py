@@ -30,7 +30,7 @@ from retrograd.ops.elementwise.arithmetic import (
     refuse_bools,
     rsub,
 )
-from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.index.getitem import getitem, setitem
 from retrograd.ops.linalg.matmul import matmul
 from retrograd.ops.reduce.sums import sum_to

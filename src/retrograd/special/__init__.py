@@ -13,21 +13,21 @@ if _typing.TYPE_CHECKING:
         xlog1py,
         xlogy,
     )
-    from retrograd.ops.elementwise.curves import (
-        entr,
-        logit,
-        sinc,
-    )
     from retrograd.ops.elementwise.exponential import (
+        entr,
         exp2,
         expm1,
         log1p,
+        logit,
     )
     from retrograd.ops.elementwise.exponential import (
         sigmoid as expit,
     )
     from retrograd.ops.elementwise.rounding import (
         round,
+    )
+    from retrograd.ops.elementwise.trigonometry import (
+        sinc,
     )
     from retrograd.ops.nn.softmax import (
         log_softmax,

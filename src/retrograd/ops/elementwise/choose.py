@@ -12,6 +12,7 @@ from retrograd.backends.dtypes import python_number, result_of_arrays, result_wi
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.register import public
@@ -135,16 +136,10 @@ class Clamp(Unary):
         return self.vjp(t, x, out)
 
 
-class ClampMin(Clamp):
-    """x, but at least a number"""
-
-    node_name = "ClampMinBackward0"
+ClampMin = variant(Clamp, "ClampMinBackward0", "x, but at least a number")
 
 
-class ClampMax(Clamp):
-    """x, but at most a number"""
-
-    node_name = "ClampMaxBackward0"
+ClampMax = variant(Clamp, "ClampMaxBackward0", "x, but at most a number")
 
 
 class ClampMinTensor(Binary):

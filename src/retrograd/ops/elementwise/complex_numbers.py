@@ -9,16 +9,40 @@ import numpy as np
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import Binary, View, X, Y, added
+from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, plain, require_tensor, zero_like
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
 from retrograd.ops.register import public, public_property
 from retrograd.ops.shape.split import Select
 from retrograd.ops.tensor.convert import contiguous
 from retrograd.values import Array
+
+
+class Angle(Unary):
+    """the argument of a complex number; 0 or pi for a real one"""
+
+    floats: ClassVar[bool] = True
+    keeps: ClassVar[int] = X
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        found = xp.angle(x).astype(real_of(x.dtype), copy=False)
+        return found if x.dtype.kind == "c" else xp.where(xp.isnan(x) | (x == 0), xp.absolute(x), found)
+
+    def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        if plain(x).dtype.kind != "c":
+            return zero_like(g)
+        # d angle = (re d im - im d re) / |x|^2, which is g * i x / |x|^2 as a gradient; 0 at the origin.
+        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
+        return x * (g / size) * 1j
+
+    def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        if plain(x).dtype.kind != "c":
+            return zero_like(t)
+        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
+        return (x.real * t.imag - x.imag * t.real) / size
 
 
 class ViewAsReal(View):
@@ -94,9 +118,6 @@ class Polar(Binary):
         along = None if tx is None else Polar().on(tx, y)
         across = None if ty is None else out * Complex().on(ty * 0, ty)
         return added(along, across)
-
-
-# -- functions -----------------------------------------------------------------------------------------------------
 
 
 @public("view_as_real")
@@ -224,3 +245,9 @@ def resolve_neg(input: Any) -> Any:
 def isreal(input: Any) -> Any:
     """Where the imaginary part is zero."""
     return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
+
+
+@public("angle", method=True)
+def angle(input: Any, *, out: Any = None) -> Any:
+    """The argument of complex numbers, in radians, for each element."""
+    return deliver(apply1(Angle(), input), out)

@@ -6,17 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
-from retrograd.core.op import OUT, ElementwiseUnary, Linear, Unary, X, conjugate
-from retrograd.core.tensor import Tensor
-from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import deliver, plain, require_tensor, zero_like
+from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
+from retrograd.ops.common import deliver, plain
+from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
+from retrograd.ops.special.real import RealUnary
 from retrograd.values import Array
 
 LN2 = 0.6931471805599453
 LN10 = 2.302585092994046
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
 
 
 class FloatUnary(ElementwiseUnary):
@@ -157,107 +159,41 @@ class Sigmoid(FloatUnary):
         return out * (1 - out)
 
 
-class Abs(Unary):
-    """the absolute value; its slope at 0 is 0"""
+class Logit(RealUnary):
+    """log(x / (1 - x)), where x may first be limited to [eps, 1 - eps]"""
 
-    keeps: ClassVar[int] = X
+    kernel = "logit_cpu"
+    params = ("eps",)
+    shown: ClassVar[dict[str, str]] = {"eps": "eps"}
 
-    def forward(self, xp: Any, x: Array) -> Array:
-        return xp.absolute(x)
+    def __init__(self, eps: float | None) -> None:
+        self.eps = eps
 
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return g * Sgn().on(x)
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return (t * Sgn().on(x).conj()).real
-
-
-def _real_sign(x: Array) -> Array:
-    """-1, 0 or 1; 0 for NaN, where NumPy says NaN. Booleans stay as they are."""
-    if x.dtype.kind == "b":
-        return x.copy()
-    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
-
-
-class Sgn(Unary):
-    """x / |x|, and 0 at 0; the sign for real numbers"""
-
-    keeps: ClassVar[int] = X | OUT
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        return xp.sign(x) if x.dtype.kind == "c" else _real_sign(x)
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        if self.out_dtype.kind != "c":
-            return zero_like(g)
-        # The part of g along the circle, divided by the radius; nothing at the origin.
-        safe = Abs().on(x) + (plain(x) == 0).astype(real_of(plain(x).dtype))
-        return (g / safe - (out * (g * out.conj()).real) / safe) * (plain(x) != 0).astype(
-            real_of(plain(x).dtype)
-        )
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return self.vjp(t, x, out)
-
-
-class Sign(ElementwiseUnary):
-    """-1, 0 or 1"""
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        if x.dtype.kind == "c":
-            raise NotImplementedError(
-                "Unlike NumPy, sign is not intended to support complex numbers: use sgn(), which gives x / |x|."
-            )
-        return _real_sign(x)
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        return zero_like(g)
+    def curve(self, x: Array) -> Array:
+        z = x if self.eps is None else np.minimum(np.maximum(x, self.eps), 1 - self.eps)
+        # Near 1/2 the quotient would be rounded next to 1; its distance from 1 is exact.
+        middle = (z > 0.3) & (z < 0.65)
+        return np.where(middle, np.log1p((2 * z - 1) / (1 - z)), np.log(z / (1 - z)))
 
     def slope(self, x: Any, out: Any) -> Any:
-        return 0.0
+        a = plain(x)
+        low, outside = (0.0, np.nan) if self.eps is None else (self.eps, 0.0)
+        inside = (a >= low) & (a <= 1 - low)
+        safe = Where().on(inside, x + 0.0, 0.5)  # minus zero becomes zero: the slope there is plus infinity
+        return Where().on(inside, 1 / (safe * (1 - safe)), np.where(np.isnan(a), np.nan, outside))
 
 
-class Conj(Linear):
-    """the complex conjugate"""
+class Entr(RealUnary):
+    """-x log(x), 0 at 0, and minus infinity on the left"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
-        return xp.conjugate(x)
+    node_name = "SpecialEntrBackward0"
+    kernel = "entr_cpu"
 
-    def transpose(self, g: Any) -> Any:
-        return g.conj()
+    def curve(self, x: Array) -> Array:
+        return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(x)))
 
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        return t.conj()
-
-
-class ConjPhysical(Conj):
-    """the complex conjugate, computed at once"""
-
-    node_name = "ConjPhysicalBackward0"
-
-
-class Angle(Unary):
-    """the argument of a complex number; 0 or pi for a real one"""
-
-    floats: ClassVar[bool] = True
-    keeps: ClassVar[int] = X
-
-    def forward(self, xp: Any, x: Array) -> Array:
-        found = xp.angle(x).astype(real_of(x.dtype), copy=False)
-        return found if x.dtype.kind == "c" else xp.where(xp.isnan(x) | (x == 0), xp.absolute(x), found)
-
-    def vjp(self, g: Any, x: Any, out: Any) -> Any:
-        if plain(x).dtype.kind != "c":
-            return zero_like(g)
-        # d angle = (re d im - im d re) / |x|^2, which is g * i x / |x|^2 as a gradient; 0 at the origin.
-        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
-        return x * (g / size) * 1j
-
-    def jvp(self, t: Any, x: Any, out: Any) -> Any:
-        if plain(x).dtype.kind != "c":
-            return zero_like(t)
-        size = x.real * x.real + x.imag * x.imag + (plain(x) == 0).astype(real_of(plain(x).dtype))
-        return (x.real * t.imag - x.imag * t.real) / size
+    def slope(self, x: Any, out: Any) -> Any:
+        return -Log().on(x) - 1
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -323,67 +259,18 @@ def sigmoid(input: Any, *, out: Any = None) -> Any:
     return deliver(apply1(Sigmoid(), input), out)
 
 
-@public("sgn", "Tensor.sgn_", method=True)
-def sgn(input: Any, *, out: Any = None) -> Any:
-    """X / |x|, and 0 at 0, for each element."""
-    return deliver(apply1(Sgn(), input), out)
+@public("logit", "special.logit", "logit_", method=True)
+def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
+    """`log(input / (1 - input))`, the inverse of `sigmoid`; with `eps`, of the input limited to [eps, 1 - eps].
+
+    >>> import retrograd as rg
+    >>> rg.logit(rg.tensor([0.5, 0.9]))
+    tensor([0.0000, 2.1972])
+    """
+    return deliver(apply1(Logit(eps), input), out)
 
 
-@public("sign", "Tensor.sign_", method=True)
-def sign(input: Any, *, out: Any = None) -> Any:
-    """-1, 0 or 1 by the sign, for each element."""
-    return deliver(apply1(Sign(), input), out)
-
-
-@public("angle", method=True)
-def angle(input: Any, *, out: Any = None) -> Any:
-    """The argument of complex numbers, in radians, for each element."""
-    return deliver(apply1(Angle(), input), out)
-
-
-@public("abs", "absolute", method=True)
-def abs(input: Any, *, out: Any = None) -> Any:
-    """The absolute value of each element."""
-    if isinstance(input, Tensor) and input.array.dtype.kind == "b":
-        raise unsupported_dtype("abs_cpu", input.array.dtype, "booleans are never negative.")
-    return deliver(apply1(Abs(), input), out)
-
-
-@public("conj", method=True)
-def conj(input: Any) -> Any:
-    """The complex conjugate of each element; a real tensor itself."""
-    if isinstance(input, Tensor) and input.array.dtype.kind != "c":
-        return input
-    return apply1(Conj(), input)
-
-
-@public("conj_physical", method=True)
-def conj_physical(input: Any, *, out: Any = None) -> Any:
-    """The complex conjugate of each element."""
-    if isinstance(input, Tensor) and input.array.dtype.kind == "c":
-        return deliver(apply1(ConjPhysical(), input), out)
-    return deliver(conj(input), out)
-
-
-@public("resolve_conj", method=True)
-def resolve_conj(input: Any) -> Any:
-    """`input` itself: conjugation is never left pending here."""
-    return input
-
-
-@public("isnan", method=True)
-def isnan(input: Tensor) -> Tensor:
-    """Where elements are not a number."""
-    return Tensor(np.isnan(require_tensor("isnan", "input", 1, input).array))
-
-
-@public("isinf", method=True)
-def isinf(input: Tensor) -> Tensor:
-    """Where elements are infinite."""
-    return Tensor(np.isinf(require_tensor("isinf", "input", 1, input).array))
-
-
-@public("isfinite", method=True)
-def isfinite(input: Tensor) -> Tensor:
-    """Where elements are neither infinite nor not a number."""
-    return Tensor(np.isfinite(require_tensor("isfinite", "input", 1, input).array))
+@public("special.entr")
+def entr(input: Any, *, out: Any = None) -> Any:
+    """`-input * log(input)`, 0 at 0, and minus infinity where `input` is negative."""
+    return deliver(apply1(Entr(), input), out)

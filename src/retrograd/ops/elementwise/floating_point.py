@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
@@ -133,3 +134,21 @@ def isposinf(input: Any, *, out: Any = None) -> Any:
 def isneginf(input: Any, *, out: Any = None) -> Any:
     """Where elements are minus infinity."""
     return _equal_to("isneginf", input, -np.inf, out)
+
+
+@public("isnan", method=True)
+def isnan(input: Tensor) -> Tensor:
+    """Where elements are not a number."""
+    return Tensor(np.isnan(require_tensor("isnan", "input", 1, input).array))
+
+
+@public("isinf", method=True)
+def isinf(input: Tensor) -> Tensor:
+    """Where elements are infinite."""
+    return Tensor(np.isinf(require_tensor("isinf", "input", 1, input).array))
+
+
+@public("isfinite", method=True)
+def isfinite(input: Tensor) -> Tensor:
+    """Where elements are neither infinite nor not a number."""
+    return Tensor(np.isfinite(require_tensor("isfinite", "input", 1, input).array))

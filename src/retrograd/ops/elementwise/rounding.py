@@ -9,6 +9,7 @@ import numpy as np
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
 from retrograd.ops.register import public
@@ -59,10 +60,7 @@ class Round(Flat):
         return x.copy() if x.dtype.kind in "iu" else xp.round(_no_bool("round", x), self.decimals)
 
 
-class RoundDecimals(Round):
-    """the nearest number with so many decimals"""
-
-    node_name = "RoundBackward1"
+RoundDecimals = variant(Round, "RoundBackward1", "the nearest number with so many decimals")
 
 
 class Frac(ElementwiseUnary):

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
-from retrograd.ops.common import deliver
+from retrograd.core.tensor import Tensor
+from retrograd.errors import DtypeError
+from retrograd.ops.common import deliver, plain
+from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import FloatUnary, Rsqrt
 from retrograd.ops.register import public
 from retrograd.values import Array
+
+PI = 3.141592653589793
+SINC_SERIES = (304, 238, 180, 130, 88, 54, 28, 10)  # 2k (2k + 3) from k = 8 down
+
+
+# -- ops -----------------------------------------------------------------------------------------------------------
 
 
 class Sin(FloatUnary):
@@ -156,6 +167,49 @@ class Atanh(FloatUnary):
         return 1 / (1 - x * x)
 
 
+class Sinc(FloatUnary):
+    """sin(pi x) / (pi x), and 1 at 0"""
+
+    keeps: ClassVar[int] = X | OUT
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        y = xp.where(x == 0, xp.ones_like(x), x * PI)
+        return xp.where(x == 0, xp.ones_like(x), xp.sin(y) / y)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        near = np.abs(plain(x)) < 0.25
+        square = Where().on(near, x, 0.0) * Where().on(near, x, 0.0) * (PI * PI)
+        inner: Any = 1.0
+        for c in SINC_SERIES:  # the difference below would cancel near 0
+            inner = 1 - square * inner / c
+        outer = (Cos().on(x * PI) - out) / Where().on(near, 1.0, x)
+        return Where().on(near, x * inner * (-PI * PI / 3), outer)
+
+
+class Deg2rad(FloatUnary):
+    """degrees as radians"""
+
+    node_name = "Deg2RadBackward0"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x * (PI / 180)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return PI / 180
+
+
+class Rad2deg(FloatUnary):
+    """radians as degrees"""
+
+    node_name = "Rad2DegBackward0"
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        return x * (180 / PI)
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return 180 / PI
+
+
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
@@ -229,3 +283,28 @@ def acosh(input: Any, *, out: Any = None) -> Any:
 def atanh(input: Any, *, out: Any = None) -> Any:
     """The inverse hyperbolic tangent, for each element."""
     return deliver(apply1(Atanh(), input), out)
+
+
+@public("sinc", "special.sinc", "sinc_", method=True)
+def sinc(input: Any, *, out: Any = None) -> Any:
+    """`sin(pi * input) / (pi * input)`, and 1 at 0."""
+    return deliver(apply1(Sinc(), input), out)
+
+
+def _no_complex(function: str, x: Any) -> None:
+    if isinstance(x, Tensor) and x.array.dtype.kind == "c":
+        raise DtypeError(f"{function} is not supported for complex tensors.")
+
+
+@public("deg2rad", "deg2rad_", method=True)
+def deg2rad(input: Any, *, out: Any = None) -> Any:
+    """Degrees as radians, for each element."""
+    _no_complex("deg2rad", input)
+    return deliver(apply1(Deg2rad(), input), out)
+
+
+@public("rad2deg", "rad2deg_", method=True)
+def rad2deg(input: Any, *, out: Any = None) -> Any:
+    """Radians as degrees, for each element."""
+    _no_complex("rad2deg", input)
+    return deliver(apply1(Rad2deg(), input), out)

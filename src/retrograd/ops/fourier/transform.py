@@ -17,7 +17,7 @@ from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
-from retrograd.ops.elementwise.exponential import conj, conj_physical
+from retrograd.ops.elementwise.conjugate import conj, conj_physical
 from retrograd.ops.nn.pad import ConstantPadNd
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of

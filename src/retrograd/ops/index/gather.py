@@ -18,7 +18,7 @@ from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import broadcast_shapes, expand, reshape
-from retrograd.ops.shape.split import Place
+from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
 
@@ -151,7 +151,7 @@ class ScatterAdd(SourceAt):
         found = Gather(self.dim, self.index).on(g)
         if self.index.shape == self.source_shape:
             return found
-        return Place(self.source_shape, tuple([slice(0, n) for n in self.index.shape])).on(found)
+        return PlacePart(self.source_shape, tuple([slice(0, n) for n in self.index.shape])).on(found)
 
 
 class Scatter(ScatterAdd):

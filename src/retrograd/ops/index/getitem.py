@@ -149,14 +149,14 @@ def index_error(error: IndexError, key: tuple[Any, ...]) -> IndexError:
 # -- reading an index ----------------------------------------------------------------------------------------------
 
 
-class Plan(NamedTuple):
+class IndexPlan(NamedTuple):
     """What an index means: views to take, then index arrays and masks (WHOLE where a dimension has none)."""
 
     steps: list[View]
     key: tuple[Any, ...]
 
 
-def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
+def read_index(shape: Shape, index: tuple[Any, ...]) -> IndexPlan:
     """The plan of an index for a tensor of `shape`. See Note [How an index is read]."""
     items = [i if i is None or type(i) in (int, slice, bool) or i is Ellipsis else as_index(i) for i in index]
     rest = len(shape) - sum([_consumed(i) for i in items])
@@ -189,7 +189,7 @@ def read_index(shape: Shape, index: tuple[Any, ...]) -> Plan:
         at += used
     while key and key[-1] is WHOLE:
         key.pop()
-    return Plan(steps, tuple(key))
+    return IndexPlan(steps, tuple(key))
 
 
 def _consumed(item: Any) -> int:
@@ -312,16 +312,16 @@ def zero_dim_error() -> IndexError:
     )
 
 
-def plan(x: Array, index: Any) -> Plan:
+def plan(x: Array, index: Any) -> IndexPlan:
     """The plan of `x[index]`."""
     if type(index) is int:
         if x.ndim == 0:
             raise zero_dim_error()
-        return Plan([select_step(0, index, 0, x.shape[0])], ())
+        return IndexPlan([select_step(0, index, 0, x.shape[0])], ())
     if type(index) is slice:
         if x.ndim == 0:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-        return Plan([slice_step(0, index)], ())
+        return IndexPlan([slice_step(0, index)], ())
     return read_index(x.shape, as_tuple(index))
 
 
@@ -369,11 +369,11 @@ def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
     if key:
         check_writable(part, stretched=True)
         _check_expanded(part.array, key)
-        write_back(part, apply_n(IndexPut(key), (part, _fitted(source, part.array, key))))
+        write_back(part, apply_n(IndexPut(key), (part, _broadcast_source(source, part.array, key))))
     elif source.array.ndim == 0:
         fill_(part, source)
     else:
-        copy_(part, _fitted(source, part.array, key))
+        copy_(part, _broadcast_source(source, part.array, key))
 
 
 def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
@@ -436,7 +436,7 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
     return value
 
 
-def _fitted(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
+def _broadcast_source(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
     if not shape or (not key and shape == part.shape):

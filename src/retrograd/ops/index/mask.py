@@ -18,7 +18,7 @@ from retrograd.ops.common import as_value, deliver, require_tensor
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
 from retrograd.ops.register import public
-from retrograd.ops.shape.split import Place
+from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
 
@@ -147,7 +147,9 @@ class MaskedScatter(Variadic):
     def source_grad(self, g: Any) -> Any:
         """The gradient of the source: zero for the elements that found no place."""
         used = MaskedSelect(self.mask).on(g)
-        return Place((prod(self.source_shape),), (slice(0, self.count),)).on(used).reshape(self.source_shape)
+        return (
+            PlacePart((prod(self.source_shape),), (slice(0, self.count),)).on(used).reshape(self.source_shape)
+        )
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         tx, source = ts

@@ -22,10 +22,10 @@ class Picked(Linear):
         return xp.take_along(x, self.places, self.axis)
 
     def transpose(self, g: Any) -> Any:
-        return Placed(self.places, self.axis, self.in_shape).on(g)
+        return PickedAdjoint(self.places, self.axis, self.in_shape).on(g)
 
 
-class Placed(Linear):
+class PickedAdjoint(Linear):
     """zeros with the elements of x at given places along an axis, no place twice"""
 
     params = ("places", "axis", "size")

@@ -30,7 +30,7 @@ from retrograd.ops.index.gather import (
 from retrograd.ops.index.getitem import Cleared, filled
 from retrograd.ops.index.index_select import IndexFill, IndexSelect, IndexSelectAdjoint
 from retrograd.ops.register import public
-from retrograd.ops.shape.split import Place
+from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, DType, Shape
 
@@ -139,7 +139,7 @@ class ReduceAt(SourceAt):
         if self.needs(1):
             part = scaled(self.picked(g), by_source)
             if tuple(part.shape) != self.source_shape:
-                part = Place(self.source_shape, tuple([slice(0, n) for n in part.shape])).on(part)
+                part = PlacePart(self.source_shape, tuple([slice(0, n) for n in part.shape])).on(part)
             found[1] = part
         return found
 

@@ -18,7 +18,7 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.elementwise.addcmul import addcdiv, addcmul, lerp
 from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
 from retrograd.ops.elementwise.choose import SAFE
-from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.inplace.write import write
 from retrograd.ops.register import public
 from retrograd.values import Array

@@ -11,6 +11,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.ops.common import as_value, require_tensor, zero_like
 from retrograd.ops.elementwise.compare import (
     eq,
@@ -48,76 +49,40 @@ class ReplacedByBoth(Variadic):
         return as_value(np.zeros(self.values.shape, given.dtype), given)
 
 
-class EqNumber(Replaced):
-    """1 where x equals a number, else 0"""
-
-    node_name = "EqBackward0"
+EqNumber = variant(Replaced, "EqBackward0", "1 where x equals a number, else 0")
 
 
-class NeNumber(Replaced):
-    """1 where x differs from a number, else 0"""
-
-    node_name = "NeBackward0"
+NeNumber = variant(Replaced, "NeBackward0", "1 where x differs from a number, else 0")
 
 
-class LtNumber(Replaced):
-    """1 where x is below a number, else 0"""
-
-    node_name = "LtBackward0"
+LtNumber = variant(Replaced, "LtBackward0", "1 where x is below a number, else 0")
 
 
-class LeNumber(Replaced):
-    """1 where x is not above a number, else 0"""
-
-    node_name = "LeBackward0"
+LeNumber = variant(Replaced, "LeBackward0", "1 where x is not above a number, else 0")
 
 
-class GtNumber(Replaced):
-    """1 where x is above a number, else 0"""
-
-    node_name = "GtBackward0"
+GtNumber = variant(Replaced, "GtBackward0", "1 where x is above a number, else 0")
 
 
-class GeNumber(Replaced):
-    """1 where x is not below a number, else 0"""
-
-    node_name = "GeBackward0"
+GeNumber = variant(Replaced, "GeBackward0", "1 where x is not below a number, else 0")
 
 
-class EqTensor(ReplacedByBoth):
-    """1 where x equals y, else 0"""
-
-    node_name = "EqBackward1"
+EqTensor = variant(ReplacedByBoth, "EqBackward1", "1 where x equals y, else 0")
 
 
-class NeTensor(ReplacedByBoth):
-    """1 where x differs from y, else 0"""
-
-    node_name = "NeBackward1"
+NeTensor = variant(ReplacedByBoth, "NeBackward1", "1 where x differs from y, else 0")
 
 
-class LtTensor(ReplacedByBoth):
-    """1 where x is below y, else 0"""
-
-    node_name = "LtBackward1"
+LtTensor = variant(ReplacedByBoth, "LtBackward1", "1 where x is below y, else 0")
 
 
-class LeTensor(ReplacedByBoth):
-    """1 where x is not above y, else 0"""
-
-    node_name = "LeBackward1"
+LeTensor = variant(ReplacedByBoth, "LeBackward1", "1 where x is not above y, else 0")
 
 
-class GtTensor(ReplacedByBoth):
-    """1 where x is above y, else 0"""
-
-    node_name = "GtBackward1"
+GtTensor = variant(ReplacedByBoth, "GtBackward1", "1 where x is above y, else 0")
 
 
-class GeTensor(ReplacedByBoth):
-    """1 where x is not below y, else 0"""
-
-    node_name = "GeBackward1"
+GeTensor = variant(ReplacedByBoth, "GeBackward1", "1 where x is not below y, else 0")
 
 
 COMPARISONS: dict[str, tuple[Any, Any]] = {

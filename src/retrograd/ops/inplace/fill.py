@@ -13,22 +13,23 @@ from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.common import require_tensor, zero_like
-from retrograd.ops.inplace.write import Constant, write
+from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.create import filled, number_from
 from retrograd.values import Array, Shape
 
 
-class Zero(Constant):
+class Zero(Independent):
     """zeros in place of x"""
 
     def forward(self, xp: Any, x: Array) -> Array:
         return xp.zeros_like(x)
 
 
-class Fill(Constant):
+class Fill(Independent):
     """a number in place of x"""
 
     params = ("number",)
@@ -40,10 +41,7 @@ class Fill(Constant):
         return xp.full_like(x, self.number)
 
 
-class FillInPlace(Fill):
-    """a number in place of x, in its own memory"""
-
-    node_name = "FillBackward2"
+FillInPlace = variant(Fill, "FillBackward2", "a number in place of x, in its own memory")
 
 
 class Taken(Variadic):
@@ -71,16 +69,10 @@ class Copied(Taken):
         return "torch::autograd::CopyBackwards"
 
 
-class FillTensor(Taken):
-    """a 0-dim y in place of x"""
-
-    node_name = "FillBackward1"
+FillTensor = variant(Taken, "FillBackward1", "a 0-dim y in place of x")
 
 
-class FillTensorInPlace(Taken):
-    """a 0-dim y in place of x, in its own memory"""
-
-    node_name = "FillBackward3"
+FillTensorInPlace = variant(Taken, "FillBackward3", "a 0-dim y in place of x, in its own memory")
 
 
 def _recorded(x: Tensor) -> bool:

@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import ShapeError
 from retrograd.ops.common import wrap_dim, wrap_dims
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.ops.shape.transpose import T, Transpose
 
-
-class TInPlace(T):
-    """a matrix turned round, where it stands"""
-
-    node_name = "TBackward1"
-    is_view: ClassVar[bool] = False
+TInPlace = variant(T, "TBackward1", "a matrix turned round, where it stands", is_view=False)
 
 
-class TransposeInPlace(Transpose):
-    """two dimensions swapped, where they stand"""
-
-    node_name = "TransposeBackward1"
-    is_view: ClassVar[bool] = False
+TransposeInPlace = variant(
+    Transpose, "TransposeBackward1", "two dimensions swapped, where they stand", is_view=False
+)
 
 
-class SqueezeInPlace(Squeeze):
-    """x without its dimensions of size 1, where it stands"""
-
-    node_name = "SqueezeBackward3"
-    is_view: ClassVar[bool] = False
+SqueezeInPlace = variant(
+    Squeeze, "SqueezeBackward3", "x without its dimensions of size 1, where it stands", is_view=False
+)
 
 
-class SqueezeDimInPlace(SqueezeDim):
-    """x without one dimension, where it stands"""
-
-    node_name = "SqueezeBackward4"
-    is_view: ClassVar[bool] = False
+SqueezeDimInPlace = variant(
+    SqueezeDim, "SqueezeBackward4", "x without one dimension, where it stands", is_view=False
+)
 
 
-class SqueezeDimsInPlace(SqueezeDims):
-    """x without some dimensions, where it stands"""
-
-    node_name = "SqueezeBackward5"
-    is_view: ClassVar[bool] = False
+SqueezeDimsInPlace = variant(
+    SqueezeDims, "SqueezeBackward5", "x without some dimensions, where it stands", is_view=False
+)
 
 
-class UnsqueezeInPlace(Unsqueeze):
-    """x with one more dimension, where it stands"""
-
-    node_name = "UnsqueezeBackward1"
-    is_view: ClassVar[bool] = False
+UnsqueezeInPlace = variant(
+    Unsqueeze, "UnsqueezeBackward1", "x with one more dimension, where it stands", is_view=False
+)
 
 
 def move_in_place(x: Tensor, op: Linear) -> Tensor:

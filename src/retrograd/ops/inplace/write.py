@@ -16,7 +16,7 @@ from retrograd.ops.common import require_tensor, zero_like
 from retrograd.values import Array
 
 
-class Constant(Linear):
+class Independent(Linear):
     """something that does not depend on x"""
 
     def transpose(self, g: Any) -> Any:
@@ -26,7 +26,7 @@ class Constant(Linear):
         return zero_like(t)
 
 
-class Replaced(Constant):
+class Replaced(Independent):
     """given values in place of x"""
 
     params = ("values",)

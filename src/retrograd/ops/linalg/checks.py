@@ -13,7 +13,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.shape.diagonals import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
 

@@ -22,7 +22,7 @@ from retrograd.errors import (
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim, zero_like
 from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
 from retrograd.ops.elementwise.choose import Where, clamp_min
-from retrograd.ops.elementwise.exponential import Sgn
+from retrograd.ops.elementwise.sign import Sgn
 from retrograd.ops.index.gather import Put, Take
 from retrograd.ops.linalg.matrix_norm import matrix_norm
 from retrograd.ops.reduce.statistics import VectorNorm, check_identity, norm_order, real_part, vector_norm

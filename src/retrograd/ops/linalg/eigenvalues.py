@@ -37,7 +37,7 @@ from retrograd.ops.linalg.checks import (
     row,
     skew,
 )
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.solve import LinalgSolveEx
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_eig, linalg_eigh, linalg_svd, svd_result

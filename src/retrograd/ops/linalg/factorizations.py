@@ -27,7 +27,7 @@ from retrograd.ops.linalg.checks import (
     plus,
     skew,
 )
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular, check_sizes
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_cholesky_ex, linalg_qr, qr_result

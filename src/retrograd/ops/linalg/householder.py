@@ -18,7 +18,7 @@ from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import check_batches, check_kernel, delivered, matrix_argument, plus
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import geqrf_result
 from retrograd.ops.shape.join import Cat

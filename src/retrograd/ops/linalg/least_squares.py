@@ -13,7 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_lstsq
 from retrograd.values import Array

@@ -25,7 +25,7 @@ from retrograd.ops.linalg.checks import (
     matrix_argument,
     plus,
 )
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack_result

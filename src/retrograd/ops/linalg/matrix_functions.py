@@ -23,9 +23,10 @@ from retrograd.ops.linalg.checks import (
     deprecation,
     matrix_argument,
 )
-from retrograd.ops.linalg.matmul import C_NAMES, chained, vdot
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint, vdot
+from retrograd.ops.linalg.product_arguments import C_NAMES
 from retrograd.ops.linalg.solve import inv, solve
+from retrograd.ops.linalg.tensordot import chained
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
 from retrograd.ops.shape.join import Cat, cat

@@ -30,7 +30,7 @@ from retrograd.ops.linalg.checks import (
     matrix_argument,
     plus,
 )
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_inv_ex, linalg_slogdet, linalg_solve_ex, slogdet_result
 from retrograd.values import Array

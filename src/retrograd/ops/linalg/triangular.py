@@ -20,7 +20,7 @@ from retrograd.ops.linalg.checks import (
     matrix_argument,
     plus,
 )
-from retrograd.ops.linalg.products import adjoint
+from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import triangular_solve_result
 from retrograd.ops.shape.diagonals import Tril, Triu

@@ -12,12 +12,13 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
-from retrograd.ops.elementwise.exponential import abs as absolute
+from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.elementwise.trigonometry import Tanh
 from retrograd.ops.register import public
@@ -112,10 +113,7 @@ class Threshold(Gate):
         return ~(plain(x) <= self.threshold)
 
 
-class ThresholdInPlace(Threshold):
-    """Threshold, in its own memory"""
-
-    node_name = "ThresholdBackward1"
+ThresholdInPlace = variant(Threshold, "ThresholdBackward1", "Threshold, in its own memory")
 
 
 class Hardtanh(Gate):
@@ -167,10 +165,7 @@ class LeakyRelu(Leaky):
         return as_value(np.where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
 
 
-class LeakyReluInPlace(LeakyRelu):
-    """LeakyRelu, in its own memory"""
-
-    node_name = "LeakyReluBackward1"
+LeakyReluInPlace = variant(LeakyRelu, "LeakyReluBackward1", "LeakyRelu, in its own memory")
 
 
 class Hardsigmoid(Leaky):
@@ -225,10 +220,7 @@ class Elu(Activation):
         return Where().on(a <= 0, rise * (self.alpha * self.scale * self.input_scale), 1.0 * self.scale)
 
 
-class EluInPlace(Elu):
-    """Elu, in its own memory"""
-
-    node_name = "EluBackward1"
+EluInPlace = variant(Elu, "EluBackward1", "Elu, in its own memory")
 
 
 class Celu(Elu):
@@ -241,10 +233,7 @@ class Celu(Elu):
         super().__init__(alpha, 1.0, 1.0 / alpha)
 
 
-class CeluInPlace(Celu):
-    """Celu, in its own memory"""
-
-    node_name = "CeluBackward1"
+CeluInPlace = variant(Celu, "CeluBackward1", "Celu, in its own memory")
 
 
 class Softplus(Activation):
@@ -489,7 +478,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 def _noise(a: Array, p: float) -> Array:
     """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
-    from retrograd.ops.random.sampling import default_generator
+    from retrograd.ops.random.generator import default_generator
 
     if p == 1:
         return np.zeros((), a.dtype)  # nothing is drawn

@@ -1,9 +1,9 @@
-"""Pooling to a given size: windows that divide the input evenly, or that begin at random distances."""
+"""Poolings whose windows follow from the size of the result: adaptive and fractional."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,13 +11,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
-from retrograd.ops.nn.pooling import (
-    AdaptiveMaxPool2D,
-    AdaptiveMaxPool3D,
-    FractionalMaxPool2D,
-    FractionalMaxPool3D,
-    MaximaAt,
-)
+from retrograd.ops.nn.max_pool import Maxima, flattened
 from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, average_taps
 from retrograd.ops.nn.sliding import ints, spread_ints
 from retrograd.ops.random.generator import stream_of
@@ -25,7 +19,79 @@ from retrograd.ops.random.sampling import uniform_array
 from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
-# -- windows that divide the input evenly --------------------------------------------------------------------------
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class MaximaAt(Maxima):
+    """The largest element of windows of any shape: one array per dimension says which indices they cover.
+
+    Such an array has a dimension over the places of a window, and then one over the windows; a place may come twice.
+    """
+
+    params = ("covers",)
+    shown: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, covers: tuple[Array, ...]) -> None:
+        self.covers = covers
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        self.in_shape = xs[0].shape
+        found = xp.max_cover(self, xs[0])
+        self.positions = found[1]
+        return found
+
+    def computed(self, xp: Any, x: Array) -> Any:
+        """The result by the array library."""
+        lead = x.shape[: x.ndim - self.rank]
+        flat, values, positions = flattened(x, lead), None, None
+        for where in self.candidates(x.shape[len(lead) :], len(lead)):
+            index = where.reshape((*where.shape[: len(lead)], -1))
+            if index.size == index.shape[-1]:  # the same in all images
+                found = flat.take(index.reshape(-1), len(lead))
+            else:
+                found = xp.take_along_axis(flat, index, len(lead))
+            found = found.reshape(lead + where.shape[len(lead) :])
+            if values is None:
+                values, positions = found, xp.broadcast_to(where, found.shape).copy()
+                continue
+            better = (found > values) | xp.isnan(found)
+            values = xp.where(better, found, values)
+            positions = xp.where(better, where, positions)
+        return values, positions
+
+    def candidates(self, size: Shape, lead: int) -> Iterator[Array]:
+        """For each place in the windows, the positions of that place in all of them."""
+        for k in np.ndindex(*[cover.shape[-2] for cover in self.covers]):
+            total: Any = 0
+            for axis, (cover, n) in enumerate(zip(self.covers, size, strict=True)):
+                line = cover[..., k[axis], :]
+                shape = line.shape[:-1] + (1,) * (lead + 1 - line.ndim)
+                line = line.reshape(shape + (1,) * axis + line.shape[-1:] + (1,) * (self.rank - 1 - axis))
+                total = total * n + line
+            yield total
+
+
+class AdaptiveMaxPool2D(MaximaAt):
+    """the largest elements of windows that divide two dimensions evenly"""
+
+
+class AdaptiveMaxPool3D(MaximaAt):
+    """the largest elements of windows that divide three dimensions evenly"""
+
+    rank = 3
+
+
+class FractionalMaxPool2D(MaximaAt):
+    """the largest elements of windows that begin at random distances, in two dimensions"""
+
+
+class FractionalMaxPool3D(MaximaAt):
+    """the largest elements of windows that begin at random distances, in three dimensions"""
+
+    rank = 3
+
+
+# -- adaptive ------------------------------------------------------------------------------------------------------
 
 
 def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
@@ -175,7 +241,7 @@ def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indice
     return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, True)
 
 
-# -- windows at random distances -----------------------------------------------------------------------------------
+# -- fractional ----------------------------------------------------------------------------------------------------
 
 
 def _starts(n: int, m: int, k: int, samples: Array) -> Array:

@@ -20,7 +20,7 @@ from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.choose import Clamp, Where
 from retrograd.ops.elementwise.exponential import Exp, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
-from retrograd.ops.index.pick import Picked, Placed
+from retrograd.ops.index.pick import Picked, PickedAdjoint
 from retrograd.ops.nn.activation import LogSigmoid, unsupported
 from retrograd.ops.nn.difference_loss import (
     BINARY,
@@ -113,7 +113,7 @@ class NllLoss(WithConstants):
         places, factors, total = self.factors(plain(xs[1]), None if xs[2] is None else plain(xs[2]))
         if self.reduction == NONE:
             g = g.reshape(tuple(places.shape))
-        found = Placed(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
+        found = PickedAdjoint(places, self.axis, self.in_shape).on(self.slopes(g, factors, total))
         return tied(found, xs[0], self)
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:

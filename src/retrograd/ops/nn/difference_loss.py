@@ -13,7 +13,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, sizes
 from retrograd.ops.common import no_cast, require_tensor
-from retrograd.ops.elementwise.exponential import Abs
+from retrograd.ops.elementwise.sign import Abs
 from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
 from retrograd.ops.register import public

@@ -11,6 +11,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
@@ -102,10 +103,7 @@ class RreluWithNoise(Leaky):
         return as_value(self.slopes(plain(x)), x)
 
 
-class RreluInPlace(RreluWithNoise):
-    """RreluWithNoise, in its own memory"""
-
-    node_name = "RreluWithNoiseBackward1"
+RreluInPlace = variant(RreluWithNoise, "RreluWithNoiseBackward1", "RreluWithNoise, in its own memory")
 
 
 class Glu(Unary):

@@ -16,7 +16,7 @@ from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.index.gather import Gather, GatherAdjoint
-from retrograd.ops.index.pick import Picked, Placed
+from retrograd.ops.index.pick import Picked, PickedAdjoint
 from retrograd.ops.nn.activation import LogSigmoid, unsupported
 from retrograd.ops.nn.difference_loss import MEAN, NONE, reduced, reduction_code
 from retrograd.ops.reduce.sums import SumDim
@@ -106,7 +106,7 @@ class MultiMarginLoss(RowLoss):
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         right, slopes = self.slopes(xs[0].reshape(self.rows_shape), xs)
         h = slopes * self.row_gradients(gs[0])
-        h = h - Placed(right, 1, tuple(h.shape)).on(SumDim((1,), True).on(h))
+        h = h - PickedAdjoint(right, 1, tuple(h.shape)).on(SumDim((1,), True).on(h))
         return [h.reshape(self.in_shape)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:

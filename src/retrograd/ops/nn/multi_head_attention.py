@@ -10,7 +10,8 @@ import numpy as np
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import require_tensor
-from retrograd.ops.linalg.matmul import baddbmm, bmm, linear
+from retrograd.ops.linalg.addmm import baddbmm, linear
+from retrograd.ops.linalg.matmul import bmm
 from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.attention import scaled_dot_product_attention
 from retrograd.ops.nn.pad import pad

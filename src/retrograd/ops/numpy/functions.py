@@ -13,9 +13,8 @@ import numpy as np
 
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, plain
-from retrograd.ops.elementwise import exponential as math
 from retrograd.ops.elementwise.choose import where as where_
-from retrograd.ops.elementwise.complex_numbers import imag, real
+from retrograd.ops.elementwise.complex_numbers import angle, imag, real
 from retrograd.ops.fourier import frequencies
 from retrograd.ops.fourier import transform as fourier
 from retrograd.ops.index import gather, mask
@@ -435,7 +434,7 @@ HANDLERS.update({
     np.ones_like: lambda a, dtype=None: create.ones_like(a, dtype=dtype),
     np.empty_like: lambda prototype, dtype=None: create.empty_like(prototype, dtype=dtype),
     np.full_like: lambda a, fill_value, dtype=None: create.full_like(a, fill_value, dtype=dtype),
-    np.array_equal: _array_equal, np.real: real, np.angle: math.angle,
+    np.array_equal: _array_equal, np.real: real, np.angle: angle,
     np.imag: lambda val: imag(val) if val.array.dtype.kind == "c" else create.zeros_like(val),
     np.isreal: "isreal", np.tril: tril, np.triu: triu, np.diag: diag, np.diagflat: diagflat,
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),

@@ -1,4 +1,4 @@
-"""Random tensors: drawn in a given size, drawn by parameters, and drawn in place."""
+"""Random tensors: drawn in a given size, or drawn by parameters."""
 
 from __future__ import annotations
 
@@ -11,24 +11,14 @@ import numpy as np
 from retrograd.backends.base import as_array, backend_of, is_array
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import (
-    Generator,
-    default_generator,
-    fork_rng,
-    get_rng_state,
-    initial_seed,
-    manual_seed,
-    seed,
-    set_rng_state,
-    stream_of,
-)
+from retrograd.ops.random.generator import stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -87,13 +77,25 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
     return as_array(drawn).astype(dtype, copy=False)
 
 
+def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
+    """1 with probability `p`, a number or an array, else 0."""
+    if is_array(p):
+        if not ((p >= 0) & (p <= 1)).all():
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
+            )
+    elif not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return as_array(rng.random(shape) < p).astype(dtype)
+
+
 def check_std(std: Any) -> None:
     """A standard deviation is not negative."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-# -- functions -----------------------------------------------------------------------------------------------------
+# -- of a given size -----------------------------------------------------------------------------------------------
 
 
 @public("rand")
@@ -201,23 +203,11 @@ def randint_like(
     return new_leaf(array, requires_grad)
 
 
-# -- drawn by parameters: the result is recorded, its gradient is zero ---------------------------------------------
+# -- by parameters -------------------------------------------------------------------------------------------------
 
 
-class Normal(Replaced):
-    """normal numbers in place of x"""
-
-
-class NormalMean(Replaced):
-    """normal numbers around x"""
-
-    node_name = "NormalBackward1"
-
-
-class NormalStd(Replaced):
-    """normal numbers with deviation x"""
-
-    node_name = "NormalBackward2"
+NormalMean = variant(Replaced, "NormalBackward1", "normal numbers around x")
+NormalStd = variant(Replaced, "NormalBackward2", "normal numbers with deviation x")
 
 
 class NormalBoth(Binary):
@@ -243,44 +233,29 @@ class Bernoulli(Replaced):
     """0 or 1, with probability x for 1"""
 
 
-class BernoulliOf(NormalBoth):
-    """0 or 1 in place of x, with probability y for 1"""
-
-    node_name = "BernoulliBackward1"
-
-
-class BernoulliBy(Replaced):
-    """0 or 1 in place of x"""
-
-    node_name = "BernoulliBackward2"
-
-
-class Uniform(Replaced):
-    """uniform numbers in place of x"""
-
-
-class Exponential(Replaced):
-    """exponential numbers in place of x"""
-
-
-class Random(Replaced):
-    """integers between two numbers in place of x"""
-
-
-class RandomBelow(Replaced):
-    """integers below a number in place of x"""
-
-    node_name = "RandomBackward1"
-
-
-class RandomAny(Replaced):
-    """any integers in place of x"""
-
-    node_name = "RandomBackward2"
-
-
 class Poisson(Replaced):
     """counts whose mean is x"""
+
+
+class BinomialDraw(Binary):
+    """counts of successes among x trials of probability y, which PyTorch does not differentiate"""
+
+    params = ("values",)
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return self.values
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        raise RuntimeError(
+            "derivative for aten::binomial is not implemented: a count jumps where the probability moves. Detach the "
+            "result, or work with its probability."
+        )
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
 
 
 @public("normal")
@@ -301,7 +276,7 @@ def normal(
         noise = normal_array(
             rng, shape_from("normal", (size,), None), dtype_for(dtype, out, get_default_dtype())
         )
-        return finish(_scaled(noise, mean, std), out, requires_grad)
+        return finish(scale_noise(noise, mean, std), out, requires_grad)
     kind = tensors[0].array.dtype
     if isinstance(std, Tensor) and std.array.size and not (std.array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -312,7 +287,7 @@ def normal(
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    values = _scaled(normal_array(rng, shape, kind), a, b)
+    values = scale_noise(normal_array(rng, shape, kind), a, b)
     if len(tensors) == 2:
         return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)
     op = NormalMean(values) if isinstance(mean, Tensor) else NormalStd(values)
@@ -323,7 +298,7 @@ def _bare(v: Any, dtype: DType) -> Array:
     return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else np.asarray(v, dtype)
 
 
-def _scaled(noise: Array, mean: Any, std: Any) -> Array:
+def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
     """`mean + std * noise` in the dtype of the noise."""
     return as_array(noise * std + mean).astype(noise.dtype, copy=False)
 
@@ -341,18 +316,6 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
     return deliver(apply1(Bernoulli(values), x), out)
 
 
-def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
-    """1 with probability `p`, a number or an array, else 0."""
-    if is_array(p):
-        if not ((p >= 0) & (p <= 1)).all():
-            raise RuntimeError(
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities are in [0, 1]"
-            )
-    elif not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return as_array(rng.random(shape) < p).astype(dtype)
-
-
 @public("poisson")
 def poisson(input: Any, generator: Any = None) -> Any:
     """Counts of events whose expected number is in each element of `input`."""
@@ -363,6 +326,30 @@ def poisson(input: Any, generator: Any = None) -> Any:
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     values = as_array(stream_of(generator, x.array).poisson(x.array)).astype(x.array.dtype)
     return apply1(Poisson(values), x)
+
+
+@public("binomial")
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """How many of `count` trials succeed, each with probability `prob`; both are tensors.
+
+    >>> import retrograd as rg
+    >>> rg.binomial(rg.tensor([5.0, 7.0]), rg.tensor([0.0, 1.0]))
+    tensor([0., 7.])
+    """
+    n, p = require_tensor("binomial", "count", 1, count), require_tensor("binomial", "prob", 2, prob)
+    for name, x in (("count", n), ("prob", p)):
+        if x.array.dtype.kind != "f":
+            raise ValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {SCALAR_NAMES[x.array.dtype]}"
+            )
+    try:
+        trials, chance = np.broadcast_arrays(n.array, p.array)
+    except ValueError:
+        raise broadcast_error(n.array.shape, p.array.shape) from None
+    known = ~(np.isnan(trials) | np.isnan(chance))
+    whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
+    drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
+    return apply2(BinomialDraw(np.where(known, drawn, np.nan).astype(n.array.dtype)), n, p)
 
 
 @public("multinomial", method=True)
@@ -418,82 +405,3 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (p.sum(axis=-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-
-
-# -- in place ------------------------------------------------------------------------------------------------------
-
-
-@public("Tensor.uniform_")
-def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
-    """Fills with numbers uniform between `low` and `to`."""
-    check_writable(self)
-    if low > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
-    dtype = self.array.dtype
-    unit = uniform_array(stream_of(generator), self.array.shape, dtype)
-    offset = complex(low, low) if dtype.kind == "c" else low
-    values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
-    return write_back(self, apply1(Uniform(values), self))
-
-
-@public("Tensor.normal_")
-def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
-    """Fills with normal numbers."""
-    check_writable(self)
-    check_std(std)
-    noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
-    return write_back(self, apply1(Normal(_scaled(noise, mean, std)), self))
-
-
-@public("Tensor.bernoulli_")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fills with 1 with probability `p` (a number or a tensor), else 0."""
-    check_writable(self)
-    chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
-    if isinstance(p, Tensor) and p.requires_grad:
-        return write_back(self, apply2(BernoulliOf(values), self, p))
-    return write_back(self, apply1(BernoulliBy(values), self))
-
-
-@public("Tensor.random_")
-def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
-    """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
-    check_writable(self)
-    dtype = self.array.dtype
-    op = Random if to is not None else RandomAny if low is None else RandomBelow
-    if to is None:
-        low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
-    values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
-    return write_back(self, apply1(op(values), self))
-
-
-def _largest_exact(dtype: DType) -> int:
-    """The largest integer up to which a dtype holds every one."""
-    if dtype.kind in "iu":
-        return int(np.iinfo(dtype).max)
-    return 1 if dtype.kind == "b" else 1 << (np.finfo(dtype).nmant + 1)
-
-
-@public("Tensor.exponential_")
-def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
-    """Fills with exponential numbers of rate `lambd`."""
-    check_writable(self)
-    dtype = self.array.dtype
-    if dtype.kind != "f":
-        raise RuntimeError(
-            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
-            f"specified {SCALAR_NAMES[dtype]}"
-        )
-    if not lambd > 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    width = np.dtype("float32") if dtype.itemsize == 2 else dtype
-    drawn = stream_of(generator).standard_exponential(self.array.shape, width)
-    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
-
-
-__all__ = [
-    "Generator", "bernoulli", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed",
-    "multinomial", "normal", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like",
-    "randperm", "seed", "set_rng_state",
-]  # fmt: skip

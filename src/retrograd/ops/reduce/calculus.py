@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply2
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DimensionError, DtypeError, ShapeError, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.arithmetic import Div, Mul, add, div, mul, neg, sub
@@ -25,16 +26,10 @@ from retrograd.values import Shape
 # -- by numbers ----------------------------------------------------------------------------------------------------
 
 
-class Scaled(Mul):
-    """x times a number, under the name of PyTorch's own code for it"""
-
-    node_name = "MulBackward1"
+Scaled = variant(Mul, "MulBackward1", "x times a number, under the name of PyTorch's own code for it")
 
 
-class Divided(Div):
-    """x divided by a number, under the name of PyTorch's own code for it"""
-
-    node_name = "DivBackward1"
+Divided = variant(Div, "DivBackward1", "x divided by a number, under the name of PyTorch's own code for it")
 
 
 def times(x: Any, number: Any) -> Any:

@@ -16,7 +16,7 @@ from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where, maximum, minimum
-from retrograd.ops.index.pick import Picked, Placed
+from retrograd.ops.index.pick import Picked, PickedAdjoint
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.register import public
@@ -69,7 +69,7 @@ class ExtremumAlong(Variadic):
         if not self.in_shape:
             return [gs[0]]
         g = restored_axes(gs[0], self.axis, self.keepdims, len(self.in_shape))
-        return [Placed(self.index(), self.axis, self.in_shape).on(g)]
+        return [PickedAdjoint(self.index(), self.axis, self.in_shape).on(g)]
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         if not self.in_shape:

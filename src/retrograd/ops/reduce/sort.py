@@ -18,6 +18,7 @@ from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1
 from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
@@ -77,10 +78,7 @@ class Sort(ExtremumAlong):
         return order(xp, x, self.axis, self.descending)
 
 
-class SortStable(Sort):
-    """the same where stability was asked for"""
-
-    node_name = "SortBackward1"
+SortStable = variant(Sort, "SortBackward1", "the same where stability was asked for")
 
 
 class Topk(ExtremumAlong):

@@ -17,7 +17,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.elementwise.choose import Where
-from retrograd.ops.elementwise.exponential import Abs, Sgn
+from retrograd.ops.elementwise.sign import Abs, Sgn
 from retrograd.ops.reduce.sums import (
     Mean,
     Reduction,

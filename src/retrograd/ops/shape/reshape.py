@@ -14,6 +14,7 @@ from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.register import public
@@ -71,17 +72,14 @@ class Reshape(View):
         return g.reshape(self.in_shape)
 
 
-class ReshapeAlias(Reshape):
-    """a view whose elements do not lie in row-major order"""
+ReshapeAlias = variant(
+    Reshape, "ReshapeAliasBackward0", "a view whose elements do not lie in row-major order"
+)
 
-    node_name = "ReshapeAliasBackward0"
 
-
-class UnsafeView(Reshape):
-    """another shape for a copy that nobody else has seen"""
-
-    node_name = "UnsafeViewBackward0"
-    is_view: ClassVar[bool] = False
+UnsafeView = variant(
+    Reshape, "UnsafeViewBackward0", "another shape for a copy that nobody else has seen", is_view=False
+)
 
 
 class Squeeze(View):

@@ -13,6 +13,7 @@ from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import as_value, require_tensor, wrap_dim
 from retrograd.ops.register import public
@@ -63,7 +64,7 @@ class Slice(View):
         )
 
 
-class Place(Linear):
+class PlacePart(Linear):
     """zeros of some shape with x written to a basic index: the adjoint of `x[key]`"""
 
     params = ("size", "key")
@@ -81,16 +82,12 @@ class Place(Linear):
         return g[self.key]
 
 
-class PlaceSelect(Place):
-    """zeros with x written to one element of a dimension"""
+PlaceSelect = variant(
+    PlacePart, "SelectBackwardBackward0", "zeros with x written to one element of a dimension"
+)
 
-    node_name = "SelectBackwardBackward0"
 
-
-class PlaceSlice(Place):
-    """zeros with x written to a range of a dimension"""
-
-    node_name = "SliceBackwardBackward0"
+PlaceSlice = variant(PlacePart, "SliceBackwardBackward0", "zeros with x written to a range of a dimension")
 
 
 class Pieces(Variadic):

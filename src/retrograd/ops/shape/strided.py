@@ -20,6 +20,7 @@ from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.core.views import AsStrided, Placed, Region
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
 from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
@@ -122,11 +123,12 @@ class StridedView(AsStrided):
         return found
 
 
-class StridedInPlace(StridedView):
-    """any pattern of elements of the memory of x, where it stands"""
-
-    node_name = "AsStridedBackward1"
-    is_view: ClassVar[bool] = False
+StridedInPlace = variant(
+    StridedView,
+    "AsStridedBackward1",
+    "any pattern of elements of the memory of x, where it stands",
+    is_view=False,
+)
 
 
 class StridedCopy(StridedView):

@@ -10,7 +10,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
-from retrograd.ops.elementwise.exponential import conj
+from retrograd.ops.elementwise.conjugate import conj
 from retrograd.ops.register import public, public_property
 from retrograd.ops.shape.reshape import Alias, integer, sizes_of
 from retrograd.values import Array, Shape

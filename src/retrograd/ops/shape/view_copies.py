@@ -12,6 +12,7 @@ import numpy as np
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.complex_numbers import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
 from retrograd.ops.nn.pad import pad as padded
@@ -250,18 +251,17 @@ class UnbindCopy(Unbind):
         return tuple([piece.copy() for piece in super().forward(xp, xs)])
 
 
-class UnsafeSplit(Split):
-    """pieces of one size that are not known to share memory"""
-
-    node_name = "UnsafeSplitBackward0"
-    is_view: ClassVar[bool] = False
+UnsafeSplit = variant(
+    Split, "UnsafeSplitBackward0", "pieces of one size that are not known to share memory", is_view=False
+)
 
 
-class UnsafeSplitWithSizes(SplitWithSizes):
-    """pieces of given sizes that are not known to share memory"""
-
-    node_name = "UnsafeSplitWithSizesBackward0"
-    is_view: ClassVar[bool] = False
+UnsafeSplitWithSizes = variant(
+    SplitWithSizes,
+    "UnsafeSplitWithSizesBackward0",
+    "pieces of given sizes that are not known to share memory",
+    is_view=False,
+)
 
 
 # -- functions: each lets its view complain about the arguments ----------------------------------------------------

@@ -10,7 +10,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
-from retrograd.ops.elementwise.exponential import Sgn
+from retrograd.ops.elementwise.sign import Sgn
 from retrograd.ops.register import public
 from retrograd.ops.special import chebyshev_tables as tables
 from retrograd.ops.special.real import RealUnary, Underived, chebyshev

@@ -11,6 +11,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
@@ -184,10 +185,9 @@ class Polygamma(RealUnary):
         return Polygamma(self.n + 1).on(x)
 
 
-class PolygammaInPlace(Polygamma):
-    """the n-th derivative of digamma, in its own memory"""
-
-    node_name = "PolygammaBackward1"
+PolygammaInPlace = variant(
+    Polygamma, "PolygammaBackward1", "the n-th derivative of digamma, in its own memory"
+)
 
 
 class Mvlgamma(RealUnary):

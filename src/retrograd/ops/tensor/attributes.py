@@ -1,4 +1,4 @@
-"""Questions about memory and devices that have one answer here, and old methods that call Python for each element."""
+"""Questions about a tensor: its kind, memory and device; and old methods that call Python for each element."""
 
 from __future__ import annotations
 
@@ -14,6 +14,68 @@ from retrograd.ops.common import deliver, require_tensor, wrap_dims
 from retrograd.ops.linalg.checks import check_floating
 from retrograd.ops.linalg.distance import Norm
 from retrograd.ops.register import public, public_property
+
+# -- kinds ---------------------------------------------------------------------------------------------------------
+
+
+@public("is_tensor")
+def is_tensor(obj: Any) -> bool:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+@public("is_nonzero", method=True)
+def is_nonzero(input: Any) -> bool:
+    """Whether the only element is not zero."""
+    x = require_tensor("is_nonzero", "input", 1, input)
+    if x.array.size != 1:
+        count = "no" if x.array.size == 0 else "more than one"
+        raise RuntimeError(
+            f"Boolean value of Tensor with {count} value{'s' if x.array.size == 0 else ''} is ambiguous"
+        )
+    return bool(x)
+
+
+@public("is_inference")
+def is_inference(input: Any) -> bool:
+    """Whether `input` was made in inference mode."""
+    return require_tensor("is_inference", "input", 1, input).is_inference()
+
+
+@public("is_signed")
+def is_signed(input: Any) -> bool:
+    """Whether the dtype can hold negative numbers."""
+    return require_tensor("is_signed", "input", 1, input).is_signed()
+
+
+@public("is_neg")
+def is_neg(input: Any) -> bool:
+    """Always false: negation is computed at once, never left pending."""
+    return require_tensor("is_neg", "input", 1, input).is_neg()
+
+
+@public("typename")
+def typename(obj: Any) -> str:
+    """The type of an object, or the name of a class or a function, with its module; of a tensor its dtype's type.
+
+    >>> import retrograd as rg
+    >>> rg.typename(rg.tensor([1])), rg.typename(1.5)
+    ('torch.LongTensor', 'float')
+    """
+    if isinstance(obj, Tensor):
+        return obj.type_string()
+    named = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+
+
+# -- memory and devices --------------------------------------------------------------------------------------------
+
+
+@public("get_device")
+def get_device(input: Any) -> int:
+    """The GPU's number, or -1 on the CPU."""
+    return require_tensor("get_device", "input", 1, input).get_device()
 
 
 @public_property(
@@ -150,22 +212,7 @@ def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
     return _write_each("map2_", self, (x, y), callable)
 
 
-# -- functions -----------------------------------------------------------------------------------------------------
-
-
-@public("typename")
-def typename(obj: Any) -> str:
-    """The type of an object, or the name of a class or a function, with its module; of a tensor its dtype's type.
-
-    >>> import retrograd as rg
-    >>> rg.typename(rg.tensor([1])), rg.typename(1.5)
-    ('torch.LongTensor', 'float')
-    """
-    if isinstance(obj, Tensor):
-        return obj.type_string()
-    named = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)
-    module = getattr(named, "__module__", None) or ""
-    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+# -- an old norm ---------------------------------------------------------------------------------------------------
 
 
 @public("frobenius_norm")

@@ -12,7 +12,7 @@ from retrograd.errors import DTYPE_NAMES, OperandError, type_name
 from retrograd.ops.register import public
 
 
-class Settings:
+class RequestedSettings:
     """What has been asked for. NumPy computes in one way only, so nothing but the answers depends on it."""
 
     deterministic: bool = False
@@ -21,7 +21,7 @@ class Settings:
     warn_always: bool = False
 
 
-SETTINGS = Settings()
+SETTINGS = RequestedSettings()
 LEVELS = ("default", "warn", "error")
 PRECISIONS = ("highest", "high", "medium")
 

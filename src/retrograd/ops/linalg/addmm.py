@@ -1,0 +1,242 @@
+"""A sum with a product: addmm, addmv, addr, baddbmm, addbmm, and linear, which most are made for."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply_n
+from retrograd.core.op import Variadic, X, added, conjugate, scaled
+from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
+from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
+from retrograd.ops.register import public
+from retrograd.ops.shape.transpose import t
+from retrograd.values import Array, Shape
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+class Ger(Product):
+    """the products of all elements of x with all of y"""
+
+    second = "vec2"
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.multiply(x.reshape(-1, 1), y)
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        return Mv().on(g, conjugated(y)) if i == 0 else Mv().on(g.swapaxes(0, 1), conjugated(x))
+
+
+class BmmSum(Bmm):
+    """matrices times matrices, pair by pair, all added up"""
+
+    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+        products = xp.product(x, y)
+        return products.sum(axis=0, dtype=products.dtype)
+
+    def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
+        return g @ adjoint(y) if i == 0 else adjoint(x) @ g
+
+
+class AddProduct(Variadic):
+    """beta * x + alpha * (y @ z), where `inner` is the product"""
+
+    params = ("beta", "alpha")
+    keeps: ClassVar[int] = X
+    multiplies: ClassVar[bool] = True
+
+    def __init__(self, beta: Any, alpha: Any) -> None:
+        self.beta = beta
+        self.alpha = alpha
+        self.inner: Product = self.make_inner()
+
+    def make_inner(self) -> Product:
+        """The product's own op; its transposes are this op's, too."""
+        raise NotImplementedError
+
+    def keeps_input(self, i: int) -> bool:
+        return i > 0 and self.needs(3 - i)
+
+    def forward(self, xp: Any, xs: Any) -> Any:
+        return self.computed(xp, xs[0], xs[1], xs[2])
+
+    def computed(self, xp: Any, x: Array, y: Array, z: Array) -> Array:
+        """The result by the array library."""
+        out = self.inner.forward(xp, y, z)
+        if self.alpha != 1:
+            out = (out * self.alpha).astype(out.dtype, copy=False)
+        if self.beta == 0:  # then x is not looked at: it may hold NaN
+            return out
+        part = x if self.beta == 1 else x * self.beta
+        return (
+            xp.add_into(out, part) if part.dtype == out.dtype else (out + part).astype(out.dtype, copy=False)
+        )
+
+    def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
+        g = gs[0]
+        grads: list[Any] = [scaled(g, conjugate(self.beta)) if self.needs(0) else None, None, None]
+        part = scaled(g, conjugate(self.alpha)) if self.needs(1) or self.needs(2) else None
+        for i in (1, 2):
+            if self.needs(i):
+                grads[i] = self.inner.transpose(i - 1, part, xs[1], xs[2])
+        return grads
+
+    def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
+        a = None if ts[0] is None else scaled(ts[0], self.beta)
+        b = None if ts[1] is None else scaled(self.make_inner().on(ts[1], xs[2]), self.alpha)
+        c = None if ts[2] is None else scaled(self.make_inner().on(xs[1], ts[2]), self.alpha)
+        return added(added(a, b), c)
+
+
+class Addmm(AddProduct):
+    """beta * x + alpha * (matrix @ matrix)"""
+
+    shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat1": "x:1", "mat2": "x:2"}
+
+    def make_inner(self) -> Product:
+        return Mm()
+
+    def forward(self, xp: Any, xs: Any) -> Any:
+        x, y, z = xs
+        if self.alpha != 1 or self.beta != 1:
+            return self.computed(xp, x, y, z)
+        self.inner.note(xp, y, z)
+        return xp.addmm(self, x, y, z)
+
+
+class Addmv(AddProduct):
+    """beta * x + alpha * (matrix @ vector)"""
+
+    shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "mat": "x:1", "vec": "x:2"}
+
+    def make_inner(self) -> Product:
+        return Mv()
+
+
+class Addr(AddProduct):
+    """beta * x + alpha * (vector times vector)"""
+
+    shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "vec1": "x:1", "vec2": "x:2"}
+
+    def make_inner(self) -> Product:
+        return Ger()
+
+
+class Baddbmm(AddProduct):
+    """beta * x + alpha * (matrices @ matrices)"""
+
+    shown: ClassVar[dict[str, str]] = {"beta": "beta", "alpha": "alpha", "batch1": "x:1", "batch2": "x:2"}
+
+    def make_inner(self) -> Product:
+        return Bmm()
+
+
+class Addbmm(Baddbmm):
+    """beta * x + alpha * sum(matrices @ matrices)"""
+
+    def make_inner(self) -> Product:
+        return BmmSum()
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Any:
+    """`beta * base + alpha * product`, once the product itself has been checked."""
+    a = require_tensor(function, "input", 1, base).array
+    if a.dtype is not x.array.dtype and a.dtype != x.array.dtype:
+        raise DtypeError(
+            f"self and mat2 must have the same dtype, but got {SCALAR_NAMES[a.dtype]} and {SCALAR_NAMES[y.array.dtype]}"
+        )
+    _check_expands(a.shape, shape)
+    if x.array.dtype.kind in "iu":
+        op.beta, op.alpha = int(op.beta), int(op.alpha)
+    return deliver(apply_n(op, (base, x, y)), out)
+
+
+def _check_expands(shape: Shape, target: Shape) -> None:
+    """Raises unless a tensor of this shape broadcasts to the shape of the product."""
+    if len(shape) > len(target):
+        raise ShapeError(
+            f"expand({sizes(shape)}, size={sizes(target)}): the number of sizes provided ({len(target)}) must be "
+            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    first = len(target) - len(shape)
+    for dim, n in enumerate(shape, first):
+        if n != 1 and n != target[dim]:
+            raise ShapeError(
+                f"The expanded size of the tensor ({target[dim]}) must match the existing size ({n}) at non-singleton "
+                f"dimension {dim}.  Target sizes: {sizes(target)}.  Tensor sizes: {sizes(shape)}"
+            )
+
+
+@public("addmm", "Tensor.addmm_", method=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+    x, y = tensor_pair("addmm", mat1, mat2, "mat2")
+    if x.array.ndim != 2:
+        raise ShapeError(f"mat1 must be a matrix, got {x.array.ndim}-D tensor")
+    check_mm(x, y)
+    return _add_product("addmm", Addmm(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[1]), out)
+
+
+@public("addmv", "addmv_", method=True)
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * (mat @ vec)`."""
+    x, y = tensor_pair("addmv", mat, vec, "vec")
+    a = require_tensor("addmv", "input", 1, input).array
+    check_mv(x, y, a.shape[0] if a.ndim else 1)
+    return _add_product("addmv", Addmv(beta, alpha), input, x, y, (x.array.shape[0],), out)
+
+
+@public("addr", "Tensor.addr_", method=True)
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    x, y = tensor_pair("addr", vec1, vec2, "vec2")
+    if x.array.ndim != 1 or y.array.ndim != 1:
+        raise ShapeError(
+            f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D"
+        )
+    return _add_product("addr", Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
+
+
+@public("baddbmm", "Tensor.baddbmm_", method=True)
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    x, y = tensor_pair("baddbmm", batch1, batch2, "batch2")
+    check_bmm(x, y)
+    shape = (*x.array.shape[:2], y.array.shape[2])
+    return _add_product("baddbmm", Baddbmm(beta, alpha), input, x, y, shape, out)
+
+
+@public("addbmm", "Tensor.addbmm_", method=True)
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    x, y = tensor_pair("addbmm", batch1, batch2, "batch2")
+    check_bmm(x, y)
+    return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
+
+
+@public("linear", "nn.functional.linear")
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """`input @ weight.T + bias`: the rows of `weight` are the outputs.
+
+    >>> import retrograd as rg
+    >>> rg.linear(rg.ones(2, 3), rg.ones(1, 3), rg.tensor([0.5]))
+    tensor([[3.5000],
+            [3.5000]])
+    """
+    x, w = tensor_pair("linear", input, weight, "weight")
+    turned = t(w)
+    if bias is None:
+        return matmul_of(x, turned)
+    if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
+        return matmul_of(x, turned) + bias
+    if x.array.ndim == 2:
+        return addmm(bias, x, turned)
+    shape = x.array.shape
+    rows = x.reshape((element_count(shape[:-1]), shape[-1]))
+    return addmm(bias, rows, turned).view((*shape[:-1], w.array.shape[0]))

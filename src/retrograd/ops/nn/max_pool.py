@@ -1,0 +1,421 @@
+"""The largest element of every window, and the way back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.base import common_backend, whole
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.op import Linear, Variadic
+from retrograd.core.saved import checked
+from retrograd.core.tensor import Tensor
+from retrograd.core.version import VersionCounter
+from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.ops.common import require_tensor
+from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.nn.pool_arguments import both, check_kind, indices_wanted, numbers, pool_windows
+from retrograd.ops.nn.sliding import Sliding
+from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import integer
+from retrograd.values import Array, Shape
+
+# -- ops -----------------------------------------------------------------------------------------------------------
+
+
+def lowest(dtype: Any) -> Any:
+    """What is below every number of a dtype."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def flattened(v: Any, lead: Shape) -> Any:
+    """A value whose dimensions behind `lead` are one."""
+    return v.reshape((*lead, math.prod(v.shape[len(lead) :])))
+
+
+class Maxima(Variadic):
+    """The largest element of each window, and its position among the last dimensions of x, flattened."""
+
+    rank: ClassVar[int] = 2  # over how many dimensions the windows slide
+    # Where the largest elements are; the caller may hold the same array, hence the version.
+    positions: Any = None
+    counter: VersionCounter | None = None
+    version: int = 0
+    in_shape: Shape = ()
+
+    def watch(self, indices: Tensor) -> None:
+        """Remembers the version of the positions that backward will use."""
+        self.counter = indices.counter()
+        self.version = self.counter.version
+
+    def index(self) -> tuple[Shape, Array]:
+        """The dimensions in front of the windows, and the positions as backward needs them."""
+        checked(self, self.positions, self.counter, self.version, self, 1)
+        lead = self.in_shape[: len(self.in_shape) - self.rank]
+        return lead, flattened(self.positions, lead)
+
+    def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+        self.index()  # refuses positions that were changed
+        return [common_backend((gs[0], self.positions)).max_pool_backward(self, gs[0])]
+
+    def formula(self, g: Any) -> Any:
+        """The gradient of x."""
+        lead, index = self.index()
+        size = (*lead, math.prod(self.in_shape[len(lead) :]))
+        return GatherAdjoint(len(lead), index, size).on(flattened(g, lead)).reshape(self.in_shape)
+
+    def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
+        lead, index = self.index()
+        return Gather(len(lead), index).on(flattened(ts[0], lead)).reshape(self.positions.shape), None
+
+    def release(self) -> None:
+        self.positions = None
+        self._freed = True
+
+    def saved_value(self, name: str) -> Any:
+        return Tensor(self.positions) if name == "result1" else super().saved_value(name)
+
+
+class MaxPool2DWithIndices(Maxima):
+    """the largest element of each window that slides over two dimensions"""
+
+    params = ("windows", "ceil_mode", "wanted")
+    shown: ClassVar[dict[str, str]] = {
+        "kernel_size": "kernel", "stride": "stride", "padding": "padding", "dilation": "dilation",
+        "ceil_mode": "ceil_mode",
+    }  # fmt: skip
+
+    def __init__(self, windows: Sliding, ceil_mode: bool, wanted: bool) -> None:
+        self.windows, self.ceil_mode = windows, ceil_mode
+        self.wanted = wanted  # whether anybody will ask where the largest elements are
+        self.kernel, self.stride = windows.kernel, windows.stride
+        self.padding, self.dilation = windows.padding, windows.dilation
+
+    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+        self.in_shape = xs[0].shape
+        found = xp.max_pool(self, xs[0])
+        if self.wanted:
+            self.positions = found[1]
+        return found
+
+    def computed(self, xp: Any, x: Array) -> Any:
+        """The result by the array library."""
+        x = self.windows.padded(xp, x, lowest(x.dtype))
+        values = self.windows.reduced(x, xp.maximum)
+        if values.base is not None:
+            values = values.copy()
+        return (values, self.find(xp, x, values)) if self.wanted else values
+
+    def find(self, xp: Any, x: Array, values: Array) -> Array:
+        """Where in x the values are: the first of equal elements, the last NaN."""
+        places = list(self.windows.places())
+        # Each place is numbered from the last, so that a maximum over those that fit finds the first: bytes are quick.
+        number = xp.zeros(values.shape, np.uint8 if len(places) < 256 else np.int64)
+        for j, (_, where) in enumerate(places):
+            fits = (x[(..., *where)] == values).view(np.uint8)
+            xp.maximum(number, xp.multiply(fits, len(places) - j, dtype=number.dtype), out=number)
+        number = len(places) - number.astype(np.int64)
+        empty = values == lowest(values.dtype)
+        if empty.any():  # then the border fits as well
+            xp.copyto(number, self.first_inside(), where=empty)
+        if values.dtype.kind == "f" and xp.isnan(values).any():
+            for j, (_, where) in enumerate(places):
+                xp.copyto(number, j, where=xp.isnan(x[(..., *where)]))
+        # A dilated window may lie in the border altogether.
+        return (xp.take(self.offsets(), number) + self.starts()).clip(0, math.prod(self.windows.size) - 1)
+
+    def first_inside(self) -> Array:
+        """The number of the first place of each window that is not in the border."""
+        total: Any = 0
+        for axis, (k, s, p, d, c) in enumerate(zip(*self.windows[1:], strict=True)):
+            inside = (-((np.arange(c) * s - p) // d)).clip(0, k - 1)
+            total = np.expand_dims(total, -1) * k + inside if axis else inside
+        return total
+
+    def offsets(self) -> Array:
+        """How far from the start of a window each of its places is."""
+        total: Any = np.zeros(1, np.int64)
+        for n, k, d in zip(self.windows.size, self.kernel, self.dilation, strict=True):
+            total = (total[:, None] * n + np.arange(k) * d).reshape(-1)
+        return total
+
+    def starts(self) -> Array:
+        """Where each window starts in the last dimensions of x, flattened."""
+        total: Any = np.zeros((), np.int64)
+        for n, s, p, c in zip(self.windows.size, self.stride, self.padding, self.windows.number, strict=True):
+            total = total[..., None] * n + (np.arange(c) * s - p)
+        return total
+
+
+class MaxPool3DWithIndices(MaxPool2DWithIndices):
+    """the largest element of each window that slides over three dimensions"""
+
+    rank = 3
+
+
+class MaxUnpool2D(Linear):
+    """zeros with the elements of x at given positions of the last two dimensions, flattened"""
+
+    params = ("indices", "size")
+    rank: ClassVar[int] = 2
+
+    def __init__(self, indices: Array, size: Shape) -> None:
+        self.indices = indices
+        self.size = size
+
+    def forward(self, xp: Any, x: Array) -> Array:
+        self.in_shape, lead = x.shape, x.shape[: x.ndim - self.rank]
+        out = xp.zeros((*lead, math.prod(self.size)), x.dtype)
+        xp.put_along_axis(out, flattened(self.indices, lead), flattened(x, lead), len(lead))
+        return out.reshape(*lead, *self.size)
+
+    def transpose(self, g: Any) -> Any:
+        lead = self.in_shape[: len(self.in_shape) - self.rank]
+        picked = Gather(len(lead), flattened(self.indices, lead)).on(flattened(g, lead))
+        return picked.reshape(self.in_shape)
+
+    @property
+    def _saved_indices(self) -> Tensor:
+        return Tensor(self.indices)
+
+
+class MaxUnpool3D(MaxUnpool2D):
+    """zeros with the elements of x at given positions of the last three dimensions, flattened"""
+
+    rank = 3
+
+
+# -- functions -----------------------------------------------------------------------------------------------------
+
+
+def _max_pool(
+    function: str,
+    rank: int,
+    input: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
+    return_indices: bool,
+) -> Any:
+    x = require_tensor(function, "input", 1, input)
+    windows = pool_windows(function, x, rank, kernel_size, stride, padding, dilation, bool(ceil_mode))
+    single = rank == 1 and not return_indices
+    check_kind("max_pool1d_impl" if single else function, x, "f" if single else "fiu")
+    if rank == 1:
+        # One dimension is pooled as two, as in PyTorch, so that the graph is the same.
+        windows = Sliding(*[(o, *v) for o, v in zip((1, 1, 1, 0, 1, 1), windows, strict=True)])
+        x = x.unsqueeze(-2)
+    op = (MaxPool3DWithIndices if rank == 3 else MaxPool2DWithIndices)(
+        windows, bool(ceil_mode), indices_wanted(x, return_indices)
+    )
+    values, indices = both(op, x) if op.wanted else (apply_n(op, (x,)), None)
+    if rank == 1:
+        values, indices = values.squeeze(-2), None if indices is None else indices.squeeze(-2)
+    return (values, indices) if return_indices else values
+
+
+@public("max_pool1d", "nn.functional.max_pool1d")
+def max_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of signals [batch, channel, length].
+
+    Args:
+        stride: how far apart the windows begin; None means side by side.
+        padding: how many elements below all others to put at both ends.
+        dilation: how far apart the elements of a window are.
+        ceil_mode: whether a window may hang over the end.
+        return_indices: whether to return where the largest elements are, too.
+
+    >>> import retrograd as rg
+    >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+    tensor([[3., 5.]])
+    """
+    return _max_pool(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+@public("max_pool2d", "nn.functional.max_pool2d")
+def max_pool2d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of images [batch, channel, height, width]; see max_pool1d.
+
+    >>> import retrograd as rg
+    >>> rg.max_pool2d(rg.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    return _max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+@public("max_pool3d", "nn.functional.max_pool3d")
+def max_pool3d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of every window of volumes [batch, channel, depth, height, width]; see max_pool1d."""
+    return _max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
+
+
+@public("max_pool1d_with_indices", "nn.functional.max_pool1d_with_indices")
+def max_pool1d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool1d(…, return_indices=True)`."""
+    return _max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@public("nn.functional.max_pool2d_with_indices")
+def max_pool2d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool2d(…, return_indices=True)`."""
+    return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+@public("nn.functional.max_pool3d_with_indices")
+def max_pool3d_with_indices(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = True,
+) -> Any:
+    """`max_pool3d(…, return_indices=True)`."""
+    return _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+def _unpooled_size(kernel: Shape, stride: Shape, padding: Shape, x: Tensor, output_size: Any) -> Shape:
+    """The size that max pooling started from: the one asked for, if it leads to that of the input."""
+    rank = len(kernel)
+    given = x.array.shape[-rank:]
+    usual = tuple(
+        [(n - 1) * s + k - 2 * p for n, k, s, p in zip(given, kernel, stride, padding, strict=True)]
+    )
+    if output_size is None:
+        return usual
+    wanted = tuple([integer(n) for n in output_size])
+    if len(wanted) == rank + 2:
+        wanted = wanted[2:]
+    if len(wanted) != rank:
+        raise ValueError(
+            f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
+            f"'{len(wanted)}'"
+        )
+    for d, (n, u, s) in enumerate(zip(wanted, usual, stride, strict=True)):
+        if not u - s < n < u + s:
+            raise ValueError(f'invalid output_size "{wanted}" (dim {d} must be between {u - s} and {u + s})')
+    return wanted
+
+
+def _max_unpool(
+    function: str,
+    rank: int,
+    input: Any,
+    indices: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    output_size: Any,
+) -> Any:
+    x = require_tensor(function, "input", 1, input)
+    places = require_tensor(function, "indices", 2, indices)
+    if x.array.ndim not in (rank + 1, rank + 2):
+        raise ShapeError(
+            f"Input to max_unpooling{max(rank, 2)}d should be a {rank + 1}d or {rank + 2}d Tensor, but got a tensor "
+            f"with {x.array.ndim} dimensions."
+        )
+    kernel = numbers(function, "kernel_size", 3, kernel_size, rank)
+    step = kernel if stride is None else numbers(function, "stride", 4, stride, rank)
+    border = numbers(function, "padding", 5, padding, rank)
+    size = _unpooled_size(kernel, step, border, x, output_size)
+    if places.array.dtype != "int64":
+        raise DtypeError(f"elements in indices should be type int64 but got: {places.array.dtype}")
+    if places.array.shape != x.array.shape:
+        raise ShapeError(
+            f"Expected shape of indices to be same as that of the input tensor ({sizes(x.array.shape)}) but got "
+            f"indices tensor with shape: {sizes(places.array.shape)}"
+        )
+    bad = (places.array < 0) | (places.array >= math.prod(size))
+    if bad.any():
+        first = whole(places.array)[whole(bad)].reshape(-1)[0]
+        raise ShapeError(
+            f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
+        )
+    if rank == 1:
+        return apply1(MaxUnpool2D(places.array[..., None], (*size, 1)), x.unsqueeze(-1)).squeeze(-1)
+    return apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(places.array.copy(), size), x)
+
+
+@public("nn.functional.max_unpool1d")
+def max_unpool1d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What max_pool1d returned, put back where it came from, among zeros; `output_size` where the size is open."""
+    return _max_unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
+
+
+@public("nn.functional.max_unpool2d")
+def max_unpool2d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What max_pool2d returned, put back where it came from, among zeros; `output_size` where the size is open.
+
+    >>> import retrograd as rg
+    >>> F = rg.nn.functional
+    >>> values, indices = F.max_pool2d(rg.arange(4.0).reshape(1, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool2d(values, indices, 2)
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
+    return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
+
+
+@public("nn.functional.max_unpool3d")
+def max_unpool3d(
+    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+) -> Any:
+    """What max_pool3d returned, put back where it came from, among zeros; `output_size` where the size is open."""
+    return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

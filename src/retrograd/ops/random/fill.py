@@ -1,0 +1,179 @@
+"""Random numbers in place: `t.uniform_()`, `t.normal_()`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from retrograd.backends.base import as_array
+from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.apply import apply1, apply2
+from retrograd.core.inplace import check_writable, write_back
+from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
+from retrograd.errors import unsupported_dtype
+from retrograd.ops.inplace.write import Replaced
+from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.sampling import (
+    NormalBoth,
+    bernoulli_array,
+    check_std,
+    integer_array,
+    normal_array,
+    scale_noise,
+    uniform_array,
+)
+from retrograd.ops.register import public
+from retrograd.ops.tensor.create import number_from
+from retrograd.values import DType
+
+
+class Normal(Replaced):
+    """normal numbers in place of x"""
+
+
+BernoulliOf = variant(NormalBoth, "BernoulliBackward1", "0 or 1 in place of x, with probability y for 1")
+BernoulliBy = variant(Replaced, "BernoulliBackward2", "0 or 1 in place of x")
+
+
+class Uniform(Replaced):
+    """uniform numbers in place of x"""
+
+
+class Exponential(Replaced):
+    """exponential numbers in place of x"""
+
+
+class Random(Replaced):
+    """integers between two numbers in place of x"""
+
+
+RandomBelow = variant(Replaced, "RandomBackward1", "integers below a number in place of x")
+RandomAny = variant(Replaced, "RandomBackward2", "any integers in place of x")
+
+
+class Cauchy(Replaced):
+    """Cauchy numbers in place of x"""
+
+
+class Geometric(Replaced):
+    """geometric numbers in place of x"""
+
+
+class LogNormal(Replaced):
+    """log-normal numbers in place of x"""
+
+
+@public("Tensor.uniform_")
+def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with numbers uniform between `low` and `to`."""
+    check_writable(self)
+    if low > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
+    dtype = self.array.dtype
+    unit = uniform_array(stream_of(generator), self.array.shape, dtype)
+    offset = complex(low, low) if dtype.kind == "c" else low
+    values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
+    return write_back(self, apply1(Uniform(values), self))
+
+
+@public("Tensor.normal_")
+def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with normal numbers."""
+    check_writable(self)
+    check_std(std)
+    noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
+    return write_back(self, apply1(Normal(scale_noise(noise, mean, std)), self))
+
+
+@public("Tensor.bernoulli_")
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fills with 1 with probability `p` (a number or a tensor), else 0."""
+    check_writable(self)
+    chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
+    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    if isinstance(p, Tensor) and p.requires_grad:
+        return write_back(self, apply2(BernoulliOf(values), self, p))
+    return write_back(self, apply1(BernoulliBy(values), self))
+
+
+@public("Tensor.random_")
+def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
+    """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
+    check_writable(self)
+    dtype = self.array.dtype
+    op = Random if to is not None else RandomAny if low is None else RandomBelow
+    if to is None:
+        low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
+    values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
+    return write_back(self, apply1(op(values), self))
+
+
+def _largest_exact(dtype: DType) -> int:
+    """The largest integer up to which a dtype holds every one."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).max)
+    return 1 if dtype.kind == "b" else 1 << (np.finfo(dtype).nmant + 1)
+
+
+@public("Tensor.exponential_")
+def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with exponential numbers of rate `lambd`."""
+    check_writable(self)
+    dtype = self.array.dtype
+    if dtype.kind != "f":
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {SCALAR_NAMES[dtype]}"
+        )
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    width = np.dtype("float32") if dtype.itemsize == 2 else dtype
+    drawn = stream_of(generator).standard_exponential(self.array.shape, width)
+    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
+
+
+@public("Tensor.cauchy_")
+def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = None) -> Tensor:
+    """Fills with numbers of the Cauchy distribution around `median`, of width `sigma`."""
+    check_writable(self)
+    dtype = self.array.dtype
+    if dtype.kind != "f":
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {SCALAR_NAMES[dtype]}"
+        )
+    middle, width = number_from("cauchy_", "median", 1, median), number_from("cauchy_", "sigma", 2, sigma)
+    if not width > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
+    values = middle + width * stream_of(generator).standard_cauchy(self.array.shape)
+    return write_back(self, apply1(Cauchy(as_array(values).astype(dtype)), self))
+
+
+@public("Tensor.geometric_")
+def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
+    """Fills with the number of trials of probability `p` up to and with the first that succeeds."""
+    check_writable(self)
+    dtype = self.array.dtype
+    chance = number_from("geometric_", "p", 1, p)
+    if not 0 < chance < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={chance}")
+    if dtype.kind in "cb":
+        raise unsupported_dtype("geometric_cpu", dtype)
+    values = as_array(stream_of(generator).geometric(chance, self.array.shape))
+    return write_back(self, apply1(Geometric(values.astype(dtype)), self))
+
+
+@public("Tensor.log_normal_")
+def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = None) -> Tensor:
+    """Fills with numbers whose logarithm is normal, with that mean and deviation."""
+    check_writable(self)
+    dtype = self.array.dtype
+    middle, width = number_from("log_normal_", "mean", 1, mean), number_from("log_normal_", "std", 2, std)
+    if not width > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={width}")
+    if dtype.kind != "f":
+        raise unsupported_dtype("log_normal_cpu", dtype)
+    values = stream_of(generator).lognormal(middle, width, self.array.shape)
+    return write_back(self, apply1(LogNormal(as_array(values).astype(dtype)), self))

@@ -1,0 +1,33 @@
+"""A class has a name of its own: who searches for it finds one definition."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from .sources import python_files, relative, tree
+
+
+def defined(module: ast.Module) -> Iterator[str]:
+    """The classes that a module defines, variants of ops among them."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made_by = node.value.func
+            if isinstance(made_by, ast.Name) and made_by.id == "variant":
+                yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def test_each_class_name_is_defined_once():
+    places = defaultdict(list)
+    for path in python_files():
+        for name in defined(tree(path)):
+            places[name].append(relative(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_variants_count_as_classes():
+    text = "class A: ...\nB = variant(A, 'N', 'does')\nC = other(A)\n"
+    assert list(defined(ast.parse(text))) == ["A", "B"]
