@@ -288,6 +288,9 @@ class StrictBackend(NumpyBackend):
     def bring(self, array: Any, where: device) -> Any:
         return StrictArray(np.array(backend_of(array).numpy(array), copy=True), where.index or 0)
 
+    def set_writable(self, array: Any, writable: bool) -> None:
+        array.held.flags.writeable = writable
+
     def numpy(self, array: Any) -> Any:
         return array.held.copy()
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from retrograd.backends.base import BACKENDS
 from retrograd.core.node import Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
@@ -38,7 +37,8 @@ def _given(ctx: BackwardCFunction, i: int, grad: Any, tensors: bool) -> Any:
     node: Node = ctx
     if not ctx.materialize_grads or node.input_dtype(i) is None:
         return None
-    return Tensor(np.zeros(node.input_shape(i), node.input_dtype(i)))
+    xp = BACKENDS.on(node._where)
+    return Tensor(xp.zeros(node.input_shape(i), node.input_dtype(i)))
 
 
 def _checked(ctx: BackwardCFunction, results: Sequence[Any]) -> list[Any]:

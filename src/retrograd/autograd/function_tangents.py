@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.modes import FORWARD, ThreadState
 from retrograd.core.tangent import (
     DualLevel,
@@ -80,7 +79,7 @@ def _filled(arg: Any, tangent: Tensor | None) -> Tensor | None:
     """A missing tangent of a tensor that could have one as zeros."""
     if tangent is not None or not isinstance(arg, Tensor) or arg.array.dtype.kind not in "fc":
         return tangent
-    return Tensor(np.zeros(arg.array.shape, arg.array.dtype))
+    return Tensor(backend_of(arg.array).zeros(arg.array.shape, arg.array.dtype))
 
 
 class _Results:
@@ -175,4 +174,4 @@ class _Results:
 def _is_view_of(view: Tensor, x: Tensor) -> bool:
     """Whether `view` shows memory of `x`."""
     base = x if x._base is None else x._base
-    return view._base is base and bool(np.may_share_memory(view.array, x.array))
+    return view._base is base and bool(backend_of(x.array).may_share_memory(view.array, x.array))

@@ -30,6 +30,7 @@ from retrograd.autograd.functional_args import (
     vector,
 )
 from retrograd.autograd.modes import enable_grad
+from retrograd.backends.base import backend_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
 from retrograd.ops.shape.join import stack
@@ -350,7 +351,8 @@ def _batched_rows(i: int, output: Any, points: Tensors, create_graph: bool, stri
     size = output.array.size
     if not output.requires_grad or not size:
         return tuple(_joined([zeros_like(point)] * size, output, point) for point in points)
-    seeds = Tensor(np.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)))
+    xp = backend_of(output.array)
+    seeds = Tensor(xp.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)))
     found = grad(
         output, points, seeds, True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
@@ -409,7 +411,7 @@ def _forward_column(func: Callable[..., Any], points: Tensors, k: int) -> tuple[
     size = array.size
     still = [zeros_like(point) for point in points]
     level = Level(max(size, 1), "same")  # an empty input needs one pass, too: it shows what `func` returns
-    units = np.eye(level.size, size, dtype=array.dtype).reshape((level.size, *array.shape))
+    units = backend_of(array).eye(level.size, size, dtype=array.dtype).reshape((level.size, *array.shape))
     tangents = (*still[:k], entered(Tensor(units), 0, level), *still[k + 1 :])
     several, changes = _pushed_forward(func, points, tangents)
     columns = [left(change, change.ndim, level)[..., :size] for change in changes]

@@ -165,7 +165,16 @@ class Backend(Plain):
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         """What an op makes of arrays of this backend."""
-        return op.compute(self, xs)
+        return op.compute(self, xs if self.is_plain else [self.operand(x) for x in xs])
+
+    def operand(self, x: Any) -> Any:
+        """An operand of an op: single numbers may come from the CPU, arrays may not."""
+        if type(x) is not ndarray:
+            return x
+        if x.ndim:
+            raise mixed_devices(("cpu", self.device_type))
+        xp: Any = self
+        return xp.asarray(x)
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of this backend's arrays by a compiled formula for NumPy's; NotImplemented where it cannot be."""
@@ -306,6 +315,14 @@ class Backend(Plain):
         return op.computed(self, x, y, z)
 
 
+def mixed_devices(names: Sequence[str]) -> RuntimeError:
+    """The error of operands that live on several devices."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{' and '.join(sorted(names))}! Move one with .to(device)."
+    )
+
+
 FORMULAS: Final = Backend()
 
 
@@ -321,6 +338,10 @@ class Registry:
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
         self.mapped: bool = False  # whether a `vmap` has ever run: parameters of ops may hold samples since
+
+    def on(self, where: device | None) -> Any:
+        """The backend of a device, None being the CPU."""
+        return self.cpu if where is None or where.type == "cpu" else self.by_device[where.type]
 
 
 BACKENDS: Final = Registry()
@@ -450,5 +471,4 @@ def reachable_device(where: object) -> device:
 
 def move(array: Array, where: device) -> Array:
     """A copy of an array in the memory of a device that `reachable_device` has found."""
-    backend = BACKENDS.cpu if where.type == "cpu" else BACKENDS.by_device[where.type]
-    return backend.bring(array, where)
+    return BACKENDS.on(where).bring(array, where)

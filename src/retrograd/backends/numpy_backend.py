@@ -125,6 +125,11 @@ class NumpyBackend(Backend):
         xp: Any = self
         return xp.add(target, other, out=target)
 
+    def write_sum(self, target: Array, other: Array) -> None:
+        """Adds an array to another, in place."""
+        xp: Any = self
+        xp.add(target, other, out=target)
+
     def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running sum along an axis, from the front or, reversed, from the back."""
         xp: Any = self

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.modes import ThreadState
 from retrograd.core.node import Grads, Node
 from retrograd.core.places import warn
@@ -61,5 +60,5 @@ def check_nan(node: Node, results: Grads) -> None:
     """Raises if a node has computed a NaN."""
     for i, value in enumerate(results):
         array: Any = getattr(value, "array", value)
-        if array is not None and np.isnan(array).any():
+        if array is not None and backend_of(array).isnan(array).any():
             raise GradientError(f"Function '{node.name()}' returned nan values in its {i}th output.")

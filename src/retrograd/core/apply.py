@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, as_array, is_array, where_of
+from retrograd.backends.base import BACKENDS, as_array, is_array, mixed_devices, where_of
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -214,11 +214,7 @@ def _common_device(arrays: Sequence[Any]) -> device | None:
     """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
     found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
     if len(found) > 1:
-        names = " and ".join(sorted("cpu" if where is None else str(where) for where in found))
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {names}! Move one with "
-            ".to(device)."
-        )
+        raise mixed_devices(["cpu" if where is None else str(where) for where in found])
     return found.pop() if found else None
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
+import numpy as np
+
+from retrograd.backends.base import where_of
 from retrograd.backends.device import device
 from retrograd.core.collector import expose
 from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
@@ -13,6 +16,8 @@ from retrograd.core.plain import PlainNode
 from retrograd.core.upward import UPWARD
 from retrograd.hints import mypyc_attr
 from retrograd.values import Array, DType, Shape, Value
+
+ndarray: Final[Any] = np.ndarray
 
 # AccumulateGrad runs before everything else that is ready, so its priority is the largest there is.
 MAX_SEQUENCE_NR = (1 << 64) - 1
@@ -134,6 +139,8 @@ class Node(PlainNode):
     def add_input(self, array: Array) -> None:
         """Registers one more forward output that gradients will arrive for."""
         meta = metadata_of(array)
+        if type(array) is not ndarray:
+            self._where = where_of(array)
         if self._meta is None:
             self._meta = meta
         elif self.more_inputs is None:

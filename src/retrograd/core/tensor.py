@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import FORMULAS, backend_of, is_array, register
+from retrograd.backends.base import FORMULAS, backend_of, device_of, is_array, register
+from retrograd.backends.device import CPU
 from retrograd.backends.dtypes import get_default_dtype, is_differentiable
 from retrograd.core.collector import expose
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
@@ -403,7 +404,11 @@ class Tensor(TensorOperators):
         if current().special & FORWARD:
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
-        return format_tensor(self.array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+        array = self.array
+        if type(array) is not ndarray and device_of(array) is not CPU:
+            suffixes.insert(0, f"device='{device_of(array)}'")
+            array = backend_of(array).numpy(array)
+        return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""

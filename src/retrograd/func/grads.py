@@ -15,10 +15,9 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
 from retrograd.core.modes import current
@@ -203,7 +202,13 @@ def _grad_and_value(
             f"grad can be implicitly created only for real scalar outputs but got torch.{output.array.dtype}"
         )
     create = run.recorded([output])
-    found = gradients([output], run.inputs, [Tensor(np.ones((), output.array.dtype))], create, create)
+    found = gradients(
+        [output],
+        run.inputs,
+        [Tensor(backend_of(output.array).inner.ones((), output.array.dtype))],
+        create,
+        create,
+    )
     value = run.released(output)
     if has_aux:
         aux_leaves = flatten(run.aux)[0]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, unflatten
 from retrograd.func.forward import jvp
@@ -108,8 +107,9 @@ def standard_basis(tensors: list[Any]) -> list[Any]:
     found, at = [], 0
     for t in tensors:
         size = t.numel()
-        block = np.zeros((total, size), t.dtype)
-        block[at : at + size] = np.eye(size, dtype=t.dtype)
+        xp = backend_of(t.array).inner
+        block = xp.zeros((total, size), t.dtype)
+        block[at : at + size] = xp.eye(size, dtype=t.dtype)
         found.append(block.reshape((total, *t.shape)))
         at += size
     return found

@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from retrograd.backends.base import BACKENDS
+from retrograd.backends.base import BACKENDS, backend_of
 from retrograd.backends.batch.array import (
     BatchedArray,
     Level,
@@ -80,7 +78,7 @@ class Leave(AlongAxis):
 
     def forward(self, xp: Any, x: Array) -> Array:
         found = unpacked(x, self.level)
-        return np.moveaxis(found, 0, self.axis) if self.axis else found
+        return backend_of(found).moveaxis(found, 0, self.axis) if self.axis else found
 
     def transpose(self, g: Any) -> Any:
         return Enter(self.axis, self.level).on(g)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.backends.kernels.optimizer_steps import SGDRates, SGDRow
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
@@ -124,7 +123,7 @@ class SGD(Optimizer):
         kept = state.get("momentum_buffer")
         first = kept is None
         if first:
-            kept = state["momentum_buffer"] = Tensor(np.empty_like(grad.array))
+            kept = state["momentum_buffer"] = Tensor(backend_of(grad.array).empty_like(grad.array))
         return param.array, grad.array, state_array(kept), first
 
     def _move_recorded(self, group: Group) -> None:
