@@ -335,6 +335,7 @@ class Registry:
     def __init__(self) -> None:
         self.by_class: dict[Any, Backend] = {}  # of arrays
         self.array_classes: tuple[type, ...] = ()
+        self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
         self.mapped: bool = False  # whether a `vmap` has ever run: parameters of ops may hold samples since
@@ -357,6 +358,8 @@ def register(backend: Backend, *array_classes: type) -> None:
     if backend is not FORMULAS:
         BACKENDS.array_classes += array_classes
     kind = backend.device_type
+    if kind and kind != "cpu":
+        BACKENDS.foreign.update(array_classes)
     if kind and array_classes:
         BACKENDS.by_device.setdefault(kind, backend)
         if kind not in DEVICE_TYPES:

@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from retrograd.backends.base import BACKENDS, backend_of, is_array
 from retrograd.backends.batch.level import RULES, Level
 from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
@@ -138,7 +139,7 @@ class BatchedArray(ArrayMethods):
             if found is not None:
                 return found
         for x in inputs:
-            if isinstance(x, BatchedArray) or isinstance(x, (ndarray, np.generic)):
+            if isinstance(x, (BatchedArray, ndarray, np.generic)) or type(x) in BACKENDS.foreign:
                 continue
             if hasattr(x, "__array_ufunc__"):
                 return NotImplemented
@@ -190,12 +191,14 @@ class BatchedArray(ArrayMethods):
         if isinstance(other, BatchedArray):
             if other.level.number > level.number:
                 level = other.level
-        elif not isinstance(other, ndarray):
+        elif not is_array(other):
             return NotImplemented
         return RULES.functions[np.matmul](np.matmul, level, (self, other), {})
 
     def __rmatmul__(self, other: Any) -> Any:
-        return np.matmul(other, self) if isinstance(other, ndarray) else NotImplemented
+        if not is_array(other):
+            return NotImplemented
+        return RULES.functions[np.matmul](np.matmul, self.level, (other, self), {})
 
     def reshape(self, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
         value = self.value
@@ -288,6 +291,8 @@ def _quick(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
     if level is None:
         return None
     values = [widened(x.value, ndim) if isinstance(x, BatchedArray) else x for x in inputs]
+    if BACKENDS.foreign:
+        return None
     result = SERVED.get(ufunc, ufunc)(*values)
     return wrapped(result, level) if type(result) is tuple else BatchedArray(result, level)
 
@@ -297,6 +302,8 @@ def _of_two(ufunc: Any, x: Any, y: Any, other: Any) -> Any:
     found = _quick(ufunc, (x, y))
     if found is not None:
         return found
+    if type(other) in BACKENDS.foreign:
+        return RULES.methods["__call__"](ufunc, _level_of_call((x, y), {}), (x, y), {})
     return NotImplemented if getattr(other, "__array_ufunc__", ufunc) is None else ufunc(x, y)
 
 
@@ -418,7 +425,7 @@ def lead(x: Any, level: Level) -> Any:
     """`x` with the batch of `level` as its first dimension, of size 1 if it is the same for all samples."""
     if isinstance(x, BatchedArray):
         return x.value if x.level is level else x[None]
-    return np.asarray(x)[None]
+    return x[None] if is_array(x) else np.asarray(x)[None]
 
 
 def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
@@ -426,7 +433,7 @@ def aligned(xs: Iterable[Any], level: Level) -> list[Any]:
     given = list(xs)
     ndim = 0
     for x in given:
-        if isinstance(x, (BatchedArray, ndarray)):
+        if is_array(x):
             ndim = max(ndim, x.ndim)
     return [widened(x.value, ndim) if isinstance(x, BatchedArray) and x.level is level else x for x in given]
 
@@ -449,7 +456,7 @@ def spread(value: Any, size: int) -> Any:
 def stretched(value: Any, shape: tuple[int, ...]) -> Any:
     """`broadcast_to`, which takes NumPy many times as long to set up."""
     view = NotImplemented if PACK is None or type(value) is not ndarray else PACK.stretched(value, shape)
-    return np.broadcast_to(value, shape) if view is NotImplemented else view
+    return backend_of(value).broadcast_to(value, shape) if view is NotImplemented else view
 
 
 def spread_all(values: Iterable[Any]) -> list[Any]:
@@ -468,7 +475,7 @@ def wrapped(result: Any, level: Level) -> Any:
         if type(result) in (tuple, list):
             return type(result)(parts)
         return type(result)(*parts)  # a named tuple, as numpy.linalg has them
-    return BatchedArray(result if isinstance(result, BatchedArray) else np.asanyarray(result), level)
+    return BatchedArray(result if is_array(result) else np.asanyarray(result), level)
 
 
 def in_front(axis: Any, ndim: int) -> Any:
@@ -494,7 +501,7 @@ def packed(array: Any, axis: int, level: Level) -> Any:
     """The array whose samples lie along `axis`, as batched on `level`."""
     if isinstance(array, BatchedArray) and array.level.number > level.number:
         return BatchedArray(packed(array.value, axis + 1, level), array.level)
-    made = BatchedArray(np.moveaxis(array, axis, 0) if axis else array, level)
+    made = BatchedArray(backend_of(array).moveaxis(array, axis, 0) if axis else array, level)
     made.axis = axis
     return made
 
@@ -503,7 +510,7 @@ def unpacked(array: Any, level: Level) -> Any:
     """An array with the batch of `level` as its first dimension, written out."""
     if isinstance(array, BatchedArray) and array.level.number > level.number:
         inner = unpacked(array.value, level)
-        return BatchedArray(np.swapaxes(inner, 0, 1), array.level)
+        return BatchedArray(inner.swapaxes(0, 1), array.level)
     return spread(lead(array, level), level.size)
 
 
@@ -562,7 +569,8 @@ def alike(value: Any) -> bool:
     if value.shape[0] <= 1:
         return True
     first = value[:1]
-    same = (value == first) | (np.isnan(value) & np.isnan(first))
+    xp = backend_of(value)
+    same = (value == first) | (xp.isnan(value) & xp.isnan(first))
     return bool(all_samples(same).all())
 
 
@@ -572,4 +580,4 @@ def summed_over(array: Any, level: Level) -> Any:
         return BatchedArray(summed_over(array.value, level), array.level)
     value = lead(array, level)
     found = value[0] * level.size if value.shape[0] != level.size else value.sum(axis=0)
-    return found if isinstance(found, BatchedArray) else np.asarray(found)
+    return found if is_array(found) else np.asarray(found)

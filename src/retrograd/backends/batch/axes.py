@@ -18,6 +18,7 @@ from retrograd.backends.batch.array import (
     wrapped,
 )
 from retrograd.backends.batch.elementwise import into
+from retrograd.backends.batch.library import lib, on
 from retrograd.backends.batch.served import SERVED
 from retrograd.backends.batch.shape import Unbatchable
 
@@ -59,9 +60,9 @@ class Along:
         more = _unbatched(function, given[self.place + 1 :])
         if more:
             return into(
-                out, wrapped(function(value, *rest, kwargs.pop(self.name), *more, **kwargs), level), level
+                out, wrapped(on(function)(value, *rest, kwargs.pop(self.name), *more, **kwargs), level), level
             )
-        return into(out, wrapped(function(value, *rest, **kwargs), level), level)
+        return into(out, wrapped(on(function)(value, *rest, **kwargs), level), level)
 
     def _flat(
         self, function: Any, level: Level, value: Any, ndim: int, given: list[Any], kwargs: Any, out: Any
@@ -71,7 +72,7 @@ class Along:
         line = value.reshape(value.shape[0], -1)
         kwargs[self.name] = 1
         rest = _unbatched(function, given[1 : self.place])
-        found = function(line, *rest, **kwargs)
+        found = on(function)(line, *rest, **kwargs)
         if keep is True:
             found = found.reshape((value.shape[0],) + (1,) * ndim)
         return into(out, wrapped(found, level), level)
@@ -106,8 +107,8 @@ def quantile(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, q, *rest = args
     axis = rest[0] if rest else kwargs.pop("axis", None)
     (q,) = _unbatched(function, [q])
-    found = function(lead(x, level), q, axis=all_axes(axis, x.ndim), **kwargs)
-    return wrapped(np.moveaxis(found, np.ndim(q), 0), level)
+    found = on(function)(lead(x, level), q, axis=all_axes(axis, x.ndim), **kwargs)
+    return wrapped(lib.moveaxis(found, np.ndim(q), 0), level)
 
 
 def repeat(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -117,8 +118,8 @@ def repeat(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     (counts,) = _unbatched(function, [counts])
     value = lead(x, level)
     if axis is None:
-        return wrapped(function(value.reshape(value.shape[0], -1), counts, axis=1), level)
-    return wrapped(function(value, counts, axis=in_front(axis, x.ndim)), level)
+        return wrapped(on(function)(value.reshape(value.shape[0], -1), counts, axis=1), level)
+    return wrapped(on(function)(value, counts, axis=in_front(axis, x.ndim)), level)
 
 
 def roll(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -127,8 +128,10 @@ def roll(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     axis = rest[0] if rest else kwargs.get("axis")
     value = lead(x, level)
     if axis is None:
-        return wrapped(function(value.reshape(value.shape[0], -1), shift, axis=1).reshape(value.shape), level)
-    return wrapped(function(value, shift, axis=in_front(axis, x.ndim)), level)
+        return wrapped(
+            on(function)(value.reshape(value.shape[0], -1), shift, axis=1).reshape(value.shape), level
+        )
+    return wrapped(on(function)(value, shift, axis=in_front(axis, x.ndim)), level)
 
 
 def rot90(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -136,7 +139,7 @@ def rot90(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, *rest = args
     options = {**dict(zip(("k", "axes"), rest, strict=False)), **kwargs}
     options["axes"] = in_front(options.get("axes", (0, 1)), x.ndim)
-    return wrapped(function(lead(x, level), **options), level)
+    return wrapped(on(function)(lead(x, level), **options), level)
 
 
 def fourier(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -152,7 +155,7 @@ def fourier(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     else:
         options["axis"] = in_front(options.get("axis", -1), x.ndim)
     out = options.pop("out", None)
-    return into(out, wrapped(function(lead(x, level), **options), level), level)
+    return into(out, wrapped(on(function)(lead(x, level), **options), level), level)
 
 
 _ONE, _MANY = ("n", "axis", "norm", "out"), ("s", "axes", "norm", "out")

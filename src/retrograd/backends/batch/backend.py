@@ -18,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, extent_of, owner_of, register
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    backend_of,
+    device_of,
+    extent_of,
+    is_array,
+    owner_of,
+    register,
+)
 from retrograd.backends.batch import merging
 from retrograd.backends.batch.array import (
     IN_PLACE,
@@ -41,9 +50,11 @@ from retrograd.backends.batch.array import (
     sample,
     unpacked,
 )
+from retrograd.backends.batch.library import on
 from retrograd.backends.batch.methods import CONTROL_FLOW
 from retrograd.backends.batch.random import check_draw
 from retrograd.backends.batch.shape import DataDependent, DynamicShape, Unbatchable
+from retrograd.backends.device import device
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
 
@@ -56,32 +67,38 @@ class BatchedBackend(NumpyBackend):
     stands_for_many = True
     dynamic_shapes = False
 
-    def __init__(self, levels: tuple[Level, ...]) -> None:
+    def __init__(self, levels: tuple[Level, ...], inner: Any = None) -> None:
         self.levels = levels  # the newest first
+        self._inner = BACKENDS.cpu if inner is None else inner
         self.lib = _LIB
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(np, name)
+        found = on(getattr(np, name))
         setattr(self, name, found)
         return found
 
     def of(self, array: Array) -> BatchedBackend:
-        return backend_on(levels_of(array))
+        whole = all_samples(array)
+        return backend_on(levels_of(array), BACKENDS.cpu if type(whole) is np.ndarray else backend_of(whole))
 
     def joined(self, other: Backend) -> BatchedBackend:
         if not isinstance(other, BatchedBackend):
-            return self
-        return backend_on(tuple(sorted({*self.levels, *other.levels}, key=_number, reverse=True)))
+            return self if other is self.inner else backend_on(self.levels, other)
+        inner = other.inner if self.inner is BACKENDS.cpu else self.inner
+        return backend_on(tuple(sorted({*self.levels, *other.levels}, key=_number, reverse=True)), inner)
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     @property
     def inner(self) -> Any:
-        return BACKENDS.cpu
+        return self._inner
 
     @property
     def lead(self) -> Shape:
         return batches(self.levels)
+
+    def device_of(self, array: Array) -> device:
+        return device_of(all_samples(array))
 
     def whole(self, array: Array) -> Array:
         return all_samples(array)
@@ -148,37 +165,37 @@ class BatchedBackend(NumpyBackend):
         return on_levels(made, self.levels)
 
     def zeros(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._roomy(np.zeros, shape, args, kwargs)
+        return self._roomy(self.inner.zeros, shape, args, kwargs)
 
     def ones(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._roomy(np.ones, shape, args, kwargs)
+        return self._roomy(self.inner.ones, shape, args, kwargs)
 
     def empty(self, shape: Any, *args: Any, **kwargs: Any) -> Any:
-        return self._roomy(np.empty, shape, args, kwargs)
+        return self._roomy(self.inner.empty, shape, args, kwargs)
 
     def full(self, shape: Any, number: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(number, BatchedArray):
-            return self._roomy(np.full, shape, (number, *args), kwargs)
-        made = self._roomy(np.empty, shape, args or (number.dtype,), kwargs)
+            return self._roomy(self.inner.full, shape, (number, *args), kwargs)
+        made = self._roomy(self.inner.empty, shape, args or (number.dtype,), kwargs)
         made[...] = number
         return made
 
     def asarray(self, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, BatchedArray):
-            return np.asarray(x, dtype, *args, **kwargs)
+            return self.inner.asarray(x, dtype, *args, **kwargs)
         return x if dtype is None or x.dtype == dtype else x.astype(dtype)
 
     asanyarray = ascontiguousarray = asarray
 
     def take(self, x: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
         if isinstance(x, BatchedArray) or not isinstance(indices, BatchedArray):
-            return np.take(x, indices, axis, **kwargs)
+            return on(np.take)(x, indices, axis, **kwargs)
         flat, place = (x.reshape(-1), 0) if axis is None else (x, axis % x.ndim)
         return getitem_of(flat, (*[slice(None)] * place, indices))
 
     def array(self, x: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(x, BatchedArray):
-            return np.array(x, dtype, *args, **kwargs)
+            return self.inner.array(x, dtype, *args, **kwargs)
         found = self.asarray(x, dtype)
         return found.copy(kwargs.get("order") or "K") if found is x and kwargs.get("copy", True) else found
 
@@ -194,20 +211,18 @@ class BatchedBackend(NumpyBackend):
             assert level is not None
             values = aligned(xs, level)
             found = backend_of(next(v for v in values if hasattr(v, "dtype"))).forward(op, values)
-            return BatchedArray(
-                found if hasattr(found, "shape") and found.shape != () else np.asarray(found), level
-            )
+            return BatchedArray(found if is_array(found) else np.asarray(found), level)
         parameters = _parameters(op)
-        backend = (
-            self if not parameters else self.joined(backend_on(levels_among(tuple(parameters.values()))))
-        )
+        backend = self
+        if parameters:
+            backend = self.joined(backend_on(levels_among(tuple(parameters.values())), self.inner))
         if op.by_sample:
             return _one_by_one(op, backend.levels[0], xs, parameters)
         return op.compute(backend, [backend._operand(x) for x in xs])
 
     def _operand(self, x: Any) -> Any:
         """An operand with all levels; numbers stay numbers."""
-        return self.on_levels(x) if isinstance(x, (BatchedArray, np.ndarray)) else x
+        return self.on_levels(x) if is_array(x) else x
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of all samples at once, if they are all alike."""
@@ -326,14 +341,15 @@ class BatchedBackend(NumpyBackend):
         return op.computed(self, x, y, z) if found is None else found
 
 
-def backend_on(levels: tuple[Level, ...]) -> BatchedBackend:
-    """The backend of some levels, which the newest of them keeps."""
+def backend_on(levels: tuple[Level, ...], inner: Any = None) -> BatchedBackend:
+    """The backend of some levels over another, the CPU's if none is named; the newest level keeps it."""
     newest = levels[0]
     if newest.backends is None:
         newest.backends = {}
-    found: BatchedBackend | None = newest.backends.get(levels)
+    inner = BACKENDS.cpu if inner is None else inner
+    found: BatchedBackend | None = newest.backends.get((levels, inner))
     if found is None:
-        found = newest.backends[levels] = BatchedBackend(levels)
+        found = newest.backends[levels, inner] = BatchedBackend(levels, inner)
     return found
 
 

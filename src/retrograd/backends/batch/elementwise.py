@@ -22,6 +22,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
+from retrograd.backends.batch.library import lib, on
 from retrograd.backends.batch.shape import Unbatchable
 
 # -- ufuncs --------------------------------------------------------------------------------------------------------
@@ -35,11 +36,11 @@ def call(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
             raise Unbatchable(f"vmap: there is no rule for {ufunc.__name__}")
         return into(kwargs.pop("out", None), rule(ufunc, level, inputs, kwargs), level)
     out, where = kwargs.pop("out", None), kwargs.pop("where", True)
-    result = wrapped(ufunc(*aligned(inputs, level), **kwargs), level)
+    result = wrapped(on(ufunc)(*aligned(inputs, level), **kwargs), level)
     if where is True:
         return into(out, result, level)
     target = out[0] if isinstance(out, tuple) else out
-    return into(out, np.where(where, result, target), level)
+    return into(out, lib.where(where, result, target), level)
 
 
 def into(out: Any, result: Any, level: Level) -> Any:
@@ -66,7 +67,7 @@ def store(target: Any, values: Any, level: Level) -> None:
         if not alike(made):
             raise Unbatchable(IN_PLACE)
         made = made[:1]  # an op that copied an array made room for every sample, and did not need it
-    np.copyto(target.value, made, casting="unsafe")
+    lib.copyto(target.value, made, casting="unsafe")
 
 
 def reduce(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
@@ -78,7 +79,7 @@ def reduce(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
     options["axis"] = all_axes(options.get("axis", 0), x.ndim)
     if is_on(options.get("where"), level):
         options["where"] = widened(options["where"].value, x.ndim)
-    return into(out, wrapped(ufunc.reduce(lead(x, level), **options), level), level)
+    return into(out, wrapped(on(ufunc).reduce(lead(x, level), **options), level), level)
 
 
 def accumulate(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
@@ -87,7 +88,7 @@ def accumulate(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
     options = {**dict(zip(("axis", "dtype", "out"), rest, strict=False)), **kwargs}
     out = options.pop("out", None)
     options["axis"] = in_front(options.get("axis", 0), x.ndim)
-    return into(out, wrapped(ufunc.accumulate(lead(x, level), **options), level), level)
+    return into(out, wrapped(on(ufunc).accumulate(lead(x, level), **options), level), level)
 
 
 def reduceat(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
@@ -96,13 +97,13 @@ def reduceat(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
     if isinstance(indices, BatchedArray):
         raise Unbatchable(f"vmap: {ufunc.__name__}.reduceat with indices that differ between samples")
     axis = rest[0] if rest else kwargs.get("axis", 0)
-    return wrapped(ufunc.reduceat(lead(x, level), indices, in_front(axis, x.ndim)), level)
+    return wrapped(on(ufunc).reduceat(lead(x, level), indices, in_front(axis, x.ndim)), level)
 
 
 def outer(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> Any:
     """`ufunc.outer(x, y)`."""
     x, y = inputs
-    return ufunc(x[(..., *[None] * y.ndim)], y, **kwargs)
+    return on(ufunc)(x[(..., *[None] * y.ndim)], y, **kwargs)
 
 
 RULES.methods.update(__call__=call, reduce=reduce, accumulate=accumulate, reduceat=reduceat, outer=outer)
@@ -117,7 +118,7 @@ def each(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     names = list(kwargs)
     operands = aligned((*args, *kwargs.values()), level)
     named = dict(zip(names, operands[len(args) :], strict=True))
-    return into(out, wrapped(function(*operands[: len(args)], **named), level), level)
+    return into(out, wrapped(on(function)(*operands[: len(args)], **named), level), level)
 
 
 def facts(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -129,12 +130,14 @@ def facts(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
         return x.ndim
     if function is np.size:
         return x.size if len(args) == 1 else x.shape[args[1]]
-    return function(np.empty(0, x.dtype))
+    return on(function)(np.empty(0, x.dtype))
 
 
 def result_type(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """The dtype of a result of samples: a sample of no dimensions is weak as it is without a batch."""
-    return function(*[np.empty((0,) * a.ndim, a.dtype) if isinstance(a, BatchedArray) else a for a in args])
+    return on(function)(
+        *[np.empty((0,) * a.ndim, a.dtype) if isinstance(a, BatchedArray) else a for a in args]
+    )
 
 
 def verdict(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -154,18 +157,18 @@ def copyto(function: Any, level: Level, args: Any, kwargs: Any) -> None:
     options = {**dict(zip(("casting", "where"), rest, strict=False)), **kwargs}
     where = options.get("where", True)
     if where is not True:
-        values = np.where(where, values, target)
+        values = lib.where(where, values, target)
     store(target, values, level)
 
 
 def allclose(function: Any, level: Level, args: Any, kwargs: Any) -> bool:
     """`allclose(x, y, …)`, in all samples."""
-    return bool(np.all(np.isclose(*args, **kwargs)))
+    return bool(lib.all(lib.isclose(*args, **kwargs)))
 
 
 def may_share_memory(function: Any, level: Level, args: Any, kwargs: Any) -> bool:
     """`may_share_memory(x, y)`, of all samples."""
-    return bool(function(all_samples(args[0]), all_samples(args[1])))
+    return bool(on(function)(all_samples(args[0]), all_samples(args[1])))
 
 
 EACH = (

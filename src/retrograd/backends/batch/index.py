@@ -30,6 +30,7 @@ from retrograd.backends.batch.array import (
     wrapped,
 )
 from retrograd.backends.batch.elementwise import store
+from retrograd.backends.batch.library import lib, on
 from retrograd.backends.batch.shape import DynamicShape, Unbatchable
 
 DYNAMIC = (
@@ -87,13 +88,13 @@ def setitem(x: BatchedArray, key: Any, values: Any) -> None:
 
 def _set_masked(x: BatchedArray, mask: BatchedArray, values: Any, level: Level) -> None:
     """`x[mask] = values`, for a mask that differs between samples and values that do not."""
-    if np.ndim(values) > 0 and np.size(values) > 1:
+    if np.ndim(values) > 0 and lib.size(values) > 1:
         raise Unbatchable(
             DYNAMIC.format("writing several values where a mask says, which differs between samples")
         )
     wide = mask[(..., *[None] * (x.ndim - mask.ndim))]
     number = values.reshape(()) if _is_array(values) else values
-    store(x, np.where(wide, number, x), level)
+    store(x, lib.where(wide, number, x), level)
 
 
 def _given(values: Any, x: BatchedArray, plan: Key, level: Level) -> Any:
@@ -108,7 +109,7 @@ def _moved(value: Any, plan: Key, back: bool) -> Any:
         return value
     front = tuple(range(1, 1 + plan.ndim))
     there = tuple(range(1 + plan.place, 1 + plan.place + plan.ndim))
-    return np.moveaxis(value, there, front) if back else np.moveaxis(value, front, there)
+    return lib.moveaxis(value, there, front) if back else lib.moveaxis(value, front, there)
 
 
 def _is_array(x: Any) -> bool:
@@ -119,7 +120,7 @@ def _plan(items: tuple[Any, ...], ndim: int, level: Level) -> Key:
     """The index with arrays of integers in the place of masks, aligned with each other."""
     flat: list[Any] = []
     for item in items:
-        array = np.asarray(item) if isinstance(item, list) else item
+        array = lib.asarray(item) if isinstance(item, list) else item
         if _is_array(array) and array.dtype.kind == "b":
             if isinstance(array, BatchedArray):
                 raise DynamicShape(DYNAMIC.format("an index by a mask that differs between samples"))
@@ -197,7 +198,7 @@ def take_along_axis(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     value, places = lead(x, level), lead(indices, level)
     if axis is None:
         value, axis = value.reshape(value.shape[0], -1), 0
-    return wrapped(function(value, places, axis=in_front(axis, value.ndim - 1)), level)
+    return wrapped(on(function)(value, places, axis=in_front(axis, value.ndim - 1)), level)
 
 
 def put_along_axis(function: Any, level: Level, args: Any, kwargs: Any) -> None:
@@ -207,7 +208,7 @@ def put_along_axis(function: Any, level: Level, args: Any, kwargs: Any) -> None:
         raise Unbatchable(IN_PLACE)
     places = spread(lead(indices, level), level.size)
     given = lead(values, level) if _is_array(values) else values
-    function(x.value, places, given, in_front(axis, x.ndim))
+    on(function)(x.value, places, given, in_front(axis, x.ndim))
 
 
 def add_at(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> None:
@@ -217,11 +218,11 @@ def add_at(ufunc: Any, level: Level, inputs: Any, kwargs: Any) -> None:
     if not is_on(x, level) or x.value.shape[0] != level.size:
         raise Unbatchable(IN_PLACE)
     if not any(_is_array(i) for i in items):
-        ufunc.at(x.value, (WHOLE, *items), *[lead(v, level) if _is_array(v) else v for v in rest])
+        on(ufunc).at(x.value, (WHOLE, *items), *[lead(v, level) if _is_array(v) else v for v in rest])
         return
     plan = _plan(items, x.ndim, level)
     given = [_given(v, x, plan, level) if _is_array(v) else v for v in rest]
-    ufunc.at(x.value, (_samples(x.value, plan), *plan.parts), *given)
+    on(ufunc).at(x.value, (_samples(x.value, plan), *plan.parts), *given)
 
 
 def searchsorted(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -229,10 +230,10 @@ def searchsorted(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     a, v, *rest = args
     options = {**dict(zip(("side", "sorter"), rest, strict=False)), **kwargs}
     if options.get("sorter") is not None:
-        a = np.take_along_axis(a, options["sorter"], -1)
+        a = lib.take_along_axis(a, options["sorter"], -1)
     if not isinstance(a, BatchedArray):
-        return wrapped(function(a, lead(v, level), side=options.get("side", "left")), level)
-    v = v if isinstance(v, BatchedArray) else np.asarray(v)
+        return wrapped(on(function)(a, lead(v, level), side=options.get("side", "left")), level)
+    v = v if isinstance(v, BatchedArray) else lib.asarray(v)
     before = a <= v[..., None] if options.get("side", "left") == "right" else a < v[..., None]
     return before.sum(axis=-1)
 
@@ -241,9 +242,9 @@ def isin(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`isin(x, elements)`."""
     x, elements = args[:2]
     if not isinstance(elements, BatchedArray):
-        return wrapped(function(lead(x, level), *args[1:], **kwargs), level)
+        return wrapped(on(function)(lead(x, level), *args[1:], **kwargs), level)
     found = (
-        np.asarray(x)[..., None] if not isinstance(x, BatchedArray) else x[..., None]
+        lib.asarray(x)[..., None] if not isinstance(x, BatchedArray) else x[..., None]
     ) == elements.reshape(-1)
     found = found.any(axis=-1)
     return ~found if kwargs.get("invert", False) else found
@@ -255,12 +256,12 @@ def bincount(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     options = {**dict(zip(("weights", "minlength"), rest, strict=False)), **kwargs}
     length, weights = options.get("minlength", 0), options.get("weights")
     if x.size and (x >= length).any():
-        lengths = np.maximum(all_samples(x.max(axis=0)) + 1, length)
+        lengths = lib.maximum(all_samples(x.max(axis=0)) + 1, length)
         if lengths.min() != lengths.max():
             raise DynamicShape(DYNAMIC.format("bincount without a minlength that holds all numbers"))
         length = int(lengths.max())
     dtype = np.int64 if weights is None else np.float64
-    counts: Any = np.zeros_like(x, dtype=dtype, shape=(length,))
+    counts: Any = lib.zeros_like(x, dtype=dtype, shape=(length,))
     np.add.at(counts, x, 1 if weights is None else weights)
     return counts
 

@@ -17,6 +17,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
+from retrograd.backends.batch.library import lib, on
 from retrograd.backends.batch.shape import Unbatchable
 
 # -- shapes and axes -----------------------------------------------------------------------------------------------
@@ -57,21 +58,21 @@ def transpose(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 
 
 def matrix_transpose(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
-    return wrapped(np.swapaxes(lead(args[0], level), -1, -2), level)
+    return wrapped(lib.swapaxes(lead(args[0], level), -1, -2), level)
 
 
 def moveaxis(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`moveaxis(x, source, destination)`, `swapaxes(x, axis1, axis2)`."""
     x = args[0]
     a, b = args[1:] if len(args) == 3 else list(kwargs.values())
-    return wrapped(function(lead(x, level), in_front(a, x.ndim), in_front(b, x.ndim)), level)
+    return wrapped(on(function)(lead(x, level), in_front(a, x.ndim), in_front(b, x.ndim)), level)
 
 
 def expand_dims(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`expand_dims(x, axis)`, whose axes are those of the result."""
     x, axis = args[0], args[1] if len(args) > 1 else kwargs["axis"]
     more = len(axis) if isinstance(axis, (tuple, list)) else 1
-    return wrapped(function(lead(x, level), in_front(axis, x.ndim + more)), level)
+    return wrapped(on(function)(lead(x, level), in_front(axis, x.ndim + more)), level)
 
 
 def squeeze(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -80,7 +81,7 @@ def squeeze(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     axis = args[1] if len(args) > 1 else kwargs.get("axis")
     if axis is None:
         axis = tuple([i for i, n in enumerate(x.shape) if n == 1])
-    return wrapped(function(lead(x, level), in_front(axis, x.ndim)), level)
+    return wrapped(on(function)(lead(x, level), in_front(axis, x.ndim)), level)
 
 
 def broadcast_to(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -93,7 +94,7 @@ def broadcast_to(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 
 def broadcast_arrays(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     shape = np.broadcast_shapes(*[a.shape for a in args])
-    return tuple([np.broadcast_to(a, shape) for a in args])
+    return tuple([lib.broadcast_to(a, shape) for a in args])
 
 
 def atleast(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -112,12 +113,12 @@ def tile(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, reps = args
     times = (reps,) if isinstance(reps, int) else tuple(reps)
     times = (1,) * (x.ndim - len(times)) + times
-    return wrapped(function(widened(lead(x, level), len(times)), (1, *times)), level)
+    return wrapped(on(function)(widened(lead(x, level), len(times)), (1, *times)), level)
 
 
 def triangle(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`tril(x, k)` and `triu(x, k)`, of the last two dimensions."""
-    return wrapped(function(lead(args[0], level), *args[1:], **kwargs), level)
+    return wrapped(on(function)(lead(args[0], level), *args[1:], **kwargs), level)
 
 
 def diagonal(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -131,14 +132,14 @@ def diagonal(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     }
     for name in ("axis1", "axis2"):
         options[name] = in_front(options[name], x.ndim)
-    return wrapped(function(lead(x, level), **options), level)
+    return wrapped(on(function)(lead(x, level), **options), level)
 
 
 def split(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`split(x, parts, axis)` and `array_split`."""
     x, parts, *rest = args
     axis = rest[0] if rest else kwargs.get("axis", 0)
-    return wrapped(function(lead(x, level), parts, in_front(axis, x.ndim)), level)
+    return wrapped(on(function)(lead(x, level), parts, in_front(axis, x.ndim)), level)
 
 
 def as_strided(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -150,7 +151,7 @@ def as_strided(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
         options["shape"] = (value.shape[0], *options["shape"])
     if options.get("strides") is not None:
         options["strides"] = (value.strides[0], *options["strides"])
-    return wrapped(function(value, **options), level)
+    return wrapped(on(function)(value, **options), level)
 
 
 # -- joins ---------------------------------------------------------------------------------------------------------
@@ -162,8 +163,8 @@ def concatenate(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     axis = args[1] if len(args) > 1 else kwargs.pop("axis", 0)
     values = spread_all([lead(a, level) for a in arrays])
     if axis is None:
-        return wrapped(function([v.reshape(v.shape[0], -1) for v in values], axis=1, **kwargs), level)
-    return wrapped(function(values, axis=in_front(axis, arrays[0].ndim), **kwargs), level)
+        return wrapped(on(function)([v.reshape(v.shape[0], -1) for v in values], axis=1, **kwargs), level)
+    return wrapped(on(function)(values, axis=in_front(axis, arrays[0].ndim), **kwargs), level)
 
 
 def stack(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -171,13 +172,13 @@ def stack(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     arrays = list(args[0])
     axis = args[1] if len(args) > 1 else kwargs.pop("axis", 0)
     values = spread_all([lead(a, level) for a in arrays])
-    return wrapped(function(values, axis=in_front(axis, np.ndim(arrays[0]) + 1), **kwargs), level)
+    return wrapped(on(function)(values, axis=in_front(axis, np.ndim(arrays[0]) + 1), **kwargs), level)
 
 
 def append(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`append(x, values, axis)`."""
     axis = args[2] if len(args) > 2 else kwargs.get("axis")
-    return np.concatenate(args[:2], axis=axis)
+    return lib.concatenate(args[:2], axis=axis)
 
 
 # -- arrays like others --------------------------------------------------------------------------------------------
@@ -190,13 +191,13 @@ def like(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     if options.get("shape") is not None:
         options["shape"] = (level.size, *options["shape"])
     if rest and isinstance(rest[0], BatchedArray):  # full_like(x, number of each sample)
-        made = np.empty_like(x, *rest[1:], **options)
+        made = lib.empty_like(x, *rest[1:], **options)
         made[...] = rest[0]
         return made
     value = lead(x, level)
     if value.shape[0] != level.size and options.get("shape") is None:
         options["shape"] = (level.size, *value.shape[1:])
-    return wrapped(function(value, *rest, **options), level)
+    return wrapped(on(function)(value, *rest, **options), level)
 
 
 def copy(function: Any, level: Level, args: Any, kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
+from retrograd.backends.batch.library import lib, on
 from retrograd.backends.native import CPU_BACKEND as XP
 
 
@@ -71,22 +72,22 @@ def dot(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`dot(x, y)`."""
     x, y = args[:2]
     if x.ndim == 0 or y.ndim == 0:
-        return np.multiply(x, y)
+        return lib.multiply(x, y)
     if y.ndim <= 2:
-        return np.matmul(x, y)
-    return np.tensordot(x, y, axes=(x.ndim - 1, y.ndim - 2))
+        return lib.matmul(x, y)
+    return lib.tensordot(x, y, axes=(x.ndim - 1, y.ndim - 2))
 
 
 def vdot(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, y = args
-    return (np.conjugate(x).reshape(-1) * y.reshape(-1)).sum()
+    return (lib.conjugate(x).reshape(-1) * y.reshape(-1)).sum()
 
 
 def inner(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     x, y = args
     if x.ndim == 0 or y.ndim == 0:
-        return np.multiply(x, y)
-    return np.tensordot(x, y, axes=(x.ndim - 1, y.ndim - 1))
+        return lib.multiply(x, y)
+    return lib.tensordot(x, y, axes=(x.ndim - 1, y.ndim - 1))
 
 
 def outer(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -107,9 +108,9 @@ def tensordot(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     kept_y = [i for i in range(y.ndim) if i not in b]
     shape = [*[x.shape[i] for i in kept_x], *[y.shape[i] for i in kept_y]]
     size = int(np.prod([x.shape[i] for i in a]))
-    left = np.transpose(x, (*kept_x, *a)).reshape((-1, size))
-    right = np.transpose(y, (*b, *kept_y)).reshape((size, -1))
-    return np.matmul(left, right).reshape(shape)
+    left = lib.transpose(x, (*kept_x, *a)).reshape((-1, size))
+    right = lib.transpose(y, (*b, *kept_y)).reshape((size, -1))
+    return lib.matmul(left, right).reshape(shape)
 
 
 def einsum(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -126,7 +127,7 @@ def einsum(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
         parts.append(term if shared else letter + term)
         values.append(x if not is_on(x, level) else x.value[0] if shared else x.value)
     shared = all(letter not in p for p in parts)
-    found = function(",".join(parts) + "->" + ("" if shared else letter) + right, *values, **kwargs)
+    found = on(function)(",".join(parts) + "->" + ("" if shared else letter) + right, *values, **kwargs)
     return wrapped(found[None] if shared else found, level)
 
 
@@ -137,7 +138,7 @@ def cross(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     axis = axis if axis < 0 else axis - max(x.ndim, y.ndim)
     ndim = max(x.ndim, y.ndim)
     return wrapped(
-        function(widened(lead(x, level), ndim), widened(lead(y, level), ndim), axis=axis, **kwargs), level
+        on(function)(widened(lead(x, level), ndim), widened(lead(y, level), ndim), axis=axis, **kwargs), level
     )
 
 
@@ -146,7 +147,7 @@ def cross(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 
 def of_matrices(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """A function of the last two dimensions of one array."""
-    return wrapped(function(lead(args[0], level), *args[1:], **kwargs), level)
+    return wrapped(on(function)(lead(args[0], level), *args[1:], **kwargs), level)
 
 
 def solve(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -156,7 +157,7 @@ def solve(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     value = lead(b, level)
     left, right = spread_all([lead(a, level), value[..., None] if vector else value])
     ndim = max(left.ndim, right.ndim) - 1
-    found = function(widened(left, ndim), widened(right, ndim))
+    found = on(function)(widened(left, ndim), widened(right, ndim))
     return wrapped(found[..., 0] if vector else found, level)
 
 
