@@ -191,7 +191,7 @@ def taken(value: Any) -> Any:
         )
     if isinstance(value, (tuple, list)):
         parts = [taken(v) for v in value]
-        return type(value)(parts) if type(value) in (tuple, list) else type(value)(*parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
         return {k: taken(v) for k, v in value.items()}
     return value
@@ -203,7 +203,7 @@ def given(value: Any, index: int = 0) -> Any:
         return StrictArray(np.asarray(value), index)
     if isinstance(value, (tuple, list)):
         parts = [given(v, index) for v in value]
-        return type(value)(parts) if type(value) in (tuple, list) else type(value)(*parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
 

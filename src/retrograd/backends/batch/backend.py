@@ -22,9 +22,11 @@ from retrograd.backends.base import (
     BACKENDS,
     Backend,
     backend_of,
+    common_backend,
     device_of,
     extent_of,
     is_array,
+    is_writable,
     owner_of,
     register,
 )
@@ -137,10 +139,10 @@ class BatchedBackend(NumpyBackend):
         return bool(array.fits(shape, dtype))
 
     def is_writable(self, array: Array) -> bool:
-        return bool(array.flags.writeable)
+        return is_writable(all_samples(array))
 
     def set_writable(self, array: Array, writable: bool) -> None:
-        array.flags.writeable = writable
+        self.inner.set_writable(all_samples(array), writable)
 
     def owner_of(self, array: Array) -> Array:
         return owner_of(all_samples(array))
@@ -210,7 +212,7 @@ class BatchedBackend(NumpyBackend):
             level = newest_among(tuple(xs))
             assert level is not None
             values = aligned(xs, level)
-            found = backend_of(next(v for v in values if hasattr(v, "dtype"))).forward(op, values)
+            found = common_backend(values).forward(op, values)
             return BatchedArray(found if is_array(found) else np.asarray(found), level)
         parameters = _parameters(op)
         backend = self

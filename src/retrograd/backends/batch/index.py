@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import backend_of, is_array
 from retrograd.backends.batch.array import (
     IN_PLACE,
     RULES,
@@ -113,7 +114,7 @@ def _moved(value: Any, plan: Key, back: bool) -> Any:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, (BatchedArray, np.ndarray, list))
+    return is_array(x) or isinstance(x, list)
 
 
 def _plan(items: tuple[Any, ...], ndim: int, level: Level) -> Key:
@@ -172,7 +173,7 @@ def _samples(value: Any, plan: Key) -> Any:
     count = value.shape[0]
     if count == 1 and plan.batched:
         return 0
-    return np.arange(count).reshape((count,) + (1,) * plan.ndim)
+    return backend_of(value).inner.arange(count).reshape((count,) + (1,) * plan.ndim)
 
 
 RULES.getitem, RULES.setitem = getitem, setitem

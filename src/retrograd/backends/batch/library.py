@@ -58,6 +58,11 @@ def foreign_among(values: Any) -> Any:
     return None
 
 
+def matmul_of(x: Any, y: Any) -> Any:
+    """`x @ y` of values, by the kernels of their backend."""
+    return backend_of(x).matmul(x, y)
+
+
 class Library:
     """NumPy's names, each as `on` has it."""
 

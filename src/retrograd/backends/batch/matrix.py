@@ -15,8 +15,7 @@ from retrograd.backends.batch.array import (
     widened,
     wrapped,
 )
-from retrograd.backends.batch.library import lib, on
-from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.batch.library import lib, matmul_of, on
 
 
 def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
@@ -33,16 +32,16 @@ def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
         return wrapped(_shared_times(a[0], b, n), level)
     if m == 1 and n == 1:
         return wrapped(
-            (a * b).sum(axis=1) if a.dtype == b.dtype else XP.matmul(a[:, None, :], b[:, :, None])[:, 0, 0],
+            (a * b).sum(axis=1) if a.dtype == b.dtype else matmul_of(a[:, None, :], b[:, :, None])[:, 0, 0],
             level,
         )
     ndim = max(m, n, 2)
     left = widened(a if m > 1 else a[:, None, :], ndim)
     right = widened(b if n > 1 else b[:, :, None], ndim)
     if left.shape[-1] == 1:  # an outer product: matmul is slow at those
-        found = XP.multiply(left, right)
+        found = left * right
     else:
-        found = XP.matmul(left, right)
+        found = matmul_of(left, right)
     if m == 1:
         found = found[..., 0, :]
     if n == 1:
@@ -53,19 +52,19 @@ def matmul(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
 def _times_shared(a: Any, b: Any) -> Any:
     """Samples times one matrix or vector: all their rows at once."""
     if a.ndim <= 2:
-        return XP.matmul(a, b)
+        return matmul_of(a, b)
     outer = a.shape[:-1]
     count = 1
     for n in outer:
         count *= n
-    return XP.matmul(a.reshape((count, a.shape[-1])), b).reshape((*outer, *b.shape[1:]))
+    return matmul_of(a.reshape((count, a.shape[-1])), b).reshape((*outer, *b.shape[1:]))
 
 
 def _shared_times(a: Any, b: Any, ndim: int) -> Any:
     """One matrix or vector times samples, which are vectors or matrices."""
     if ndim == 1:
-        return XP.matmul(b, a.swapaxes(0, 1) if a.ndim == 2 else a)
-    return XP.matmul(a, b)
+        return matmul_of(b, a.swapaxes(0, 1) if a.ndim == 2 else a)
+    return matmul_of(a, b)
 
 
 def dot(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
