@@ -34,7 +34,7 @@ def _make(array: Array) -> InputMetadata:
     return InputMetadata(array.shape, array.dtype, device_of(array))
 
 
-def _fit(array: Any, meta: InputMetadata) -> int:
+def _fit_bits(array: Any, meta: InputMetadata) -> int:
     """FITS if an array of NumPy's own class is as `meta` says, with OWNS if its memory is its own; else 0."""
     if type(array) is not np.ndarray or array.dtype is not meta.dtype or array.shape != meta.shape:
         return 0
@@ -46,4 +46,4 @@ if PACK is not None:
 
 # The metadata of an array. The pack keeps those it has seen lately, so equal ones are mostly one object.
 metadata_of: Final[Any] = _make if PACK is None else PACK.metadata_of
-fit_of: Final[Any] = _fit if PACK is None else PACK.fit_of
+fit_bits: Final[Any] = _fit_bits if PACK is None else PACK.fit_of

@@ -20,7 +20,7 @@ from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
 from retrograd.core.printing import format_tensor
-from retrograd.core.transformed import (
+from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
     check_requires_grad,

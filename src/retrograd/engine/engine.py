@@ -10,12 +10,12 @@ from retrograd.backends.base import is_writable
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
-from retrograd.core.metadata import fit_of
+from retrograd.core.metadata import fit_bits
 from retrograd.core.modes import ANOMALY, FORWARD, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
-from retrograd.engine.evaluate import evaluate, fit, shown, taken
-from retrograd.engine.shared import Shared, worth_sharing
+from retrograd.engine.evaluate import convert_gradient, evaluate, shown, taken
+from retrograd.engine.parallel import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.engine.threads import on_fresh_stack, stack_is_deep
 from retrograd.engine.watch import Watch
@@ -234,9 +234,9 @@ def _root_value(edge: Edge, grad: Any, i: int, tensors: bool) -> Any:
     node, nr = edge.function, edge.input_nr
     assert node is not None
     value = taken(grad, tensors)
-    if nr == 0 and not tensors and node._meta is not None and fit_of(value, node._meta):
+    if nr == 0 and not tensors and node._meta is not None and fit_bits(value, node._meta):
         return value
-    return fit(value, node, nr, f"invalid gradient at index {i}")
+    return convert_gradient(value, node, nr, f"invalid gradient at index {i}")
 
 
 def root_edge(output: Any, i: int) -> Edge:

@@ -37,7 +37,7 @@ from retrograd.backends.device import CPU
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
-from retrograd.core.metadata import OWNS, fit_of
+from retrograd.core.metadata import OWNS, fit_bits
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.saved import freed_graph
@@ -121,11 +121,11 @@ def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any,
     if value is not None:
         fit = 0
         if nr == 0 and not task.tensors and node._meta is not None and node._where is None:
-            fit = fit_of(value, node._meta)
+            fit = fit_bits(value, node._meta)
         if fit:
             owned = fresh and fit & OWNS != 0 and value is not g
         else:
-            value = fitting(source, i, node, nr, value, task.tensors)
+            value = match_receiver(source, i, node, nr, value, task.tensors)
             owned = fresh and value.base is None and value is not g
     if task.arrive(node, nr, value, owned):
         task.push(node)
@@ -143,7 +143,7 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     given = buffer.values
     results = call_node(task, node, given, buffer.owned)
     if node.node_hooks is not None and node.node_hooks.post:
-        results = run_posthooks(node, fitted(node, results, task.tensors), given, task.tensors)
+        results = run_posthooks(node, match_receivers(node, results, task.tensors), given, task.tensors)
     return results
 
 
@@ -160,7 +160,7 @@ def outgoing(
     """Result `i` of `source` as input `nr` of `node` takes it, and whether it is ours to write into."""
     if value is None:
         return None, False
-    value = fitting(source, i, node, nr, value, task.tensors)
+    value = match_receiver(source, i, node, nr, value, task.tensors)
     return value, results_are_ours(task, source) and value.base is None and _not_in(value, given)
 
 
@@ -215,7 +215,7 @@ def _not_in(value: Any, given: Grads) -> bool:
 # -- making gradients fit ------------------------------------------------------------------------------------------
 
 
-def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool) -> Any:
+def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool) -> Any:
     """A gradient as its receiver expects it; nearly always it fits already."""
     if tensors:
         array = value.array
@@ -231,7 +231,9 @@ def fitting(source: Node, i: int, node: Node, nr: int, value: Any, tensors: bool
             array = value.array if tensors else value
     if array.shape == node.input_shape(nr) and array.dtype is node.input_dtype(nr):
         return value
-    return fit(value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}")
+    return convert_gradient(
+        value, node, nr, f"Function {source.name()} returned an invalid gradient at index {i}"
+    )
 
 
 def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None:
@@ -244,14 +246,16 @@ def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None
         )
 
 
-def fitted(node: Node, results: Grads, tensors: bool) -> Grads:
+def match_receivers(node: Node, results: Grads, tensors: bool) -> Grads:
     """All results as their receivers expect them: what post-hooks see."""
     made: list[Any] = []
     for i, value in enumerate(results):
         edge = node.edge(i)
         succ = edge.function
         made.append(
-            value if value is None or succ is None else fitting(node, i, succ, edge.input_nr, value, tensors)
+            value
+            if value is None or succ is None
+            else match_receiver(node, i, succ, edge.input_nr, value, tensors)
         )
     return made
 
@@ -266,7 +270,7 @@ def _checked_count(node: Node, results: Grads) -> Grads:
     return results[: node.edge_count]
 
 
-def fit(value: Any, node: Node, nr: int, what: str) -> Any:
+def convert_gradient(value: Any, node: Node, nr: int, what: str) -> Any:
     """Sums over broadcast dimensions, drops the imaginary part of a real tensor's gradient, converts the dtype."""
     shape = node.input_shape(nr)
     if tuple(value.shape) != tuple(shape):

@@ -26,7 +26,7 @@ from retrograd.hints import Plain
 from retrograd.values import Value
 
 if TYPE_CHECKING:
-    from retrograd.engine.shared import Shared
+    from retrograd.engine.parallel import Shared
 
 topological_nr = attrgetter("topological_nr")
 

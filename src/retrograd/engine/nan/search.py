@@ -23,7 +23,7 @@ from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
-from retrograd.engine.evaluate import fitted, run_posthooks, run_prehooks, run_tensor_hooks
+from retrograd.engine.evaluate import match_receivers, run_posthooks, run_prehooks, run_tensor_hooks
 from retrograd.engine.nan.explain import message
 from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
 from retrograd.engine.nan.recompute import Forward
@@ -147,7 +147,7 @@ class Replay:
     def _apply(self, node: Node, given: Sequence[Any]) -> None:
         """Runs the formula and sends its results on, each with what it is to blame on if it is bad."""
         results = [_bare(r) for r in node.apply(given, False, 0)][: node.edge_count]
-        made = fitted(node, results, False)
+        made = match_receivers(node, results, False)
         blame = [self._blame(node, i, given, results[i], made[i]) for i in range(len(made))]
         if node.node_hooks is not None and node.node_hooks.post:
             before = made
