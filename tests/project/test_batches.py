@@ -22,4 +22,7 @@ def test_no_module_names_a_batched_array(path):
 
 
 def test_the_check_finds_what_it_looks_for():
-    assert NAMES.findall("from retrograd.backends.batch.array import BatchedArray") == ["backends.batch", "BatchedArray"]
+    assert NAMES.findall("from retrograd.backends.batch.array import BatchedArray") == [
+        "backends.batch",
+        "BatchedArray",
+    ]
