@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd.autograd.modes import ModeContext
 from retrograd.core.modes import current
+from retrograd.core.upward import UPWARD
 from retrograd.engine.watch import INF, NAN
 
 
@@ -57,3 +58,13 @@ class detect_nonfinite(ModeContext):  # noqa: N801 - like detect_anomaly
 
     def clone(self) -> ModeContext:
         return type(self)(self.nan, self.inf)
+
+
+def _find(watch: Any, engine: Any, what: str, array: Any) -> Exception:
+    """The error for a gradient that is not finite; the search is loaded when there is something to look for."""
+    from retrograd.autograd.nan.search import search
+
+    return search(watch, engine, what, array)
+
+
+UPWARD.find_nonfinite = _find

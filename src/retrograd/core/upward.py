@@ -31,6 +31,8 @@ class Upward:
     # core/tensor.py and core/node.py: the classes that the collector looks for
     tensor: Any = None
     node: Any = None
+    # autograd/nonfinite.py: the error that names the first cause of a NaN or Inf in a gradient
+    find_nonfinite: Any = None
     # func/levels.py: a gradient that leaves levels of vmap on an edge, summed over their samples
     leave_levels: Any = None
     # func/mapping.py: a function called once for each sample of a vmap

@@ -4,7 +4,7 @@ Note [Looking for NaN]
 ~~~~~~~~~~~~~~~~~~~~~~
 A backward under `detect_nonfinite` runs as always, except that saved values are freed at its end instead of node by
 node. Then each gradient that it has left in a leaf or will return is reduced to one number, which a single NaN or Inf
-would spoil. Only if that happens does the search in `engine/nan/search.py` begin, and it can use everything: it runs
+would spoil. Only if that happens does the search in `autograd/nan/search.py` begin, and it can use everything: it runs
 the same backward again, node by node, without touching `.grad`, and computes the forward pass again.
 """
 
@@ -19,6 +19,7 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Node
+from retrograd.core.upward import UPWARD
 from retrograd.engine.evaluate import shown
 from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.values import Array
@@ -68,9 +69,7 @@ class Watch:
         try:
             what = self._first_bad()
             if what is not None:
-                from retrograd.engine.nan.search import search
-
-                raise search(self, engine, *what)
+                raise UPWARD.find_nonfinite(self, engine, *what)
         finally:
             unhush(token)
 

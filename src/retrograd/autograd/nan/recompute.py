@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.autograd.nan.finding import FORWARD, INPUT, Finding
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.node import GraphRoot, Node
@@ -22,7 +23,6 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import CopySlices
 from retrograd.core.witness import unchanged
-from retrograd.engine.nan.finding import FORWARD, INPUT, Finding
 from retrograd.engine.watch import INF, NAN, flags
 
 topological_nr = attrgetter("topological_nr")

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.autograd.nan.finding import Finding
 from retrograd.backends.base import whole
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Op
 from retrograd.core.views import CopySlices
-from retrograd.engine.nan.finding import Finding
 
 WHERE: str = "where"
 FILL: str = "masked_fill"

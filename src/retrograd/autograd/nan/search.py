@@ -8,7 +8,7 @@ Note [The first cause]
 2. The forward pass is computed again. If the culprit's formula has used a forward value that was not finite, that value
    is followed back to the operation that made it from finite ones, or to a leaf or constant that held it.
 3. If the bad elements of the culprit's result had a gradient of exactly 0 coming in, something has masked them: 0 times
-   an infinite slope. What masked them is looked for on the way from the root: see `engine/nan/traps.py`.
+   an infinite slope. What masked them is looked for on the way from the root: see `autograd/nan/traps.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
+from retrograd.autograd.nan.explain import message
+from retrograd.autograd.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
+from retrograd.autograd.nan.recompute import Forward
+from retrograd.autograd.nan.traps import Masker, masker_of, spoilt_mask
 from retrograd.backends.base import as_array
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
@@ -24,10 +28,6 @@ from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import match_receivers, run_posthooks, run_prehooks, run_tensor_hooks
-from retrograd.engine.nan.explain import message
-from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
-from retrograd.engine.nan.recompute import Forward
-from retrograd.engine.nan.traps import Masker, masker_of, spoilt_mask
 from retrograd.engine.task import GraphTask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError

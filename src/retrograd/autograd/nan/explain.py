@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.core.hooks import hook_name
-from retrograd.core.node import Node
-from retrograd.core.op import Op
-from retrograd.core.places import Place, made_at
-from retrograd.engine.nan import traps
-from retrograd.engine.nan.finding import (
+from retrograd.autograd.nan import traps
+from retrograd.autograd.nan.finding import (
     BACKWARD,
     FORWARD,
     GRADIENT,
@@ -22,6 +18,10 @@ from retrograd.engine.nan.finding import (
     Finding,
     described,
 )
+from retrograd.core.hooks import hook_name
+from retrograd.core.node import Node
+from retrograd.core.op import Op
+from retrograd.core.places import Place, made_at
 from retrograd.errors import NonFiniteError
 
 _POLE = "keep its argument away from there: x.clamp(min=eps) or x + eps, before the function, not after it"
