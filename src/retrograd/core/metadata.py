@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import device_of
 from retrograd.backends.device import CPU, device
 from retrograd.backends.pack import PACK
+from retrograd.core.upward import tell_pack
 from retrograd.values import Array, DType, Shape
 
 FITS: Final = 1
@@ -41,8 +42,7 @@ def _fit_bits(array: Any, meta: InputMetadata) -> int:
     return FITS if array.base is not None else FITS | OWNS
 
 
-if PACK is not None:
-    PACK.set_metadata_maker(_make)
+tell_pack("metadata_maker", _make)
 
 # The metadata of an array. The pack keeps those it has seen lately, so equal ones are mostly one object.
 metadata_of: Final[Any] = _make if PACK is None else PACK.metadata_of

@@ -18,6 +18,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 from retrograd.backends.pack import PACK
+from retrograd.core.upward import tell_pack
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
 _COMPILED = not __file__.endswith(".py")
@@ -104,8 +105,7 @@ def _is_ours(code: CodeType) -> bool:
     return code.co_filename.startswith(_PACKAGE)
 
 
-if PACK is not None:
-    PACK.set_owner_test(_is_ours)
+tell_pack("owner_test", _is_ours)
 
 spot: Final[Any] = _spot if PACK is None else PACK.spot
 

@@ -6,11 +6,17 @@ Imports point down, but a few calls must go up: `x * y` is an op of `retrograd.o
 `core.apply`, which imports the op, and the engine leaves a level of `vmap` by an op of `func`. Each is a field of one
 object here, filled in by the module that has what it stands for when that module is imported. PyTorch's dispatcher
 plays the same part.
+
+The native pack calls up as well: it asks whose code a frame runs (`core/places.py`), and has metadata made that it has
+not seen before (`core/metadata.py`). Both hand it their function by `tell_pack`; without the pack, that does nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
+
+from retrograd.backends.pack import PACK
 
 if TYPE_CHECKING:
     from retrograd.core.operators import Operators
@@ -40,3 +46,9 @@ class Upward:
 
 
 UPWARD: Final = Upward()
+
+
+def tell_pack(name: str, function: Callable[..., Any]) -> None:
+    """Gives the native pack, where there is one, a function that it calls: `owner_test` or `metadata_maker`."""
+    if PACK is not None:
+        getattr(PACK, f"set_{name}")(function)
