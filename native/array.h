@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "memory.h"
+#include "sizes.h"
 
 namespace rg {
 
@@ -68,6 +69,18 @@ inline bool is_dense(PyObject* object) {
 inline int kind(PyObject* array) { return PyArray_TYPE(as_array(array)); }
 inline bool is_float(int type) { return type == NPY_FLOAT || type == NPY_DOUBLE; }
 
+// A type whose elements are plain bytes, so that copying memory copies them.
+inline bool is_number(int type) { return type <= NPY_LONGDOUBLE || (type >= NPY_CFLOAT && type <= NPY_CLONGDOUBLE); }
+
+// How many elements an array has. NumPy has seen to it that there is such a number.
+inline npy_intp size_of(PyObject* array) {
+  Array* a = as_array(array);
+  npy_intp n = 1;
+  for (int i = 0; i < PyArray_NDIM(a) && n != 0; i++) n *= PyArray_DIM(a, i);
+  return n;
+}
+inline npy_intp bytes_of(PyObject* array) { return size_of(array) * PyArray_ITEMSIZE(as_array(array)); }
+
 template <class T>
 inline T* data(PyObject* array) {
   return static_cast<T*>(PyArray_DATA(as_array(array)));
@@ -77,13 +90,14 @@ inline T* data(PyObject* array) {
 extern "C" int PyTraceMalloc_Track(unsigned int domain, uintptr_t memory, size_t size);
 constexpr unsigned TRACE_DOMAIN = 389047;  // np.lib.tracemalloc_domain, where tracemalloc counts arrays
 
-// A new array over `memory`, which our allocator gave and the array will give back; null with an exception set.
-inline PyObject* array_over(void* memory, npy_intp bytes, int nd, const npy_intp* dims, const npy_intp* strides, int type) {
+// A new array of `bytes` in memory from our allocator, not filled; null with an exception set.
+inline PyObject* array_of(npy_intp bytes, int nd, const npy_intp* dims, const npy_intp* strides, int type) {
+  void* memory = allocate(static_cast<size_t>(bytes));
   if (memory == nullptr) return PyErr_NoMemory();
   PyObject* made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), nd, dims, strides, memory,
                                         NPY_ARRAY_CARRAY, nullptr);
   if (made == nullptr) {
-    release(memory, static_cast<size_t>(bytes));
+    release(memory);
     return nullptr;
   }
   give_handler(made);
@@ -102,8 +116,8 @@ inline npy_intp bytes_of_type(int type) {
 // A new array in C order, not filled, whose memory comes from our allocator. Null with an exception set if there is none.
 inline PyObject* new_array(int nd, const npy_intp* dims, int type) {
   npy_intp bytes = type == NPY_FLOAT ? 4 : type == NPY_DOUBLE ? 8 : bytes_of_type(type);
-  for (int i = 0; i < nd; i++) bytes *= dims[i];
-  return array_over(allocate(static_cast<size_t>(bytes)), bytes, nd, dims, nullptr, type);
+  if (!grow(&bytes, nd, dims)) return PyErr_NoMemory();
+  return array_of(bytes, nd, dims, nullptr, type);
 }
 
 inline PyObject* new_like(PyObject* array) {
@@ -131,7 +145,7 @@ inline bool is_packed(PyObject* array) {
     if (i == PyArray_NDIM(a)) break;
     expected *= PyArray_DIM(a, i);
   }
-  return expected == PyArray_NBYTES(a) && expected > 0;
+  return expected == bytes_of(array) && expected > 0;
 }
 
 // Whether two arrays of one shape have their elements in the same order.
@@ -147,10 +161,11 @@ inline PyObject* new_packed(PyObject* like, int type) {
   Array* a = as_array(like);
   const int nd = PyArray_NDIM(a);
   if (PyArray_IS_C_CONTIGUOUS(a)) return new_array(nd, PyArray_DIMS(a), type);
-  npy_intp strides[NPY_MAXDIMS];
-  const npy_intp size = bytes_of_type(type), bytes = size * PyArray_SIZE(a);
-  for (int i = 0; i < nd; i++) strides[i] = PyArray_STRIDE(a, i) / PyArray_ITEMSIZE(a) * size;
-  return array_over(allocate(static_cast<size_t>(bytes)), bytes, nd, PyArray_DIMS(a), strides, type);
+  npy_intp strides[NPY_MAXDIMS], size = bytes_of_type(type), bytes = size;
+  if (!grow(&bytes, nd, PyArray_DIMS(a))) return PyErr_NoMemory();
+  for (int i = 0; i < nd; i++)  // the stride of a dimension of length 1 may be anything
+    strides[i] = PyArray_DIM(a, i) > 1 ? PyArray_STRIDE(a, i) / PyArray_ITEMSIZE(a) * size : size;
+  return array_of(bytes, nd, PyArray_DIMS(a), strides, type);
 }
 
 }  // namespace rg

@@ -138,7 +138,8 @@ Index registers_of(const Attention<T>& a) {
 
 template <class T>
 bool by_lanes(const Attention<T>& a) {
-  return a.shared == 1 && a.batch * a.heads >= GROUP / 4 && registers_of(a) <= SMALL;
+  const bool few = a.queries <= SMALL && a.keys <= SMALL && a.width <= SMALL;  // so that their products are numbers
+  return few && a.shared == 1 && a.batch * a.heads >= GROUP / 4 && registers_of(a) <= SMALL;
 }
 
 // Calls body(first, count, memory) for groups of heads.

@@ -11,6 +11,8 @@ namespace rg {
 
 namespace {
 
+constexpr double MOST_SCORES = 1e12;
+
 npy_intp length(PyObject* a, int axis) { return PyArray_DIM(as_array(a), axis); }
 
 // The distance of two neighbours, 0 where there is only one.
@@ -47,6 +49,11 @@ bool read_mask(PyObject* mask, const Attention<T>& a, int type, Mask<T>* m) {
   return m->column == 0 || m->column == 1;
 }
 
+// Whether there is something to work on, and not more than memory could hold: operands may be broadcast.
+bool has_scores(Index rows, Index columns) {
+  return rows > 0 && columns > 0 && static_cast<double>(rows) * static_cast<double>(columns) < MOST_SCORES;
+}
+
 // Arguments query, key, value, mask, whether causal, scale; false if the kernel is not for them.
 template <class T>
 bool read_attention(Args args, Attention<T>* a) {
@@ -60,7 +67,8 @@ bool read_attention(Args args, Attention<T>* a) {
   a->causal = args[4] == Py_True;
   a->scale = static_cast<T>(PyFloat_AS_DOUBLE(args[5]));
   a->q = heads_of<const T>(q), a->k = heads_of<const T>(k), a->v = heads_of<const T>(v);
-  return a->batch * a->heads * a->queries * a->keys * a->width > 0 && read_mask(args[3], *a, type, &a->mask);
+  return has_scores(a->batch, a->heads) && has_scores(a->queries, a->keys) && has_scores(a->width, a->keys) &&
+         read_mask(args[3], *a, type, &a->mask);
 }
 
 // A new array of the shape of another one; with `turned` in the order batch, row, head, column in memory.
@@ -76,11 +84,14 @@ template <class T>
 PyObject* attended(Args args) {
   Attention<T> a;
   if (!read_attention(args, &a)) return not_served();
-  PyObject* out = new_heads(args[0], a.q.head < a.q.row);
-  if (out == nullptr) return nullptr;
-  Unlocked unlocked(true);
-  attend<T>(a, heads_of<T>(out));
-  return out;
+  Ref out(new_heads(args[0], a.q.head < a.q.row));
+  if (!out) return nullptr;
+  const Heads<T> to = heads_of<T>(out.get());
+  {
+    Unlocked unlocked(true);
+    attend<T>(a, to);
+  }
+  return out.release();
 }
 
 template <class T>
@@ -96,9 +107,10 @@ PyObject* attended_back(PyObject* gradient, Args args, long wanted) {
   const Ref dk(wanted & 2 ? new_heads(args[1], true) : Py_NewRef(Py_None));
   const Ref dv(wanted & 4 ? new_heads(args[2], true) : Py_NewRef(Py_None));
   if (!dq || !dk || !dv) return nullptr;
+  const Gradients<T> to = {heads_of<const T>(gradient), wanted_heads<T>(dq), wanted_heads<T>(dk), wanted_heads<T>(dv)};
   {
     Unlocked unlocked(true);
-    attend_back<T>(a, {heads_of<const T>(gradient), wanted_heads<T>(dq), wanted_heads<T>(dk), wanted_heads<T>(dv)});
+    attend_back<T>(a, to);
   }
   return PyTuple_Pack(3, dq.get(), dk.get(), dv.get());
 }
@@ -109,8 +121,10 @@ PyObject* attention(PyObject*, Args args, Py_ssize_t count) {
 }
 
 PyObject* attention_back(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 8 || !is_real(args[0]) || !is_real(args[1]) || !PyLong_Check(args[7])) return not_served();
-  const long wanted = PyLong_AsLong(args[7]);
+  if (count != 8) return not_served();
+  long wanted;
+  if (!read_whole(args[7], &wanted)) return nullptr;
+  if (!is_real(args[0]) || !is_real(args[1])) return not_served();
   if (kind(args[1]) == NPY_FLOAT) return attended_back<float>(args[0], args + 1, wanted);
   return attended_back<double>(args[0], args + 1, wanted);
 }

@@ -84,10 +84,10 @@ bool has_channels(PyObject* x, PyObject* weight, PyObject* bias) {
 // (x, weight, bias, mean, variance, eps): by its own statistics where none are given; the result, and lines of means,
 // factors and variances
 PyObject* py_batch_norm(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 6 || !has_channels(args[0], args[1], args[2]) || !has_channels(args[0], args[3], args[4]))
-    return not_served();
-  const double eps = PyFloat_AsDouble(args[5]);
-  if (PyErr_Occurred()) return nullptr;
+  if (count != 6) return not_served();
+  double eps;
+  if (!read_real(args[5], &eps)) return nullptr;
+  if (!has_channels(args[0], args[1], args[2]) || !has_channels(args[0], args[3], args[4])) return not_served();
   if ((args[3] == Py_None) != (args[4] == Py_None)) return not_served();
   Ref x(dense(args[0]));
   if (!x) return nullptr;
@@ -104,13 +104,14 @@ PyObject* py_batch_norm(PyObject*, Args args, Py_ssize_t count) {
 
 // (g, x, weight, moments, training, wanted): the gradients of x, weight and bias; `wanted` has a bit for each
 PyObject* py_batch_norm_backward(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 6 || !has_channels(args[1], args[2], Py_None)) return not_served();
+  if (count != 6) return not_served();
+  long wanted;
+  if (!read_whole(args[5], &wanted)) return nullptr;
+  if (!has_channels(args[1], args[2], Py_None)) return not_served();
   const int type = kind(args[1]);
   const Split s = split(args[1], 1, 2);
   if (!is_of(args[0], type) || !same_shape(args[0], args[1])) return not_served();
   if (!is_dense(args[3]) || kind(args[3]) != type || size_of(args[3]) != 3 * s.count) return not_served();
-  const long wanted = PyLong_AsLong(args[5]);
-  if (PyErr_Occurred()) return nullptr;
   Ref g(dense(args[0])), x(dense(args[1]));
   if (!g || !x) return nullptr;
   NormAnswer out(x.get(), &s.count, 1, wanted);

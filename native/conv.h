@@ -59,8 +59,9 @@ struct Registers {
   void (*pack)(Index k, Index channels, const T* from, Index column, T* to);  // weights for `channels`
 };
 
-Plan plan_correlate(const Windows& w, Channels c);
-Plan plan_spread(const Windows& w, Channels c);
+// False where there is nothing to add up, or positions are too large for the tables.
+bool plan_correlate(const Windows& w, Channels c, Plan* plan);
+bool plan_spread(const Windows& w, Channels c, Plan* plan);
 
 // Weights by group, output channel, input channel and tap, any distance apart.
 template <class T>

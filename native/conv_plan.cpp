@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conv.h"
+#include "sizes.h"
 
 namespace rg {
 
@@ -108,6 +109,18 @@ void widen(const Windows& w, int d, Bordered* source) {
   source->lengths[d] = before + w.number[d] + after;
 }
 
+constexpr double MOST_BYTES = 1e18;  // sizes below are exact
+constexpr Index MOST_PHASES = 1 << 16;
+
+// Whether there is something to add up, and places of it are places of the tables.
+bool fits(const Plan& p) {
+  if (p.samples == 0 || p.groups == 0 || p.inputs == 0 || p.channels == 0) return false;
+  const Bordered& b = p.source;
+  double places = static_cast<double>(p.inputs);
+  for (int d = 0; d < SPACE; d++) places *= static_cast<double>(b.lengths[d] + (d == SPACE - 1 ? b.apart : 0));
+  return places < static_cast<double>(MOST_PLACES) && places * static_cast<double>(p.groups) < MOST_BYTES / 8;
+}
+
 }  // namespace
 
 bool Bordered::plain() const {
@@ -116,33 +129,38 @@ bool Bordered::plain() const {
   return apart == 1;
 }
 
-Plan plan_correlate(const Windows& w, Channels c) {
-  Plan plan = {{}, c.samples, c.groups, c.inputs, c.channels, w.windows(), {}};
+bool plan_correlate(const Windows& w, Channels c, Plan* plan) {
+  *plan = {{}, c.samples, c.groups, c.inputs, c.channels, w.windows(), {}};
+  Bordered& source = plan->source;
   for (int d = 0; d < SPACE; d++) {
     Index reach = (w.number[d] - 1) * w.stride[d] + (w.kernel[d] - 1) * w.dilation[d] + 1;
-    plan.source.size[d] = w.size[d];
-    plan.source.before[d] = w.padding[d];
-    plan.source.lengths[d] = std::max(w.size[d] + 2 * w.padding[d], reach);
+    source.size[d] = w.size[d];
+    source.before[d] = w.padding[d];
+    source.lengths[d] = std::max(w.size[d] + 2 * w.padding[d], reach);
   }
-  plan.source.apart = w.stride[2];
-  plan.phases.push_back(correlate_phase(w, plan.source, c.inputs));
-  lengthen(&plan.phases[0]);
-  return plan;
+  source.apart = w.stride[2];
+  if (!fits(*plan)) return false;
+  plan->phases.push_back(correlate_phase(w, source, c.inputs));
+  lengthen(&plan->phases[0]);
+  return true;
 }
 
-Plan plan_spread(const Windows& w, Channels c) {
-  Plan plan = {{}, c.samples, c.groups, c.inputs, c.channels, w.elements(), {}};
-  for (int d = 0; d < SPACE; d++) widen(w, d, &plan.source);
+bool plan_spread(const Windows& w, Channels c, Plan* plan) {
+  *plan = {{}, c.samples, c.groups, c.inputs, c.channels, w.elements(), {}};
+  Index phases = 1;
+  if (!grow(&phases, SPACE, w.stride) || phases > MOST_PHASES) return false;
+  for (int d = 0; d < SPACE; d++) widen(w, d, &plan->source);
+  if (!fits(*plan)) return false;
   for (Index z = 0; z < w.stride[0]; z++)
     for (Index y = 0; y < w.stride[1]; y++)
       for (Index x = 0; x < w.stride[2]; x++) {
         const Index phases[SPACE] = {z, y, x};
         const Line lines[SPACE] = {line_of(w, 0, z), line_of(w, 1, y), line_of(w, 2, x)};
         if (lines[0].count * lines[1].count * lines[2].count > 0)
-          plan.phases.push_back(spread_phase(w, plan.source, c.inputs, lines, phases));
+          plan->phases.push_back(spread_phase(w, plan->source, c.inputs, lines, phases));
       }
-  for (Phase& phase : plan.phases) lengthen(&phase);
-  return plan;
+  for (Phase& phase : plan->phases) lengthen(&phase);
+  return true;
 }
 
 }  // namespace rg

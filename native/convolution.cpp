@@ -1,7 +1,4 @@
 // Convolutions as Python calls them.
-#include <climits>
-#include <new>
-
 #include "conv.h"
 #include "convolution.h"
 #include "network.h"
@@ -25,16 +22,29 @@ struct Operands {
   Index length(const Ref& v, int axis) const { return PyArray_DIM(as_array(v.get()), axis); }
 };
 
+Index length(PyObject* array, int axis) { return PyArray_DIM(as_array(array), axis); }
+
 bool suits(PyObject* x, PyObject* y, PyObject* windows, Windows* w) {
   if (!is_real(x) || !is_of(y, kind(x)) || !read_windows(windows, w)) return false;
   return PyArray_NDIM(as_array(x)) == w->rank + 2 && PyArray_NDIM(as_array(y)) == w->rank + 2;
 }
 
-// Whether there is something to add up, and positions are small enough for the tables.
-bool fits(const Plan& p) {
-  if (p.samples * p.inputs * p.channels == 0) return false;
-  const double source = static_cast<double>(p.inputs) * static_cast<double>(p.source.channel());
-  return source < INT_MAX && static_cast<double>(p.elements) < INT_MAX;
+// Whether sizes go together. A weight is [output channels, input channels of a group, kernel…].
+using Agree = bool (*)(PyObject* x, PyObject* y, const Windows& w, Index groups);
+
+bool agree_correlate(PyObject* x, PyObject* weight, const Windows& w, Index groups) {
+  return ends_in(x, w, w.size) && ends_in(weight, w, w.kernel) && length(weight, 0) % groups == 0 &&
+         length(x, 1) % groups == 0 && length(x, 1) / groups == length(weight, 1);
+}
+
+bool agree_spread(PyObject* y, PyObject* weight, const Windows& w, Index groups) {
+  return ends_in(y, w, w.number) && ends_in(weight, w, w.kernel) && length(weight, 0) % groups == 0 &&
+         length(y, 1) == length(weight, 0);
+}
+
+bool agree_overlap(PyObject* x, PyObject* y, const Windows& w, Index groups) {
+  return ends_in(x, w, w.size) && ends_in(y, w, w.number) && length(x, 0) == length(y, 0) &&
+         length(x, 1) % groups == 0 && length(y, 1) % groups == 0;
 }
 
 // Memory for the time of one call, from the allocator; null with an exception set if there is none.
@@ -77,8 +87,8 @@ PyObject* correlate(const Operands& o, PyObject* bias) {
   const Index outputs = o.length(o.y, 0), inputs = o.length(o.y, 1), taps = o.w.taps();
   const Index channels = outputs / o.groups;
   if (!suits_bias(bias, o.x.get(), outputs)) return not_served();
-  const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
-  if (!fits(plan)) return not_served();
+  Plan plan;
+  if (!plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels}, &plan)) return not_served();
   const Weights<T> weights = {data<T>(o.y.get()), channels * inputs * taps, inputs * taps, taps};
   return convolved<T>(plan, o.x, weights, bias == Py_None ? nullptr : data<T>(bias),
                       new_result(o.x.get(), plan.samples, outputs, o.w.number));
@@ -89,8 +99,8 @@ PyObject* spread(const Operands& o, PyObject* bias) {
   const Index outputs = o.length(o.y, 0), inputs = o.length(o.y, 1), taps = o.w.taps();
   const Index channels = outputs / o.groups;
   if (!suits_bias(bias, o.x.get(), inputs * o.groups)) return not_served();
-  const Plan plan = plan_spread(o.w, {o.length(o.x, 0), o.groups, channels, inputs});
-  if (!fits(plan)) return not_served();
+  Plan plan;
+  if (!plan_spread(o.w, {o.length(o.x, 0), o.groups, channels, inputs}, &plan)) return not_served();
   const Weights<T> weights = {data<T>(o.y.get()), channels * inputs * taps, taps, inputs * taps};
   return convolved<T>(plan, o.x, weights, bias == Py_None ? nullptr : data<T>(bias),
                       new_result(o.x.get(), plan.samples, inputs * o.groups, o.w.size));
@@ -99,8 +109,8 @@ PyObject* spread(const Operands& o, PyObject* bias) {
 template <class T>
 PyObject* overlapped(const Operands& o) {
   const Index inputs = o.length(o.x, 1) / o.groups, channels = o.length(o.y, 1) / o.groups;
-  const Plan plan = plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels});
-  if (!fits(plan)) return not_served();
+  Plan plan;
+  if (!plan_correlate(o.w, {o.length(o.x, 0), o.groups, inputs, channels}, &plan)) return not_served();
   const int type = kind(o.x.get());
   Ref out(new_result(o.x.get(), channels * o.groups, inputs, o.w.kernel));
   Ref padded(memory_for(padded_size(plan, sizeof(T)), type)), partial(memory_for(partial_size(plan, sizeof(T)), type));
@@ -113,39 +123,34 @@ PyObject* overlapped(const Operands& o) {
   return out.release();
 }
 
-// Calls one of the above; memory that tables do not get is Python's MemoryError.
+// Calls one of the above, if sizes go together.
 template <class Run>
-PyObject* with_operands(PyObject* x, PyObject* y, PyObject* windows, PyObject* groups, const Run& run) {
+PyObject* with_operands(PyObject* x, PyObject* y, PyObject* windows, PyObject* groups, Agree agree, const Run& run) {
   Windows w;
   const Py_ssize_t count = PyLong_AsSsize_t(groups);
   if (count == -1 && PyErr_Occurred()) PyErr_Clear();
-  if (count < 1 || !suits(x, y, windows, &w)) return not_served();
+  if (count < 1 || !suits(x, y, windows, &w) || !agree(x, y, w, count)) return not_served();
   const Operands o(x, y, w, count);
-  if (!o.ready()) return nullptr;
-  try {
-    return run(o);
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  }
+  return o.ready() ? run(o) : nullptr;
 }
 
 PyObject* conv_correlate(PyObject*, Args args, Py_ssize_t count) {
   if (count != 5) return not_served();
-  return with_operands(args[0], args[1], args[3], args[4], [&](const Operands& o) {
+  return with_operands(args[0], args[1], args[3], args[4], agree_correlate, [&](const Operands& o) {
     return kind(args[0]) == NPY_FLOAT ? correlate<float>(o, args[2]) : correlate<double>(o, args[2]);
   });
 }
 
 PyObject* conv_spread(PyObject*, Args args, Py_ssize_t count) {
   if (count != 5) return not_served();
-  return with_operands(args[0], args[1], args[3], args[4], [&](const Operands& o) {
+  return with_operands(args[0], args[1], args[3], args[4], agree_spread, [&](const Operands& o) {
     return kind(args[0]) == NPY_FLOAT ? spread<float>(o, args[2]) : spread<double>(o, args[2]);
   });
 }
 
 PyObject* conv_overlap(PyObject*, Args args, Py_ssize_t count) {
   if (count != 4) return not_served();
-  return with_operands(args[0], args[1], args[2], args[3], [&](const Operands& o) {
+  return with_operands(args[0], args[1], args[2], args[3], agree_overlap, [&](const Operands& o) {
     return kind(args[0]) == NPY_FLOAT ? overlapped<float>(o) : overlapped<double>(o);
   });
 }
@@ -156,8 +161,9 @@ void sum_channels(PyObject* array, PyObject* out) {
   channel_sums<T>(data<T>(array), s.outer, s.count, s.inner, data<T>(out));
 }
 
-PyObject* conv_channel_sums(PyObject*, PyObject* array) {
-  if (!is_real(array) || PyArray_NDIM(as_array(array)) < 2) return not_served();
+PyObject* conv_channel_sums(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 1 || !is_real(args[0]) || PyArray_NDIM(as_array(args[0])) < 2) return not_served();
+  PyObject* array = args[0];
   const npy_intp channels = PyArray_DIM(as_array(array), 1);
   const Ref values(dense(array));
   Ref out(new_array(1, &channels, kind(array)));
@@ -172,7 +178,7 @@ PyObject* conv_channel_sums(PyObject*, PyObject* array) {
 }  // namespace
 
 PyMethodDef conv_methods[] = {
-    {"conv_channel_sums", conv_channel_sums, METH_O, "The sums over all dimensions but the second."},
+    method<conv_channel_sums>("conv_channel_sums", "The sums over all dimensions but the second."),
     method<conv_correlate>("conv_correlate", "The convolution of x with a weight, plus a bias: (x, w, b, windows, groups)."),
     method<conv_overlap>("conv_overlap", "The gradient of a convolution's weight: (x, y, windows, groups)."),
     method<conv_spread>("conv_spread", "The transpose of a convolution, plus a bias: (y, w, b, windows, groups)."),

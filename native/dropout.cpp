@@ -14,7 +14,7 @@ using Index = std::ptrdiff_t;
 
 namespace rg {
 
-#if defined(__SIZEOF_INT128__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if RG_GNU && defined(__SIZEOF_INT128__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
 namespace {
 
@@ -117,13 +117,14 @@ void draw(Stream* stream, const Choice& choice, PyObject* to) {
 
 // (like, p, scale, state: six numbers of 64 bits or less): an array of `like`'s shape, and the state that follows
 PyObject* py_noise(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 4 || !is_real(args[0])) return not_served();
+  if (count != 4 || !PyTuple_Check(args[3])) return not_served();
   unsigned long long high, low, more_high, more_low;
   int half;
   unsigned int bits;
+  double p, scale;
   if (!PyArg_ParseTuple(args[3], "KKKKpI", &high, &low, &more_high, &more_low, &half, &bits)) return nullptr;
-  const double p = PyFloat_AsDouble(args[1]), scale = PyFloat_AsDouble(args[2]);
-  if (PyErr_Occurred()) return nullptr;
+  if (!read_real(args[1], &p) || !read_real(args[2], &scale)) return nullptr;
+  if (!(p >= 0 && p <= 1) || !is_real(args[0])) return not_served();
   Ref out(new_like(args[0]));
   if (!out) return nullptr;
   Stream stream{wide(high, low), {MULTIPLIER, wide(more_high, more_low)}, half != 0, bits};

@@ -22,7 +22,7 @@ namespace {
 PyObject* unary_packed(UnaryLoop loop, PyObject* x, int type) {
   PyObject* out = new_packed(x, type);
   if (out == nullptr) return nullptr;
-  const npy_intp n = PyArray_SIZE(as_array(x));
+  const npy_intp n = size_of(x);
   const char* from = data<char>(x);
   char* to = data<char>(out);
   if (n < LARGE) {
@@ -90,7 +90,7 @@ void run2(BinaryLoop loop, Side x, Side y, PyObject* out, npy_intp n, npy_intp s
 
 PyObject* binary_packed(BinaryLoop loop, PyObject* like, Side x, Side y, int type) {
   PyObject* out = new_packed(like, type);
-  if (out != nullptr) run2(loop, x, y, out, PyArray_SIZE(as_array(like)), PyArray_ITEMSIZE(as_array(like)));
+  if (out != nullptr) run2(loop, x, y, out, size_of(like), PyArray_ITEMSIZE(as_array(like)));
   return out;
 }
 
@@ -152,7 +152,7 @@ PyObject* binary_of(const BinaryKernel* kernel, PyObject* x, PyObject* y) {
 bool harmless(PyObject* x, PyObject* out) {
   const char *a = data<char>(x), *b = data<char>(out);
   if (a == b && same_shape(x, out) && same_layout(x, out)) return true;
-  return is_packed(x) && (a + PyArray_NBYTES(as_array(x)) <= b || b + PyArray_NBYTES(as_array(out)) <= a);
+  return is_packed(x) && (a + bytes_of(x) <= b || b + bytes_of(out) <= a);
 }
 
 // out[...] = f(x, y) for arrays of one dtype, where x has the shape of `out` and y may be broadcast to it.
@@ -162,14 +162,15 @@ bool write2(const BinaryKernel* kernel, PyObject* x, PyObject* y, PyObject* out)
   if (slot < 0 || kernel->loops[slot] == nullptr || kernel->truth || kind(y) != type || kind(out) != type) return false;
   if (!same_shape(x, out) || !is_packed(out) || !harmless(x, out) || !harmless(y, out)) return false;
   if (same_shape(x, y) && same_layout(x, y) && same_layout(x, out)) {
-    const npy_intp n = PyArray_SIZE(as_array(x)), size = PyArray_ITEMSIZE(as_array(x));
+    const npy_intp n = size_of(x), size = PyArray_ITEMSIZE(as_array(x));
     run2(kernel->loops[slot], {data<char>(x), 1}, {data<char>(y), 1}, out, n, size);
     return true;
   }
   if (!PyArray_IS_C_CONTIGUOUS(as_array(out))) return false;
   const Operand operands[] = {operand(x), operand(y)};
   Walk<2> walk;
-  if (!walk.fit(operands) || walk.total != PyArray_SIZE(as_array(out))) return false;
+  if (!walk.fit(operands) || walk.nd != PyArray_NDIM(as_array(out)) || walk.total != size_of(out))
+    return false;
   walk2(kernel->loops[slot], walk, out);
   return true;
 }
@@ -208,10 +209,10 @@ const ChooseKernel* choose_kernel() { return Versions<const ChooseKernel* (*)()>
 
 bool add_elementwise(PyObject* module) {
   for (auto* one = unary_kernels(); one->name != nullptr; one++)
-    if (!add_entry(module, one->name, unary_call, one)) return false;
+    if (!add_entry<unary_call>(module, one->name, one)) return false;
   for (auto* two = binary_kernels(); two->name != nullptr; two++)
-    if (!add_entry(module, two->name, binary_call, two)) return false;
-  return add_entry(module, "add_into", add_into, binary_kernels(), "add");  // the table begins with addition
+    if (!add_entry<binary_call>(module, two->name, two)) return false;
+  return add_entry<add_into>(module, "add_into", binary_kernels(), "add");  // the table begins with addition
 }
 
 }  // namespace rg

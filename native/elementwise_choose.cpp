@@ -32,7 +32,7 @@ PyObject* choose_flat(ChooseLoop loop, PyObject* c, const Operand& x, const Oper
   Array* a = as_array(c);
   PyObject* out = new_array(PyArray_NDIM(a), PyArray_DIMS(a), type);
   if (out == nullptr) return nullptr;
-  loop(data<char>(c), 1, x.data, x.nd != 0, y.data, y.nd != 0, data<char>(out), PyArray_SIZE(a));
+  loop(data<char>(c), 1, x.data, x.nd != 0, y.data, y.nd != 0, data<char>(out), size_of(c));
   return out;
 }
 
@@ -58,7 +58,7 @@ PyObject* where_of(const ChooseKernel* kernel, PyObject* c, PyObject* x, PyObjec
   Operand operands[3] = {operand(c)};
   if (!side(x, slot, size, &first, operands + 1) || !side(y, slot, size, &second, operands + 2)) return NOT_SERVED;
   ChooseLoop loop = kernel->loops[slot];
-  if (is_dense(c) && PyArray_SIZE(as_array(c)) < LARGE && PyArray_NDIM(as_array(c)) > 0 && is_flat(x, c) && is_flat(y, c))
+  if (is_dense(c) && size_of(c) < LARGE && PyArray_NDIM(as_array(c)) > 0 && is_flat(x, c) && is_flat(y, c))
     return choose_flat(loop, c, operands[1], operands[2], type);
   return choose_apart(loop, operands, type);
 }
@@ -73,6 +73,6 @@ PyObject* where_call(PyObject* self, Args args, size_t count, PyObject* names) {
 
 }  // namespace
 
-bool add_choices(PyObject* module) { return add_entry(module, "where", where_call, choose_kernel()); }
+bool add_choices(PyObject* module) { return add_entry<where_call>(module, "where", choose_kernel()); }
 
 }  // namespace rg

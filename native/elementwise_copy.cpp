@@ -79,19 +79,16 @@ PyObject* copied_apart(PyObject* x) {
   return out;
 }
 
-// A type whose elements are plain bytes, so that copying memory copies them.
-bool is_plain_type(int type) { return type <= NPY_LONGDOUBLE || (type >= NPY_CFLOAT && type <= NPY_CLONGDOUBLE); }
-
 // dense_copy(x): the elements of x in C order.
 PyObject* dense_copy(PyObject* self, Args args, size_t count, PyObject* names) {
   if (count_of(count) != 1 || names != nullptr || !PyArray_Check(args[0])) return by_numpy(self, args, count, names);
   PyObject* x = args[0];
   PyObject* out = NOT_SERVED;
-  if (!is_plain(x) || !is_plain_type(kind(x))) {
+  if (!is_plain(x) || !is_number(kind(x))) {
     // NumPy copies it below.
   } else if (PyArray_IS_C_CONTIGUOUS(as_array(x))) {
     out = new_like(x);
-    if (out != nullptr) copy_bytes(data<char>(x), data<char>(out), PyArray_NBYTES(as_array(x)));
+    if (out != nullptr) copy_bytes(data<char>(x), data<char>(out), bytes_of(x));
   } else {
     out = copied_apart(x);
   }
@@ -100,11 +97,11 @@ PyObject* dense_copy(PyObject* self, Args args, size_t count, PyObject* names) {
 
 // copy(x): the elements of x in the order of its memory.
 PyObject* copy_call(PyObject* self, Args args, size_t count, PyObject* names) {
-  if (count_of(count) != 1 || names != nullptr || !is_plain(args[0]) || !is_plain_type(kind(args[0])) ||
+  if (count_of(count) != 1 || names != nullptr || !is_plain(args[0]) || !is_number(kind(args[0])) ||
       !is_packed(args[0]))
     return by_numpy(self, args, count, names);
   PyObject* out = new_packed(args[0], kind(args[0]));
-  if (out != nullptr) copy_bytes(data<char>(args[0]), data<char>(out), PyArray_NBYTES(as_array(out)));
+  if (out != nullptr) copy_bytes(data<char>(args[0]), data<char>(out), bytes_of(out));
   return out;
 }
 
@@ -115,13 +112,13 @@ enum class Filling { nothing, zeros, ones };
 template <class T>
 void fill_ones(PyObject* out) {
   T* to = data<T>(out);
-  const npy_intp n = PyArray_SIZE(as_array(out));
+  const npy_intp n = size_of(out);
   for (npy_intp i = 0; i < n; i++) to[i] = T(1);
 }
 
 void fill_zeros(PyObject* out) {
   char* to = data<char>(out);
-  const npy_intp bytes = PyArray_NBYTES(as_array(out));
+  const npy_intp bytes = bytes_of(out);
   if (bytes < 8 * LARGE) {
     std::memset(to, 0, static_cast<size_t>(bytes));
     return;
@@ -197,12 +194,12 @@ PyObject* filled_like_call(PyObject* self, Args args, size_t count, PyObject* na
 }  // namespace
 
 bool add_copies(PyObject* module) {
-  return add_entry(module, "dense_copy", dense_copy, nullptr, "array") &&
-         add_entry(module, "copy", copy_call, nullptr) && add_entry(module, "empty", filled_call, &NOTHING) &&
-         add_entry(module, "zeros", filled_call, &ZEROS) && add_entry(module, "ones", filled_call, &ONES) &&
-         add_entry(module, "empty_like", filled_like_call, &NOTHING) &&
-         add_entry(module, "zeros_like", filled_like_call, &ZEROS) &&
-         add_entry(module, "ones_like", filled_like_call, &ONES);
+  return add_entry<dense_copy>(module, "dense_copy", nullptr, "array") &&
+         add_entry<copy_call>(module, "copy", nullptr) && add_entry<filled_call>(module, "empty", &NOTHING) &&
+         add_entry<filled_call>(module, "zeros", &ZEROS) && add_entry<filled_call>(module, "ones", &ONES) &&
+         add_entry<filled_like_call>(module, "empty_like", &NOTHING) &&
+         add_entry<filled_like_call>(module, "zeros_like", &ZEROS) &&
+         add_entry<filled_like_call>(module, "ones_like", &ONES);
 }
 
 }  // namespace rg

@@ -44,7 +44,7 @@ bool init_entries() {
   return PyType_Ready(&type) == 0;
 }
 
-bool add_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy) {
+bool put_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy) {
   Ref library(PyImport_ImportModule("numpy"));
   if (!library) return false;
   Ref function(PyObject_GetAttrString(library.get(), numpy != nullptr ? numpy : name));

@@ -1,5 +1,7 @@
 // Names of NumPy that the pack serves: a callable that tries its kernel and hands the rest to NumPy's own function.
 #pragma once
+#include <exception>
+
 #include "array.h"
 
 namespace rg {
@@ -22,9 +24,23 @@ inline PyObject* by_numpy(PyObject* self, Args args, size_t count, PyObject* nam
 }
 
 bool init_entries();  // once, with the module; false with an exception set
+bool put_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy);
+
+// Calls a function of the namespace; if there is no memory for its notes (it throws nothing else), Python hears of it.
+template <vectorcallfunc call>
+PyObject* guarded_call(PyObject* self, Args args, size_t count, PyObject* names) {
+  try {
+    return call(self, args, count, names);
+  } catch (const std::exception&) {
+    return PyErr_NoMemory();
+  }
+}
 
 // Puts an entry into the module; `numpy` is the name of NumPy's function, `name` itself if null. False with an
 // exception set.
-bool add_entry(PyObject* module, const char* name, vectorcallfunc call, const void* kernels, const char* numpy = nullptr);
+template <vectorcallfunc call>
+bool add_entry(PyObject* module, const char* name, const void* kernels, const char* numpy = nullptr) {
+  return put_entry(module, name, guarded_call<call>, kernels, numpy);
+}
 
 }  // namespace rg

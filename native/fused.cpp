@@ -135,7 +135,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* na
 
 PyObject* bind(PyObject* self, PyObject* owner) {
   if (!PyType_Check(owner)) return PyErr_Format(PyExc_TypeError, "bind() takes an op class");
-  as_kernel(self)->owner = reinterpret_cast<PyTypeObject*>(Py_NewRef(owner));
+  Py_XSETREF(as_kernel(self)->owner, reinterpret_cast<PyTypeObject*>(Py_NewRef(owner)));
   return Py_NewRef(self);
 }
 

@@ -37,16 +37,6 @@ bool sort(PyObject* const* operands, unsigned used, Sorted* sorted) {
   return sorted->leader != nullptr;
 }
 
-// Whether a dense array's elements fill its memory, in whatever order of dimensions.
-bool fills_memory(Array* array) {
-  npy_intp extent = PyArray_ITEMSIZE(array);
-  for (int d = 0; d < PyArray_NDIM(array); d++) {
-    if (PyArray_DIM(array, d) > 1 && PyArray_STRIDE(array, d) <= 0) return false;
-    extent += (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
-  }
-  return extent == PyArray_NBYTES(array);
-}
-
 bool same_dims(Array* a, Array* b) {
   return PyArray_NDIM(a) == PyArray_NDIM(b) &&
          std::equal(PyArray_DIMS(a), PyArray_DIMS(a) + PyArray_NDIM(a), PyArray_DIMS(b));
@@ -56,7 +46,7 @@ bool same_dims(Array* a, Array* b) {
 bool lie_alike(const Sorted& sorted) {
   Array* leader = sorted.leader;
   const bool plain = PyArray_IS_C_CONTIGUOUS(leader);
-  if (!plain && !fills_memory(leader)) return false;
+  if (!plain && !is_packed(reinterpret_cast<PyObject*>(leader))) return false;
   for (Array* a : sorted.arrays) {
     if (a == nullptr || a == leader) continue;
     if (!same_dims(a, leader)) return false;
@@ -123,7 +113,8 @@ bool spread(const Sorted& sorted, Layout* layout) {
   if (!broadcast(sorted, layout)) return false;
   layout->dims = layout->shape;
   Pass& pass = layout->pass;
-  pass.n = PyArray_MultiplyList(layout->shape, layout->nd);
+  pass.n = 1;
+  if (!grow(&pass.n, layout->nd, layout->shape)) return false;
   for (int s = 0; s < FUSED_SLOTS; s++) {
     if (sorted.arrays[s] == nullptr) continue;
     if (!steps_of(sorted.arrays[s], *layout, pass.steps + s)) return false;
@@ -175,7 +166,7 @@ bool lay_out(PyObject* const* operands, unsigned used, Layout* layout) {
     layout->nd = PyArray_NDIM(leader);
     layout->dims = PyArray_DIMS(leader);
     if (!PyArray_IS_C_CONTIGUOUS(leader)) layout->strides = PyArray_STRIDES(leader);
-    pass.n = PyArray_SIZE(leader);
+    pass.n = size_of(reinterpret_cast<PyObject*>(leader));
   } else if (!spread(sorted, layout)) {
     return false;
   }
@@ -190,16 +181,8 @@ bool lay_out(PyObject* const* operands, unsigned used, Layout* layout) {
 
 PyObject* Layout::new_result() const {
   if (strides == nullptr) return new_array(nd, dims, type);
-  const size_t bytes = static_cast<size_t>(pass.n * pass.size);
-  void* memory = allocate(bytes);
-  if (memory == nullptr) return PyErr_NoMemory();
-  PyObject* made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), nd, dims, strides, memory,
-                                        NPY_ARRAY_ALIGNED | NPY_ARRAY_WRITEABLE, nullptr);
-  if (made == nullptr)
-    release(memory, bytes);
-  else
-    give_handler(made);
-  return made;
+  npy_intp bytes = pass.size;
+  return grow(&bytes, pass.n) ? array_of(bytes, nd, dims, strides, type) : PyErr_NoMemory();
 }
 
 }  // namespace rg

@@ -8,16 +8,6 @@
 #include "fused.h"
 #include "portable.h"
 
-#if defined(__clang__)
-#define RG_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
-#define RG_INDEPENDENT _Pragma("GCC ivdep")
-#elif defined(_MSC_VER)
-#define RG_INDEPENDENT __pragma(loop(ivdep))
-#else
-#define RG_INDEPENDENT
-#endif
-
 #if __has_include("fused_loops.inc")
 
 namespace {

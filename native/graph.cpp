@@ -15,7 +15,7 @@
 #define RG_FRAMES 0
 #endif
 
-#include <cstring>
+#include <algorithm>
 
 #include "graph.h"
 
@@ -148,11 +148,12 @@ PyObject* metadata_of(PyObject*, PyObject* object) {
   if (describes(entry, array)) return Py_NewRef(entry->object);
   PyObject* made = PyObject_CallOneArg(maker, object);
   if (made == nullptr) return nullptr;
+  if (PyArray_NDIM(array) > MOST_DIMS || meta_entry(array) != entry) return made;  // somebody has reshaped it meanwhile
   Ref old(entry->object), old_descr(reinterpret_cast<PyObject*>(entry->descr));
   entry->descr = PyArray_DESCR(array);
   Py_INCREF(entry->descr);
   entry->nd = PyArray_NDIM(array);
-  std::memcpy(entry->dims, PyArray_DIMS(array), sizeof(npy_intp) * static_cast<size_t>(entry->nd));
+  std::copy_n(PyArray_DIMS(array), entry->nd, entry->dims);
   entry->object = made;
   return Py_NewRef(made);
 }
@@ -204,23 +205,33 @@ PyObject* set_thread_state(PyObject*, PyObject* object) {
 
 // ---- the cyclic collector -----------------------------------------------------------------------------------------
 
+// Whether an object is of a class written in Python, or compiled from it. Python's own types (generators, functions)
+// take it for granted, when an object dies, that the collector still knows it.
+bool is_of_a_class(PyObject* object) {
+  const unsigned long flags = Py_TYPE(object)->tp_flags;
+  return (flags & Py_TPFLAGS_HEAPTYPE) && !(flags & Py_TPFLAGS_IMMUTABLETYPE) && PyObject_IS_GC(object);
+}
+
 PyObject* untrack(PyObject*, PyObject* object) {
-  PyObject_GC_UnTrack(object);
+  if (is_of_a_class(object)) PyObject_GC_UnTrack(object);
   Py_RETURN_NONE;
 }
 
 PyObject* track(PyObject*, PyObject* object) {
-  if (PyObject_IS_GC(object) && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
+  if (is_of_a_class(object) && !PyObject_GC_IsTracked(object)) PyObject_GC_Track(object);
   Py_RETURN_NONE;
 }
 
 // instances(types...): all objects of these classes that the collector knows. No other thread runs meanwhile: it would
 // find references to tuples that it has not finished.
 PyObject* instances(PyObject*, PyObject* const* types, Py_ssize_t count) {
+  for (Py_ssize_t t = 0; t < count; t++)
+    if (!PyType_Check(types[t])) return PyErr_Format(PyExc_TypeError, "instances() takes classes");
   Ref gc(PyImport_ImportModule("gc")), found(PyList_New(0));
   if (!gc || !found) return nullptr;
   Ref all(PyObject_CallMethod(gc.get(), "get_objects", nullptr));
   if (!all) return nullptr;
+  if (!PyList_Check(all.get())) return PyErr_Format(PyExc_TypeError, "gc.get_objects() has given no list");
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); i++) {
     PyObject* object = PyList_GET_ITEM(all.get(), i);
     for (Py_ssize_t t = 0; t < count; t++) {

@@ -1,7 +1,9 @@
 // Which instruction sets this processor has, of those that kernels are compiled for.
 #pragma once
 
-#if defined(__x86_64__) && defined(__GNUC__)
+// RETROGRAD_PORTABLE leaves out what only some processors, compilers and systems have, so that what is there for all
+// others can be tested on any machine.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(RETROGRAD_PORTABLE)
 #define RG_X86 1
 #else
 #define RG_X86 0

@@ -2,19 +2,23 @@
 #include "join.h"
 
 #include <cstring>
+#include <vector>
 
-#include "array.h"
+#include "network.h"
 
 namespace rg {
 
 namespace {
 
 constexpr npy_intp LARGE_BYTES = 1 << 20;  // from which a copy gives up the GIL
+constexpr int MOST_OUTER = 8;              // dimensions in front of the one along which arrays are joined
 
 // One piece of the result: blocks of `bytes` each, which lie in memory as a whole, one per index of the outer dimensions.
 struct Piece {
-  Array* array;
+  const char* from;
   npy_intp bytes;
+  int outer;
+  npy_intp dims[MOST_OUTER], strides[MOST_OUTER];
 };
 
 // Whether the dimensions from `axis` on lie in memory as one block.
@@ -33,18 +37,28 @@ npy_intp block_bytes(Array* a, int axis) {
   return bytes;
 }
 
+Piece piece_of(Array* a, int axis) {
+  Piece piece;
+  piece.from = PyArray_BYTES(a);
+  piece.bytes = block_bytes(a, axis);
+  piece.outer = axis;
+  for (int d = 0; d < axis; d++) piece.dims[d] = PyArray_DIM(a, d), piece.strides[d] = PyArray_STRIDE(a, d);
+  return piece;
+}
+
 // Copies the blocks of a piece to every `stride` bytes from `to` on.
-void copy_blocks(const Piece& piece, int outer, char* to, npy_intp stride) {
-  npy_intp index[NPY_MAXDIMS] = {};
-  const char* from = static_cast<const char*>(PyArray_DATA(piece.array));
+void copy_blocks(const Piece& piece, char* to, npy_intp stride) {
+  npy_intp index[MOST_OUTER];
+  const char* from = piece.from;
+  for (int d = 0; d < piece.outer; d++) index[d] = 0;
   while (true) {
     std::memcpy(to, from, static_cast<size_t>(piece.bytes));
     to += stride;
-    int d = outer - 1;
+    int d = piece.outer - 1;
     for (; d >= 0; d--) {
-      from += PyArray_STRIDE(piece.array, d);
-      if (++index[d] < PyArray_DIM(piece.array, d)) break;
-      from -= PyArray_STRIDE(piece.array, d) * PyArray_DIM(piece.array, d);
+      from += piece.strides[d];
+      if (++index[d] < piece.dims[d]) break;
+      from -= piece.strides[d] * piece.dims[d];
       index[d] = 0;
     }
     if (d < 0) return;
@@ -59,54 +73,88 @@ bool goes_with(Array* a, Array* first, int axis, bool is_new) {
   return true;
 }
 
-PyObject* joined(PyObject* sequence, int axis, bool is_new) {
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence);
+// Whether arrays can be joined here. No other code runs while they are looked at and copied, or they are held.
+bool fit(PyObject* sequence, int axis, bool is_new) {
+  PyObject** items = PySequence_Fast_ITEMS(sequence);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
+    if (!is_plain(items[i]) || !is_number(kind(items[i]))) return false;
+    Array *a = as_array(items[i]), *first = as_array(items[0]);
+    if (PyArray_NDIM(a) + (is_new ? 1 : 0) <= axis || PyArray_NDIM(a) == NPY_MAXDIMS) return false;
+    if (!goes_with(a, first, axis, is_new) || !is_block(a, axis)) return false;
+  }
+  return PySequence_Fast_GET_SIZE(sequence) > 0;
+}
+
+// A new array for the result; null with an exception set.
+PyObject* new_result(PyObject* sequence, int axis, bool is_new) {
   PyObject** items = PySequence_Fast_ITEMS(sequence);
   Array* first = as_array(items[0]);
   const int nd = PyArray_NDIM(first) + (is_new ? 1 : 0);
-  npy_intp dims[NPY_MAXDIMS], length = 0, total = 0;
-  for (Py_ssize_t i = 0; i < count; i++) {
-    length += is_new ? 1 : PyArray_DIM(as_array(items[i]), axis);
-    total += block_bytes(as_array(items[i]), axis);
+  npy_intp dims[NPY_MAXDIMS], length = 0;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
+    const npy_intp more = is_new ? 1 : PyArray_DIM(as_array(items[i]), axis);
+    if (more > NPY_MAX_INTP - length) return PyErr_NoMemory();
+    length += more;
   }
   for (int i = 0; i < nd; i++) dims[i] = i == axis ? length : PyArray_DIM(first, is_new && i > axis ? i - 1 : i);
-  PyObject* out = new_array(nd, dims, PyArray_TYPE(first));
-  if (out == nullptr || PyArray_SIZE(as_array(out)) == 0) return out;
-  Unlocked unlocked(PyArray_NBYTES(as_array(out)) >= LARGE_BYTES);
+  return new_array(nd, dims, PyArray_TYPE(first));
+}
+
+void copy_all(PyObject* sequence, int axis, PyObject* out) {
+  const npy_intp total = block_bytes(as_array(out), axis);
   char* to = data<char>(out);
-  for (Py_ssize_t i = 0; i < count; i++) {
-    const Piece piece{as_array(items[i]), block_bytes(as_array(items[i]), axis)};
-    if (piece.bytes > 0) copy_blocks(piece, axis, to, total);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); i++) {
+    const Piece piece = piece_of(as_array(PySequence_Fast_ITEMS(sequence)[i]), axis);
+    if (piece.bytes > 0) copy_blocks(piece, to, total);
     to += piece.bytes;
   }
-  return out;
+}
+
+// The same while other threads run: they may not take an array away (a tuple holds them), nor reshape one that is still
+// to be copied.
+void copy_all_unlocked(PyObject* tuple, int axis, PyObject* out) {
+  const npy_intp total = block_bytes(as_array(out), axis);
+  std::vector<Piece> pieces;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+    pieces.push_back(piece_of(as_array(PyTuple_GET_ITEM(tuple, i)), axis));
+  char* to = data<char>(out);
+  Unlocked unlocked(true);
+  for (const Piece& piece : pieces) {
+    if (piece.bytes > 0) copy_blocks(piece, to, total);
+    to += piece.bytes;
+  }
+}
+
+PyObject* joined(PyObject* sequence, int axis, bool is_new) {
+  if (!fit(sequence, axis, is_new)) return not_served();
+  Ref out(new_result(sequence, axis, is_new));
+  if (!out || size_of(out.get()) == 0) return out.release();
+  if (bytes_of(out.get()) < LARGE_BYTES) {
+    copy_all(sequence, axis, out.get());
+    return out.release();
+  }
+  if (PyList_CheckExact(sequence)) {
+    const Ref held(PyList_AsTuple(sequence));
+    return held ? joined(held.get(), axis, is_new) : nullptr;
+  }
+  copy_all_unlocked(sequence, axis, out.get());
+  return out.release();
 }
 
 // join(arrays, axis, is_new): the arrays as one, or None where NumPy has to do it.
-PyObject* join(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 3 || !(PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0]))) Py_RETURN_NONE;
-  const int axis = static_cast<int>(PyLong_AsLong(args[1]));
-  const bool is_new = args[2] == Py_True;
-  if (axis < 0) {
-    PyErr_Clear();
-    Py_RETURN_NONE;
-  }
-  const Py_ssize_t arrays = PySequence_Fast_GET_SIZE(args[0]);
-  PyObject** items = PySequence_Fast_ITEMS(args[0]);
-  for (Py_ssize_t i = 0; i < arrays; i++) {
-    if (!is_plain(items[i]) || PyTypeNum_ISFLEXIBLE(kind(items[i])) || kind(items[i]) == NPY_OBJECT) Py_RETURN_NONE;
-    Array *a = as_array(items[i]), *first = as_array(items[0]);
-    if (PyArray_NDIM(a) + (is_new ? 1 : 0) <= axis || PyArray_NDIM(a) == NPY_MAXDIMS) Py_RETURN_NONE;
-    if (!goes_with(a, first, axis, is_new) || !is_block(a, axis)) Py_RETURN_NONE;
-  }
-  return arrays == 0 ? Py_NewRef(Py_None) : joined(args[0], axis, is_new);
+PyObject* join(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 3 || !(PyList_CheckExact(args[0]) || PyTuple_CheckExact(args[0])) || !PyLong_CheckExact(args[1]))
+    return not_served();
+  const Py_ssize_t axis = PyLong_AsSsize_t(args[1]);
+  if (axis == -1 && PyErr_Occurred()) PyErr_Clear();
+  if (axis < 0 || axis > MOST_OUTER) return not_served();
+  return joined(args[0], static_cast<int>(axis), args[2] == Py_True);
 }
 
 }  // namespace
 
 PyMethodDef join_methods[] = {
-    {"join", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(join)), METH_FASTCALL,
-     "Arrays as one along a dimension, new or not; None where NumPy has to do it."},
+    method<join>("join", "Arrays as one along a dimension, new or not; None where NumPy has to do it."),
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace rg

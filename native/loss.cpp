@@ -130,11 +130,12 @@ bool is_pair(PyObject* x, PyObject* target) {
 
 // (kind, x, target, parameter, reduction): reduction is 0 for none, 1 for the mean, 2 for the sum
 PyObject* py_loss(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 5 || !is_pair(args[1], args[2])) return not_served();
-  const long number = PyLong_AsLong(args[0]), reduction = PyLong_AsLong(args[4]);
-  const double parameter = PyFloat_AsDouble(args[3]);
-  if (PyErr_Occurred()) return nullptr;
-  if (number < 0 || number >= KINDS) return not_served();
+  if (count != 5) return not_served();
+  long number, reduction;
+  double parameter;
+  if (!read_whole(args[0], &number) || !read_whole(args[4], &reduction) || !read_real(args[3], &parameter))
+    return nullptr;
+  if (number < 0 || number >= KINDS || !is_pair(args[1], args[2])) return not_served();
   Ref x(dense(args[1])), target(dense(args[2]));
   if (!x || !target) return nullptr;
   const Call call{static_cast<Kind>(number), x.get(), target.get(), parameter, size_of(x.get())};
@@ -145,12 +146,12 @@ PyObject* py_loss(PyObject*, Args args, Py_ssize_t count) {
 
 // (kind, g, x, target, parameter, factor): g has the shape of x, or none
 PyObject* py_loss_backward(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 6 || !is_pair(args[2], args[3]) || !is_of(args[1], kind(args[2]))) return not_served();
+  if (count != 6) return not_served();
+  long number;
+  double parameter, factor;
+  if (!read_whole(args[0], &number) || !read_real(args[4], &parameter) || !read_real(args[5], &factor)) return nullptr;
+  if (number < 0 || number >= KINDS || !is_pair(args[2], args[3]) || !is_of(args[1], kind(args[2]))) return not_served();
   if (PyArray_NDIM(as_array(args[1])) != 0 && !same_shape(args[1], args[2])) return not_served();
-  const long number = PyLong_AsLong(args[0]);
-  const double parameter = PyFloat_AsDouble(args[4]), factor = PyFloat_AsDouble(args[5]);
-  if (PyErr_Occurred()) return nullptr;
-  if (number < 0 || number >= KINDS) return not_served();
   Ref g(dense(args[1])), x(dense(args[2])), target(dense(args[3]));
   if (!g || !x || !target) return nullptr;
   const Call call{static_cast<Kind>(number), x.get(), target.get(), parameter, size_of(x.get())};

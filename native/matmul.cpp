@@ -20,6 +20,7 @@ struct Factor {
   PyObject* array;
   int batch;  // how many dimensions are in front of the last two
   npy_intp rows, columns, row, column;
+  npy_intp steps[DIMS];  // of those in front, 0 where there is only one matrix
 };
 
 npy_intp step_of(Array* a, int axis) { return PyArray_STRIDE(a, axis) / PyArray_ITEMSIZE(a); }
@@ -37,6 +38,7 @@ bool read_factor(PyObject* object, bool turned, bool left, Factor* f) {
     f->row = left ? n * step : step, f->column = left ? step : 1;
     return !turned;
   }
+  for (int d = 0; d < f->batch; d++) f->steps[d] = PyArray_DIM(a, d) > 1 ? step_of(a, d) : 0;
   f->rows = PyArray_DIM(a, nd - 2), f->columns = PyArray_DIM(a, nd - 1);
   f->row = step_of(a, nd - 2), f->column = step_of(a, nd - 1);
   if (turned) {
@@ -64,8 +66,8 @@ bool read_batch(Pair* p) {
     npy_intp m = in_b < 0 ? 1 : PyArray_DIM(as_array(p->b.array), in_b);
     if (n != m && n != 1 && m != 1) return false;
     p->shape[i] = n == 1 ? m : n;
-    p->count *= p->shape[i];
   }
+  if (!grow(&p->count, lead, p->shape)) return false;
   p->nd = lead;
   return true;
 }
@@ -87,7 +89,7 @@ Matrix<T> matrix_at(const Factor& f, const Pair& p, npy_intp i) {
   for (int d = lead - 1, axis = f.batch - 1; axis >= 0; d--, axis--) {
     npy_intp size = p.shape[d], place = i % size;
     i /= size;
-    if (PyArray_DIM(as_array(f.array), axis) > 1) at += place * step_of(as_array(f.array), axis);
+    at += place * f.steps[axis];
   }
   return {data<T>(f.array) + at, f.row, f.column};
 }
@@ -110,16 +112,18 @@ void multiply_all(const Pair& p, T* out, Matrix<T> plus) {
 
 template <class T>
 PyObject* product_of(const Pair& p, Matrix<T> plus) {
-  PyObject* out = new_array(p.nd, p.shape, kind(p.a.array));
-  if (out == nullptr || PyArray_SIZE(as_array(out)) == 0) return out;
+  Ref out(new_array(p.nd, p.shape, kind(p.a.array)));
+  if (!out || size_of(out.get()) == 0) return out.release();
   double work = p.sizes.work() * static_cast<double>(p.count);
   if (work < UNLOCKED && p.count == 1) {
-    multiply<T>(p.sizes, matrix_at<T>(p.a, p, 0), matrix_at<T>(p.b, p, 0), {data<T>(out), p.sizes.n, plus});
-    return out;
+    multiply<T>(p.sizes, matrix_at<T>(p.a, p, 0), matrix_at<T>(p.b, p, 0), {data<T>(out.get()), p.sizes.n, plus});
+    return out.release();
   }
-  Unlocked unlocked(work >= UNLOCKED);
-  multiply_all<T>(p, data<T>(out), plus);
-  return out;
+  {
+    Unlocked unlocked(work >= UNLOCKED);
+    multiply_all<T>(p, data<T>(out.get()), plus);
+  }
+  return out.release();
 }
 
 PyObject* product(const Pair& p) {
@@ -192,12 +196,13 @@ PyObject* layout(PyObject*, Args args, Py_ssize_t count) {
   if (count != 2 || !is_real(args[0]) || !is_of(args[1], kind(args[0]))) return PyLong_FromLong(0);
   Array *a = as_array(args[0]), *b = as_array(args[1]);
   if (PyArray_NDIM(a) != 2 || PyArray_NDIM(b) != 2 || PyArray_DIM(a, 1) != PyArray_DIM(b, 0)) return PyLong_FromLong(0);
+  if (PyArray_DIM(a, 1) > NPY_MAX_INTP / 16) return PyLong_FromLong(0);
   return PyLong_FromSsize_t(PyArray_DIM(a, 1) * 8 + (in_columns(b) ? 4 : 0) + (in_columns(a) ? 2 : 0) + 1);
 }
 
 }  // namespace
 
-bool add_matmul(PyObject* module) { return add_entry(module, "matmul", matmul, nullptr); }
+bool add_matmul(PyObject* module) { return add_entry<matmul>(module, "matmul", nullptr); }
 
 PyMethodDef matmul_methods[] = {
     method<addmm>("addmm", "x + a @ b"),

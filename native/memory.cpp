@@ -20,20 +20,23 @@ size_t small_limit = slabs::LARGEST;  // 0 when every block has to come from the
 void* handler_malloc(void*, size_t size) { return allocate(size); }
 
 void* handler_calloc(void*, size_t count, size_t size) {
-  void* memory = allocate(count * size);
-  if (memory != nullptr) std::memset(memory, 0, count * size);
+  std::ptrdiff_t bytes = static_cast<std::ptrdiff_t>(size);
+  if (!grow(&bytes, static_cast<std::ptrdiff_t>(count))) return nullptr;
+  void* memory = allocate(static_cast<size_t>(bytes));
+  if (memory != nullptr) std::memset(memory, 0, static_cast<size_t>(bytes));
   return memory;
 }
 
-void handler_free(void*, void* memory, size_t size) { release(memory, size); }
+// What NumPy says about the size is not asked for: an array's dtype may have been changed since.
+void handler_free(void*, void* memory, size_t) { release(memory); }
 
-// NumPy does not say how large the block was: it is found out.
 void* handler_realloc(void*, void* memory, size_t size) {
-  size_t small = slabs::size_of(memory);
+  const size_t before = slabs::owns(memory) ? slabs::size_of(memory) : blocks::size_of(memory);
   void* other = allocate(size);
   if (other == nullptr) return nullptr;
-  std::memcpy(other, memory, std::min(small != 0 ? small : blocks::size_of(memory), size));
-  small != 0 ? slabs::give(memory) : blocks::give(memory);
+  show(memory, before);  // of all that is copied, nobody knows how much was asked for
+  std::memcpy(other, memory, std::min(before, size));
+  release(memory);
   return other;
 }
 
@@ -49,10 +52,7 @@ void* allocate(size_t bytes) {
   return bytes <= small_limit ? slabs::take(bytes) : blocks::take(bytes);
 }
 
-void release(void* memory, size_t bytes) {
-  if (bytes == 0) bytes = 1;
-  bytes <= small_limit ? slabs::give(memory) : blocks::give(memory);
-}
+void release(void* memory) { slabs::owns(memory) ? slabs::give(memory) : blocks::give(memory); }
 
 void give_handler(PyObject* array) {
   auto* fields = reinterpret_cast<PyArrayObject_fields*>(array);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "memory_system.h"
+#include "portable.h"
 
 namespace rg::blocks {
 
@@ -12,6 +13,7 @@ namespace {
 constexpr size_t STEPS = 8;  // sizes between one power of two and the next: an eighth is lost at most
 constexpr size_t CLASSES = 64 * STEPS;
 constexpr size_t SLACK = size_t{64} << 20;  // bytes that may always be kept for reuse
+constexpr size_t LARGEST = ~size_t{0} / 4;  // of a block: sizes above are rounded up to nothing that exists
 
 // What lies in front of a block's memory. `next` and `previous` link cached blocks of one size, `newer` and `older` all
 // cached blocks by the time they were given back.
@@ -32,7 +34,7 @@ size_t most_in_cache = UNLIMITED;
 Head* head_of(const void* memory) { return static_cast<Head*>(const_cast<void*>(memory)) - 1; }
 
 int log2_of(size_t n) {
-#if defined(__GNUC__)
+#if RG_GNU
   return 63 - __builtin_clzll(n);
 #else
   int bits = 0;
@@ -100,16 +102,19 @@ Head* from_system(size_t size, uint32_t size_class) {
 }  // namespace
 
 void* take(size_t bytes) {
+  if (bytes > LARGEST) return nullptr;
   size_t size = 0;
   uint32_t size_class = class_of(bytes, &size);
   Head* block = by_size[size_class];
   if (block != nullptr) {
     unlink(block);
   } else {
+    const size_t most_before = most_in_use;
     in_use += size;
     most_in_use = std::max(most_in_use, in_use);
     while (oldest != nullptr && in_cache > allowed()) drop_oldest();
     in_use -= size;
+    most_in_use = most_before;
     block = from_system(size, size_class);
     if (block == nullptr && oldest != nullptr) {
       trim();
@@ -120,11 +125,14 @@ void* take(size_t bytes) {
   in_use += size;
   most_in_use = std::max(most_in_use, in_use);
   usage.take(size);
+  show(block + 1, bytes);
+  hide(reinterpret_cast<char*>(block + 1) + bytes, size - bytes);
   return block + 1;
 }
 
 void give(void* memory) {
   Head* block = head_of(memory);
+  hide(memory, block->size);
   in_use -= block->size;
   usage.give(block->size);
   if (block->size > most_in_cache) return to_system(block);

@@ -1,6 +1,7 @@
 #include "memory_slabs.h"
 
 #include <cstdint>
+#include <new>
 #include <unordered_set>
 
 #include "memory_system.h"
@@ -9,7 +10,6 @@ namespace rg::slabs {
 
 namespace {
 
-constexpr size_t SLAB = 1 << 16;  // bytes, and the alignment, so that a block's address names its slab
 constexpr size_t UNIT = 64;       // sizes are multiples of it
 constexpr size_t SIZES = LARGEST / UNIT;
 constexpr size_t SPARES = 64;  // empty slabs kept for the next need
@@ -33,15 +33,13 @@ Slab* with_room[SIZES + 1];
 Slab* spare = nullptr;
 size_t spares = 0;
 
-std::unordered_set<const void*>& all() {
-  static auto* slabs = new std::unordered_set<const void*>;  // never destroyed: arrays may outlive static objects
+std::unordered_set<uintptr_t>& all() {
+  static auto* slabs = new std::unordered_set<uintptr_t>;  // never destroyed: arrays may outlive static objects
   return *slabs;
 }
 
 char* end_of(Slab* slab) { return reinterpret_cast<char*>(slab) + SLAB; }
-Slab* slab_of(const void* memory) {
-  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(memory) & ~static_cast<uintptr_t>(SLAB - 1));
-}
+Slab* slab_of(const void* memory) { return reinterpret_cast<Slab*>(slab_address(memory)); }
 
 void enlist(Slab* slab) {
   Slab*& head = with_room[slab->size / UNIT];
@@ -63,7 +61,14 @@ void unlist(Slab* slab) {
 
 Slab* from_system() {
   auto* slab = static_cast<Slab*>(system_allocate(SLAB, SLAB));
-  if (slab != nullptr) all().insert(slab);
+  if (slab == nullptr) return nullptr;
+  try {
+    all().insert(slab_address(slab));
+  } catch (const std::bad_alloc&) {
+    system_free(slab);
+    return nullptr;
+  }
+  recent_at(slab_address(slab)) = slab_address(slab);
   return slab;
 }
 
@@ -79,12 +84,15 @@ Slab* new_slab(size_t size) {
   slab->fresh = reinterpret_cast<char*>(slab + 1);
   slab->used = 0;
   slab->size = static_cast<uint32_t>(size);
+  hide(slab->fresh, static_cast<size_t>(end_of(slab) - slab->fresh));
   enlist(slab);
   return slab;
 }
 
 void to_system(Slab* slab) {
-  all().erase(slab);
+  uintptr_t& known = recent_at(slab_address(slab));
+  if (known == slab_address(slab)) known = 0;
+  all().erase(slab_address(slab));
   system_free(slab);
 }
 
@@ -113,12 +121,15 @@ void* take(size_t bytes) {
   slab->used++;
   usage.take(slab->size);
   if (slab->free == nullptr && slab->fresh + slab->size > end_of(slab)) unlist(slab);
+  show(taken, bytes);
   return taken;
 }
 
 void give(void* memory) {
   Slab* slab = slab_of(memory);
   auto* block = static_cast<Free*>(memory);
+  hide(memory, slab->size);
+  show(memory, sizeof(Free));
   block->next = slab->free;
   slab->free = block;
   usage.give(slab->size);
@@ -126,10 +137,11 @@ void give(void* memory) {
   if (--slab->used == 0 && (slab->next != nullptr || slab->previous != nullptr)) retire(slab);
 }
 
-size_t size_of(const void* memory) {
-  Slab* slab = slab_of(memory);
-  return all().count(slab) != 0 ? slab->size : 0;
-}
+uintptr_t recent[RECENT];
+
+bool is_slab(uintptr_t address) { return all().count(address) != 0; }
+
+size_t size_of(const void* memory) { return slab_of(memory)->size; }
 
 size_t reserved() { return all().size() * SLAB; }
 

@@ -4,10 +4,15 @@
 #include <cstddef>
 #include <cstdlib>
 
-#ifdef _WIN32
+#include "portable.h"
+
+#if RG_WINDOWS
 #include <malloc.h>
-#elif defined(__linux__)
+#elif RG_LINUX
 #include <sys/mman.h>
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #endif
 
 namespace rg {
@@ -36,29 +41,40 @@ extern Usage usage;
 // Null when there is none left.
 inline void* system_allocate(size_t size, size_t alignment) {
   usage.system_takes++;
-#ifdef _WIN32
+#if RG_WINDOWS
   return _aligned_malloc(size, alignment);
-#else
+#elif RG_POSIX
   void* memory = nullptr;
   return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
+#else
+  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 #endif
 }
 
 inline void system_free(void* memory) {
-#ifdef _WIN32
+#if RG_WINDOWS
   _aligned_free(memory);
 #else
   std::free(memory);
 #endif
 }
 
+// For AddressSanitizer: makes what nobody has asked for out of bounds, and what somebody has asked for not.
+inline void hide([[maybe_unused]] void* memory, [[maybe_unused]] size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_POISON_MEMORY_REGION(memory, size);
+#endif
+}
+inline void show([[maybe_unused]] void* memory, [[maybe_unused]] size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+  ASAN_UNPOISON_MEMORY_REGION(memory, size);
+#endif
+}
+
 // Asks for huge pages where a block holds whole ones: one page fault then does the work of 512.
-inline void prefer_huge_pages(void* memory, size_t size) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+inline void prefer_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t size) {
+#if RG_LINUX && defined(MADV_HUGEPAGE)
   madvise(memory, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-#else
-  (void)memory;
-  (void)size;
 #endif
 }
 

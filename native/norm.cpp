@@ -110,13 +110,14 @@ void group_backward(const NormOperands& in, const NormGradients& out, const Grou
 
 // (x, weight, bias, eps, axis): normalised over the dimensions from `axis` on; the result and the moments of the rows
 PyObject* py_layer_norm(PyObject*, Args args, Py_ssize_t count) {
-  const int axis = count == 5 && is_real(args[0]) ? axis_of(args[4], args[0]) : -1;
+  if (count != 5) return not_served();
+  double eps;
+  if (!read_real(args[3], &eps)) return nullptr;
+  const int axis = is_real(args[0]) ? axis_of(args[4], args[0]) : -1;
   if (axis < 0) return not_served();
   const Split s = split(args[0], axis, NPY_MAXDIMS);
   const int type = kind(args[0]);
   if (!fits(args[1], type, s.count) || !fits(args[2], type, s.count) || s.count == 0) return not_served();
-  const double eps = PyFloat_AsDouble(args[3]);
-  if (PyErr_Occurred()) return nullptr;
   Ref x(dense(args[0]));
   if (!x) return nullptr;
   NormResult out(x.get(), s.outer);
@@ -138,14 +139,15 @@ bool are_alike(PyObject* g, PyObject* x, PyObject* moments, npy_intp rows) {
 
 // (g, x, weight, moments, axis, wanted): the gradients of x, weight and bias; `wanted` has a bit for each
 PyObject* py_layer_norm_backward(PyObject*, Args args, Py_ssize_t count) {
-  const int axis = count == 6 && is_real(args[1]) ? axis_of(args[4], args[1]) : -1;
+  if (count != 6) return not_served();
+  long wanted;
+  if (!read_whole(args[5], &wanted)) return nullptr;
+  const int axis = is_real(args[1]) ? axis_of(args[4], args[1]) : -1;
   if (axis < 0) return not_served();
   const Split s = split(args[1], axis, NPY_MAXDIMS);
   const int type = kind(args[1]), nd = PyArray_NDIM(as_array(args[1])) - axis;
   if (!are_alike(args[0], args[1], args[3], s.outer) || !fits(args[2], type, s.count) || s.count == 0)
     return not_served();
-  const long wanted = PyLong_AsLong(args[5]);
-  if (PyErr_Occurred()) return nullptr;
   Ref g(dense(args[0])), x(dense(args[1]));
   if (!g || !x) return nullptr;
   NormAnswer out(x.get(), PyArray_DIMS(as_array(x.get())) + axis, nd, wanted);
@@ -159,10 +161,9 @@ PyObject* py_layer_norm_backward(PyObject*, Args args, Py_ssize_t count) {
 }
 
 // How an array (samples, channels, …) falls into groups; false where it does not.
-bool reads_groups(PyObject* x, PyObject* number, Groups* s) {
+bool reads_groups(PyObject* x, long groups, Groups* s) {
   if (!is_real(x) || PyArray_NDIM(as_array(x)) < 2 || size_of(x) == 0) return false;
   const Split parts = split(x, 1, 2);
-  const long groups = PyLong_AsLong(number);
   if (groups <= 0 || parts.count % groups != 0) return false;
   *s = Groups{parts.outer, groups, parts.count / groups, parts.inner};
   return true;
@@ -170,13 +171,15 @@ bool reads_groups(PyObject* x, PyObject* number, Groups* s) {
 
 // (x, weight, bias, eps, groups): the result and the moments of the groups
 PyObject* py_group_norm(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 5) return not_served();
   Groups s;
-  if (count != 5 || !reads_groups(args[0], args[4], &s)) return not_served();
+  long groups;
+  double eps;
+  if (!read_whole(args[4], &groups) || !read_real(args[3], &eps)) return nullptr;
+  if (!reads_groups(args[0], groups, &s)) return not_served();
   const int type = kind(args[0]);
   const npy_intp channels = s.groups * s.channels;
   if (!fits(args[1], type, channels) || !fits(args[2], type, channels)) return not_served();
-  const double eps = PyFloat_AsDouble(args[3]);
-  if (PyErr_Occurred()) return nullptr;
   Ref x(dense(args[0]));
   if (!x) return nullptr;
   NormResult out(x.get(), s.count());
@@ -188,13 +191,14 @@ PyObject* py_group_norm(PyObject*, Args args, Py_ssize_t count) {
 
 // (g, x, weight, moments, groups, wanted)
 PyObject* py_group_norm_backward(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 6) return not_served();
   Groups s;
-  if (count != 6 || !reads_groups(args[1], args[4], &s)) return not_served();
+  long groups, wanted;
+  if (!read_whole(args[4], &groups) || !read_whole(args[5], &wanted)) return nullptr;
+  if (!reads_groups(args[1], groups, &s)) return not_served();
   const int type = kind(args[1]);
   const npy_intp channels = s.groups * s.channels;
   if (!are_alike(args[0], args[1], args[3], s.count()) || !fits(args[2], type, channels)) return not_served();
-  const long wanted = PyLong_AsLong(args[5]);
-  if (PyErr_Occurred()) return nullptr;
   Ref g(dense(args[0])), x(dense(args[1]));
   if (!g || !x) return nullptr;
   NormAnswer out(x.get(), &channels, 1, wanted);

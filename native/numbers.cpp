@@ -84,12 +84,18 @@ bool fill(PyObject* from, PyObject* out) {
   }
 }
 
+// The number of a dtype; -1 for one in another byte order than this machine's.
+int type_of(PyObject* dtype) {
+  auto* descr = reinterpret_cast<PyArray_Descr*>(dtype);
+  return PyArray_ISNBO(descr->byteorder) ? descr->type_num : -1;
+}
+
 // The type of the array: the one that is wanted, or else what the numbers are; -1 where it may not hold them.
 int type_for(const Nested& nested, PyObject* wanted, PyObject* floats) {
   int type = nested.ints ? NPY_INT64 : NPY_BOOL;
-  if (nested.floats || !(nested.ints || nested.bools)) type = reinterpret_cast<PyArray_Descr*>(floats)->type_num;
+  if (nested.floats || !(nested.ints || nested.bools)) type = type_of(floats);
   if (wanted != Py_None) {
-    const int target = reinterpret_cast<PyArray_Descr*>(wanted)->type_num;
+    const int target = type_of(wanted);
     if (!is_float(target) && target != type) return -1;
     type = target;
   }

@@ -86,8 +86,12 @@ bool overlap(const std::vector<Moved>& all) {
         ranges.push_back({moved.at[i], moved.at[i] + bytes, i != Moved::GRAD});
       }
   std::sort(ranges.begin(), ranges.end());
-  for (size_t i = 1; i < ranges.size(); i++)
-    if (ranges[i].begin < ranges[i - 1].end && (ranges[i].written || ranges[i - 1].written)) return true;
+  char *end = nullptr, *end_of_written = nullptr;  // how far those before reach
+  for (const Range& range : ranges) {
+    if (range.begin < end_of_written || (range.written && range.begin < end)) return true;
+    end = std::max(end, range.end);
+    if (range.written) end_of_written = std::max(end_of_written, range.end);
+  }
   return false;
 }
 
@@ -181,14 +185,15 @@ void adam(const Moved& moved, npy_intp begin, npy_intp end, const AdamRates& r) 
 
 // -- as Python sees them -------------------------------------------------------------------------------------------
 
-// The rows that are served; the others go to `left`. False with an exception set.
+// The rows that are served; the others go to `left`. False with an exception set. `rows` holds the arrays: other threads
+// may run while parameters are moved.
 bool read_rows(PyObject* rows, int states, std::vector<Moved>* all, PyObject* left) {
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(rows); i++) {
-    PyObject* row = PyList_GET_ITEM(rows, i);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); i++) {
+    PyObject* row = PyTuple_GET_ITEM(rows, i);
     Moved moved;
-    if (PyTuple_CheckExact(row) && PyTuple_GET_SIZE(row) == 3 + states && reads_arrays(row, states, &moved)) {
-      moved.step = PyFloat_AsDouble(PyTuple_GET_ITEM(row, 2 + states));
-      if (moved.step == -1 && PyErr_Occurred()) return false;
+    const bool is_row = PyTuple_CheckExact(row) && PyTuple_GET_SIZE(row) == 3 + states;
+    if (is_row && !read_real(PyTuple_GET_ITEM(row, 2 + states), &moved.step)) return false;
+    if (is_row && reads_arrays(row, states, &moved)) {
       moved.first = moved.step == 1;
       all->push_back(moved);
     } else if (PyList_Append(left, row) < 0) {
@@ -201,12 +206,12 @@ bool read_rows(PyObject* rows, int states, std::vector<Moved>* all, PyObject* le
 // (rows, rates): rows of (param, grad, velocity or None, which step it is for the velocity); gives the rows left over
 PyObject* py_sgd_steps(PyObject*, Args args, Py_ssize_t count) {
   SgdRates r;
-  if (count != 2 || !PyList_CheckExact(args[0])) return not_served();
+  if (count != 2 || !PyList_CheckExact(args[0]) || !PyTuple_Check(args[1])) return not_served();
   if (!PyArg_ParseTuple(args[1], "ddddpp", &r.lr, &r.momentum, &r.dampening, &r.decay, &r.nesterov, &r.maximize))
     return nullptr;
-  Ref left(PyList_New(0));
+  Ref rows(PyList_AsTuple(args[0])), left(PyList_New(0));
   std::vector<Moved> all;
-  if (!left || !read_rows(args[0], 1, &all, left.get())) return nullptr;
+  if (!rows || !left || !read_rows(rows.get(), 1, &all, left.get())) return nullptr;
   move(all, [&](const Moved& moved, npy_intp begin, npy_intp end) {
     moved.type == NPY_FLOAT ? sgd<float>(moved, begin, end, r) : sgd<double>(moved, begin, end, r);
   });
@@ -216,12 +221,12 @@ PyObject* py_sgd_steps(PyObject*, Args args, Py_ssize_t count) {
 // (rows, rates): rows of (param, grad, mean, mean square, largest mean square or None, step); gives the rows left over
 PyObject* py_adam_steps(PyObject*, Args args, Py_ssize_t count) {
   AdamRates r;
-  if (count != 2 || !PyList_CheckExact(args[0])) return not_served();
+  if (count != 2 || !PyList_CheckExact(args[0]) || !PyTuple_Check(args[1])) return not_served();
   if (!PyArg_ParseTuple(args[1], "dddddpp", &r.lr, &r.beta1, &r.beta2, &r.eps, &r.decay, &r.decoupled, &r.maximize))
     return nullptr;
-  Ref left(PyList_New(0));
+  Ref rows(PyList_AsTuple(args[0])), left(PyList_New(0));
   std::vector<Moved> all;
-  if (!left || !read_rows(args[0], 3, &all, left.get())) return nullptr;
+  if (!rows || !left || !read_rows(rows.get(), 3, &all, left.get())) return nullptr;
   move(all, [&](const Moved& moved, npy_intp begin, npy_intp end) {
     moved.type == NPY_FLOAT ? adam<float>(moved, begin, end, r) : adam<double>(moved, begin, end, r);
   });

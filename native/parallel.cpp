@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
-#include <vector>
+#include <utility>
 
-#ifndef _WIN32
+#include "portable.h"
+
+#if RG_POSIX
 #include <pthread.h>
 #endif
 
@@ -15,15 +20,15 @@ namespace rg {
 
 namespace {
 
-using Body = std::function<void(std::ptrdiff_t, std::ptrdiff_t)>;
-
+constexpr int MOST_WORKERS = 1024;
 constexpr int SPINS = 30000;  // looks for the next loop, about 0.2 ms, before a worker sleeps: loops come in bursts
 
 // Workers wait for a loop, take pieces of it until none is left, and wait again. There is one loop at a time: whoever
 // comes while another runs does its own work alone.
 class Pool {
  public:
-  void run(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body, int wanted) {
+  // What a body has thrown, null if nothing.
+  std::exception_ptr run(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body, int wanted) {
     start(wanted - 1);
     body_ = &body;
     n_ = n;
@@ -43,6 +48,7 @@ class Pool {
     busy_.fetch_sub(unused, std::memory_order_acq_rel);
     while (busy_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
     body_ = nullptr;
+    return std::exchange(thrown_, nullptr);
   }
 
   bool enter() { return !taken_.exchange(true, std::memory_order_acquire); }
@@ -51,14 +57,21 @@ class Pool {
  private:
   void work() {
     std::ptrdiff_t begin;
-    while ((begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < n_)
-      (*body_)(begin, std::min(begin + grain_, n_));
+    try {
+      while ((begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < n_)
+        (*body_)(begin, std::min(begin + grain_, n_));
+    } catch (...) {
+      next_.store(n_, std::memory_order_relaxed);
+      std::lock_guard<std::mutex> hold(mutex_);
+      thrown_ = std::current_exception();
+    }
   }
 
+  // Fewer will do where the system has no more threads.
   void start(int count) {
-    while (workers_ < count) {
-      workers_++;
-      std::thread([this] { serve(); }).detach();
+    try {
+      for (; workers_ < std::min(count, MOST_WORKERS); workers_++) std::thread([this] { serve(); }).detach();
+    } catch (const std::system_error&) {
     }
   }
 
@@ -93,7 +106,8 @@ class Pool {
   std::atomic<int> open_{0};  // seats for helpers of the running loop
   std::atomic<int> busy_{0};  // helpers that sit or may still sit down
   std::atomic<std::ptrdiff_t> next_{0};
-  const Body* body_ = nullptr;
+  const LoopBody* body_ = nullptr;
+  std::exception_ptr thrown_;
   std::ptrdiff_t n_ = 0;
   std::ptrdiff_t grain_ = 1;
   int workers_ = 0;
@@ -103,7 +117,7 @@ class Pool {
 Pool* pool = new Pool;
 std::atomic<int> wanted{0};
 
-#ifndef _WIN32
+#if RG_POSIX
 // In a forked child none of the workers exist; a new pool has none yet.
 void after_fork() { pool = new Pool; }
 const int registered = pthread_atfork(nullptr, nullptr, after_fork);
@@ -123,12 +137,14 @@ int threads() {
 
 void set_threads(int count) { wanted.store(count, std::memory_order_relaxed); }
 
-void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
+void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body) {
   if (n <= 0) return;
   int count = threads();
   if (n > grain && count > 1 && pool->enter()) {
-    pool->run(n, grain, body, static_cast<int>(std::min<std::ptrdiff_t>(count, (n + grain - 1) / grain)));
+    const auto wanted = std::min<std::ptrdiff_t>(count, (n - 1) / grain + 1);
+    const std::exception_ptr thrown = pool->run(n, grain, body, static_cast<int>(wanted));
     pool->leave();
+    if (thrown) std::rethrow_exception(thrown);
     return;
   }
   for (std::ptrdiff_t begin = 0; begin < n; begin += grain) body(begin, std::min(begin + grain, n));
@@ -137,9 +153,10 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const Body& body) {
 namespace {
 
 PyObject* py_set_threads(PyObject*, PyObject* count) {
-  long value = PyLong_AsLong(count);
+  const Py_ssize_t value = PyLong_AsSsize_t(count);
   if (value == -1 && PyErr_Occurred()) return nullptr;
-  set_threads(static_cast<int>(value));
+  if (value < 0) return PyErr_Format(PyExc_ValueError, "set_threads(): %zd is no number of threads", value);
+  set_threads(static_cast<int>(std::min<Py_ssize_t>(value, INT_MAX)));
   Py_RETURN_NONE;
 }
 

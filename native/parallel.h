@@ -3,7 +3,6 @@
 #include <Python.h>
 
 #include <cstddef>
-#include <functional>
 
 namespace rg {
 
@@ -11,10 +10,26 @@ int cores();    // of this machine
 int threads();  // that a loop may use
 void set_threads(int count);
 
+// What a loop does with a piece of it: any body(begin, end), which outlives the loop and is not copied.
+class LoopBody {
+ public:
+  template <class Body>
+  LoopBody(const Body& body)
+      : body_(&body), call_([](const void* it, std::ptrdiff_t begin, std::ptrdiff_t end) {
+          (*static_cast<const Body*>(it))(begin, end);
+        }) {}
+  void operator()(std::ptrdiff_t begin, std::ptrdiff_t end) const { call_(body_, begin, end); }
+
+ private:
+  const void* body_;
+  void (*call_)(const void*, std::ptrdiff_t, std::ptrdiff_t);
+};
+
 // Calls body(begin, end) for pieces of [0, n), each a multiple of `grain` long but for the last, on several threads if
 // that is worth while. Pieces depend on n and grain alone, never on the number of threads. Called without the GIL or
-// with it; the body must not touch Python. A loop inside a loop runs on the thread that asks.
-void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const std::function<void(std::ptrdiff_t, std::ptrdiff_t)>& body);
+// with it; the body must not touch Python. A loop inside a loop runs on the thread that asks. What a body throws comes
+// out here, whichever thread it was; other pieces may have been left out then.
+void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body);
 
 extern PyMethodDef parallel_methods[];
 

@@ -1,9 +1,11 @@
 // Elements that an index names along a dimension: read, written and added to.
 #include "picks.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "entry.h"
+#include "indices.h"
 #include "network.h"
 #include "operands.h"
 #include "reduce_axes.h"
@@ -12,27 +14,21 @@ namespace rg {
 
 namespace {
 
-bool is_index(PyObject* object) { return is_dense(object) && kind(object) == NPY_INT64; }
-
-// A type whose elements are plain bytes.
-bool is_number(int type) { return type <= NPY_LONGDOUBLE || (type >= NPY_CFLOAT && type <= NPY_CLONGDOUBLE); }
-
-// The place of the first index that is not from `low` to before `high`; n if there is none.
-npy_intp first_outside(const npy_int64* index, npy_intp n, npy_int64 low, npy_int64 high) {
-  npy_intp i = 0;
-  while (i < n && index[i] >= low && index[i] < high) i++;
-  return i;
-}
-
 // (index, low, high): the first index outside, None if there is none; NotImplemented for other kinds of index
 PyObject* py_outside(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 3 || !is_index(args[0])) Py_RETURN_NOTIMPLEMENTED;
-  const npy_int64 low = PyLong_AsLongLong(args[1]), high = PyLong_AsLongLong(args[2]);
-  if (PyErr_Occurred()) return nullptr;
+  if (count != 3) Py_RETURN_NOTIMPLEMENTED;
+  const npy_int64 low = PyLong_AsLongLong(args[1]);
+  if (low == -1 && PyErr_Occurred()) return nullptr;
+  const npy_int64 high = PyLong_AsLongLong(args[2]);
+  if (high == -1 && PyErr_Occurred()) return nullptr;
+  if (!is_index(args[0])) Py_RETURN_NOTIMPLEMENTED;
   const npy_int64* index = data<npy_int64>(args[0]);
-  const npy_intp n = size_of(args[0]), found = first_outside(index, n, low, high);
-  if (found == n) Py_RETURN_NONE;
-  return PyLong_FromLongLong(index[found]);
+  const npy_intp n = size_of(args[0]);
+  for (npy_intp i = 0; i < n; i++) {
+    const npy_int64 at = index[i];
+    if (at < low || at >= high) return PyLong_FromLongLong(at);
+  }
+  Py_RETURN_NONE;
 }
 
 // -- one element per place of the index ----------------------------------------------------------------------------
@@ -41,31 +37,39 @@ PyObject* py_outside(PyObject*, Args args, Py_ssize_t count) {
 // along the others those at the same place.
 class Picks {
  public:
-  // False where the index is none for this array, or points outside.
+  // False where the index is none for this array.
   bool fit(PyObject* array, PyObject* indices, PyObject* number) {
     if (!is_dense(array) || !is_number(kind(array)) || !is_index(indices)) return false;
     const int axis = axis_of(number, array);
     Array *a = as_array(array), *i = as_array(indices);
     nd_ = PyArray_NDIM(a);
     if (axis < 0 || PyArray_NDIM(i) != nd_) return false;
-    dims_ = PyArray_DIMS(i);
+    npy_intp step = 1;
     for (int d = nd_ - 1; d >= 0; d--) {
+      dims_[d] = PyArray_DIM(i, d);
       if (d != axis && dims_[d] > PyArray_DIM(a, d)) return false;
-      steps_[d] = d == axis ? 0 : PyArray_STRIDE(a, d) / PyArray_ITEMSIZE(a);
+      steps_[d] = d == axis ? 0 : step;
+      if (d == axis) along_ = step;
+      step *= PyArray_DIM(a, d);
     }
-    along_ = PyArray_STRIDE(a, axis) / PyArray_ITEMSIZE(a);
-    total_ = PyArray_SIZE(i);
+    total_ = size_of(indices);
     index_ = data<npy_int64>(indices);
-    return first_outside(index_, total_, 0, PyArray_DIM(a, axis)) == total_;
+    length_ = PyArray_DIM(a, axis);
+    return true;
   }
+
+  // Whether all indices point inside, as they are now.
+  bool inside() const { return are_within(index_, total_, 0, length_); }
 
   npy_intp rows() const { return total_ == 0 ? 0 : total_ / dims_[nd_ - 1]; }
   npy_intp width() const { return dims_[nd_ - 1]; }
 
-  // Calls body(place in the index, place in the array), both counted in elements, for rows [begin, end) of the index.
+  // Calls body(place in the index, place in the array), both counted in elements, for rows [begin, end) of the index;
+  // false if an index points outside. Each is read once: somebody may change it meanwhile.
   template <class Body>
-  void run(npy_intp begin, npy_intp end, const Body& body) const {
+  bool run(npy_intp begin, npy_intp end, const Body& body) const {
     const npy_intp n = width(), step = steps_[nd_ - 1];
+    bool inside = true;
     npy_intp at[NPY_MAXDIMS], base = 0, rest = begin;
     for (int d = nd_ - 2; d >= 0; d--) {
       at[d] = rest % dims_[d];
@@ -73,7 +77,13 @@ class Picks {
       base += at[d] * steps_[d];
     }
     for (npy_intp row = begin; row < end; row++) {
-      for (npy_intp j = 0, i = row * n; j < n; j++, i++) body(i, base + j * step + index_[i] * along_);
+      for (npy_intp j = 0, i = row * n; j < n; j++, i++) {
+        const npy_int64 at = read_index(index_ + i);
+        if (is_inside(at, length_))
+          body(i, base + j * step + at * along_);
+        else
+          inside = false;
+      }
       for (int d = nd_ - 2; d >= 0; d--) {
         base += steps_[d];
         if (++at[d] < dims_[d]) break;
@@ -81,12 +91,12 @@ class Picks {
         at[d] = 0;
       }
     }
+    return inside;
   }
 
  private:
   int nd_ = 0;
-  const npy_intp* dims_ = nullptr;
-  npy_intp steps_[NPY_MAXDIMS], along_ = 0, total_ = 0;
+  npy_intp dims_[NPY_MAXDIMS], steps_[NPY_MAXDIMS], along_ = 0, length_ = 0, total_ = 0;
   const npy_int64* index_ = nullptr;
 };
 
@@ -114,15 +124,25 @@ PyObject* py_take_along(PyObject*, Args args, Py_ssize_t count) {
   Array* index = as_array(args[1]);
   Ref out(new_array(PyArray_NDIM(index), PyArray_DIMS(index), kind(args[0])));
   if (!out) return nullptr;
+  std::atomic<bool> inside{true};
   const bool done = of_size(PyArray_ITEMSIZE(as_array(args[0])), [&](auto element) {
     using T = decltype(element);
     const T* from = data<T>(args[0]);
     T* to = data<T>(out.get());
-    over(picks.rows(), picks.width(), [=, &picks](npy_intp begin, npy_intp end) {
-      picks.run(begin, end, [=](npy_intp i, npy_intp place) { to[i] = from[place]; });
+    over(picks.rows(), picks.width(), [=, &picks, &inside](npy_intp begin, npy_intp end) {
+      if (!picks.run(begin, end, [=](npy_intp i, npy_intp place) { to[i] = from[place]; })) inside = false;
     });
   });
-  return done ? out.release() : not_served();
+  return done && inside ? out.release() : not_served();
+}
+
+// Integers wrap around, as NumPy's do.
+template <class T>
+T sum(T a, T b) {
+  return a + b;
+}
+npy_int64 sum(npy_int64 a, npy_int64 b) {
+  return static_cast<npy_int64>(static_cast<npy_uint64>(a) + static_cast<npy_uint64>(b));
 }
 
 // Values for the places of an index: as many as it has, or one number for all; null where they do not fit.
@@ -139,14 +159,16 @@ PyObject* py_put_along(PyObject*, Args args, Py_ssize_t count) {
   Picks picks;
   if (count != 4 || !picks.fit(args[0], args[1], args[2]) || !PyArray_ISWRITEABLE(as_array(args[0]))) return not_served();
   Ref values(values_for(args[3], args[1], kind(args[0])));
-  if (!values) return not_served();
+  if (!values || !picks.inside()) return not_served();
   const npy_intp step = PyArray_NDIM(as_array(values.get())) > 0;
+  bool inside = true;
   const bool done = of_size(PyArray_ITEMSIZE(as_array(args[0])), [&](auto element) {
     using T = decltype(element);
     const T* from = data<T>(values.get());
     T* to = data<T>(args[0]);
-    picks.run(0, picks.rows(), [=](npy_intp i, npy_intp place) { to[place] = from[i * step]; });
+    inside = picks.run(0, picks.rows(), [=](npy_intp i, npy_intp place) { to[place] = from[i * step]; });
   });
+  if (!inside) return index_changed();
   return Py_NewRef(done ? Py_True : Py_None);
 }
 
@@ -155,8 +177,10 @@ PyObject* add_values(const Picks& picks, PyObject* values, PyObject* out) {
   const T* from = data<T>(values);
   T* to = data<T>(out);
   const npy_intp step = PyArray_NDIM(as_array(values)) > 0;
-  picks.run(0, picks.rows(), [=](npy_intp i, npy_intp place) { to[place] += from[i * step]; });
-  Py_RETURN_TRUE;
+  const bool inside = picks.run(0, picks.rows(), [=](npy_intp i, npy_intp place) {
+    to[place] = sum(to[place], from[i * step]);
+  });
+  return inside ? Py_NewRef(Py_True) : index_changed();
 }
 
 // (out, index, axis, values): adds the values to the elements that the index names; True, or None
@@ -164,7 +188,7 @@ PyObject* py_add_along(PyObject*, Args args, Py_ssize_t count) {
   Picks picks;
   if (count != 4 || !picks.fit(args[0], args[1], args[2]) || !PyArray_ISWRITEABLE(as_array(args[0]))) return not_served();
   Ref values(values_for(args[3], args[1], kind(args[0])));
-  if (!values) return not_served();
+  if (!values || !picks.inside()) return not_served();
   switch (kind(args[0])) {
     case NPY_FLOAT: return add_values<float>(picks, values.get(), args[0]);
     case NPY_DOUBLE: return add_values<double>(picks, values.get(), args[0]);
@@ -183,23 +207,31 @@ struct Slices {
   npy_intp n;
 
   template <class Copy>
-  void each(char* to, const Copy& copy) const {
-    over(outer * n, bytes / 4 + 1, [=](npy_intp begin, npy_intp end) {
-      const char* block = from + begin / n * count * bytes;
-      for (npy_intp i = begin, j = begin % n; i < end; i++) {
-        copy(to + i * bytes, block + (index[j] < 0 ? index[j] + count : index[j]) * bytes);
-        if (++j < n) continue;
+  bool each(char* to, const Copy& copy) const {
+    std::atomic<bool> inside{true};
+    over(outer * n, bytes / 4 + 1, [=, &inside, s = *this](npy_intp begin, npy_intp end) {
+      const char* block = s.from + begin / s.n * s.count * s.bytes;
+      for (npy_intp i = begin, j = begin % s.n; i < end; i++) {
+        npy_int64 at = read_index(s.index + j);
+        at += at < 0 ? s.count : 0;
+        if (is_inside(at, s.count))
+          copy(to + i * s.bytes, block + at * s.bytes);
+        else
+          inside = false;
+        if (++j < s.n) continue;
         j = 0;
-        block += count * bytes;
+        block += s.count * s.bytes;
       }
     });
+    return inside;
   }
 
-  void read(char* to) const {
+  // False if an index points outside. Each is read once: somebody may change it meanwhile.
+  bool read(char* to) const {
     const npy_intp size = bytes;
     if (size == 4) return each(to, [](char* out, const char* in) { std::memcpy(out, in, 4); });
     if (size == 8) return each(to, [](char* out, const char* in) { std::memcpy(out, in, 8); });
-    each(to, [size](char* out, const char* in) { std::memcpy(out, in, static_cast<size_t>(size)); });
+    return each(to, [size](char* out, const char* in) { std::memcpy(out, in, static_cast<size_t>(size)); });
   }
 };
 
@@ -210,17 +242,17 @@ PyObject* taken(PyObject* x, PyObject* indices, PyObject* number) {
   const int axis = flat ? 0 : axis_of(number, x), nd = PyArray_NDIM(index);
   if (axis < 0 || nd + PyArray_NDIM(a) > NPY_MAXDIMS) return NOT_SERVED;
   const Split s = flat ? Split{1, size_of(x), 1} : split(x, axis, axis + 1);
+  if (s.empty()) return NOT_SERVED;
   const npy_intp n = size_of(indices);
-  if (first_outside(data<npy_int64>(indices), n, -s.count, s.count) < n) return NOT_SERVED;
   npy_intp dims[NPY_MAXDIMS];
   int rank = 0;
   for (int d = 0; d < axis; d++) dims[rank++] = PyArray_DIM(a, d);
   for (int d = 0; d < nd; d++) dims[rank++] = PyArray_DIM(index, d);
   for (int d = axis + 1; !flat && d < PyArray_NDIM(a); d++) dims[rank++] = PyArray_DIM(a, d);
-  PyObject* out = new_array(rank, dims, kind(x));
-  if (out == nullptr || n == 0) return out;
-  Slices{data<char>(x), s.outer, s.count, s.inner * PyArray_ITEMSIZE(a), data<npy_int64>(indices), n}.read(data<char>(out));
-  return out;
+  Ref out(new_array(rank, dims, kind(x)));
+  if (!out || n == 0) return out.release();
+  const Slices slices{data<char>(x), s.outer, s.count, s.inner * PyArray_ITEMSIZE(a), data<npy_int64>(indices), n};
+  return slices.read(data<char>(out.get())) ? out.release() : NOT_SERVED;
 }
 
 // take(x, indices, axis=None)
@@ -243,6 +275,6 @@ PyMethodDef pick_methods[] = {
     method<py_add_along>("add_along", "add_along(out, index, axis, values): adds in place; True, or None."),
     {nullptr, nullptr, 0, nullptr}};
 
-bool add_picks(PyObject* module) { return add_entry(module, "take", take_call, nullptr); }
+bool add_picks(PyObject* module) { return add_entry<take_call>(module, "take", nullptr); }
 
 }  // namespace rg

@@ -5,9 +5,10 @@
 #include <cstring>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "convolution.h"
-#include "network.h"
+#include "indices.h"
 #include "pool.h"
 #include "portable.h"
 #include "windows.h"
@@ -45,16 +46,6 @@ const auto turned_size = Versions<decltype(&base::turned_size<T>)>{RG_VERSIONS(t
 template <class T>
 const Index lanes = Versions<Index>{RG_VERSIONS(Lanes<T>::count)}.pick();
 
-// Whether an array is real and ends in these dimensions.
-bool ends_in(PyObject* array, const Index* sizes, int rank) {
-  if (!is_real(array)) return false;
-  const int nd = PyArray_NDIM(as_array(array));
-  if (nd < rank) return false;
-  for (int d = 0; d < rank; d++)
-    if (PyArray_DIM(as_array(array), nd - rank + d) != sizes[SPACE - rank + d]) return false;
-  return true;
-}
-
 // A new array of another dtype or size of the last dimensions.
 PyObject* with_size(PyObject* like, const Index* sizes, int rank, int type) {
   const int nd = PyArray_NDIM(as_array(like));
@@ -83,6 +74,7 @@ Index most_places(const Windows& w) { return w.windows() * std::min(w.taps(), w.
 template <class T>
 bool suits_lanes(const Windows& w, Index planes) {
   const Index W = lanes<T>, n = w.number[2];
+  if (w.elements() > CLOSE || most_places(w) > CLOSE) return false;  // so that their products are numbers
   if (std::max<Index>(turned_size<T>(w.elements()) * sizeof(T), most_places(w) * sizeof(Place)) > CLOSE) return false;
   const Reach reach = inner_of(w);
   const Index inner = w.stride[2] > 2 ? 0 : reach.last - reach.first;
@@ -141,7 +133,7 @@ void maxima(const Windows& w, Index planes, const T* x, T* values, std::int64_t*
 
 PyObject* max_pool(PyObject*, Args args, Py_ssize_t count) {
   Windows w;
-  if (count != 3 || !read_windows(args[1], &w) || !ends_in(args[0], w.size, w.rank) || w.elements() > INT32_MAX)
+  if (count != 3 || !is_real(args[0]) || !read_windows(args[1], &w) || !ends_in(args[0], w, w.size))
     return not_served();
   const Ref held(dense(args[0]));
   PyObject* x = held.get();
@@ -162,14 +154,17 @@ PyObject* max_pool(PyObject*, Args args, Py_ssize_t count) {
 
 // Which elements of one dimension the windows have: [place in the window][window].
 struct Cover {
-  const std::int64_t* at;
+  std::vector<Index> at;
   Index places, windows, size;
 };
 
+// Copies what is used without the GIL: another thread might change it.
 bool read_cover(PyObject* array, Index size, Cover* c) {
-  if (!is_dense(array) || kind(array) != NPY_INT64 || PyArray_NDIM(as_array(array)) != 2) return false;
-  *c = {data<std::int64_t>(array), PyArray_DIM(as_array(array), 0), PyArray_DIM(as_array(array), 1), size};
-  return c->places > 0 && std::all_of(c->at, c->at + c->places * c->windows, [&](std::int64_t i) { return i >= 0 && i < size; });
+  if (!is_index(array) || PyArray_NDIM(as_array(array)) != 2) return false;
+  *c = {{}, PyArray_DIM(as_array(array), 0), PyArray_DIM(as_array(array), 1), size};
+  const std::int64_t* from = data<std::int64_t>(array);
+  c->at.assign(from, from + size_of(array));
+  return c->places > 0 && are_within(c->at.data(), size_of(array), 0, size);
 }
 
 template <class T>
@@ -205,8 +200,7 @@ PyObject* max_cover(PyObject*, Args args, Py_ssize_t count) {
   if (x == nullptr) return nullptr;
   const int rank = static_cast<int>(PyTuple_GET_SIZE(args[1])), nd = PyArray_NDIM(as_array(x));
   if (rank < 1 || rank > SPACE || rank > nd) return not_served();
-  static const std::int64_t zero = 0;
-  Cover covers[SPACE] = {{&zero, 1, 1, 1}, {&zero, 1, 1, 1}, {&zero, 1, 1, 1}};
+  Cover covers[SPACE] = {{{0}, 1, 1, 1}, {{0}, 1, 1, 1}, {{0}, 1, 1, 1}};
   Index sizes[SPACE];
   for (int d = SPACE - rank; d < SPACE; d++) {
     const Index size = PyArray_DIM(as_array(x), nd - SPACE + d);
@@ -216,7 +210,9 @@ PyObject* max_cover(PyObject*, Args args, Py_ssize_t count) {
   Ref values(with_size(x, sizes, rank, kind(x))), positions(with_size(x, sizes, rank, NPY_INT64));
   if (!values || !positions) return nullptr;
   std::int64_t* where = data<std::int64_t>(positions.get());
-  if (kind(x) == NPY_FLOAT)
+  if (size_of(values.get()) == 0) {
+    // There is nothing to look for, maybe in very many planes.
+  } else if (kind(x) == NPY_FLOAT)
     cover_maxima<float>(covers, planes_of(x, rank), data<float>(x), data<float>(values.get()), where);
   else
     cover_maxima<double>(covers, planes_of(x, rank), data<double>(x), data<double>(values.get()), where);
@@ -240,30 +236,26 @@ bool put_back(Index planes, Index windows, Index size, const T* g, const std::in
 // Reads the shape that a gradient gets: like that of g but for the last `rank` dimensions.
 bool read_shape(PyObject* tuple, PyObject* g, int rank, npy_intp* shape) {
   const int nd = PyArray_NDIM(as_array(g));
-  if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != nd || rank < 1 || rank > nd) return false;
-  for (int d = 0; d < nd; d++) {
-    shape[d] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, d));
-    if (d < nd - rank && shape[d] != PyArray_DIM(as_array(g), d)) return false;
-  }
-  if (!PyErr_Occurred()) return true;
-  PyErr_Clear();
-  return false;
+  if (rank < 1 || rank > nd || !read_lengths(tuple, nd, shape)) return false;
+  return std::equal(shape, shape + nd - rank, PyArray_DIMS(as_array(g)));
 }
 
 template <class T>
 bool put_back_in(PyObject* g, PyObject* positions, int rank, PyObject* out) {
   const Index planes = planes_of(g, rank);
-  if (planes == 0) return true;
+  if (size_of(out) == 0) return size_of(g) == 0;
   return put_back<T>(planes, size_of(g) / planes, size_of(out) / planes, data<T>(g), data<std::int64_t>(positions),
                      data<T>(out));
 }
 
 PyObject* max_pool_back(PyObject*, Args args, Py_ssize_t count) {
-  if (count != 4 || !is_real(args[0]) || !is_of(args[1], NPY_INT64) || !same_shape(args[0], args[1]) ||
-      !PyLong_Check(args[3]))
-    return not_served();
+  if (count != 4) return not_served();
+  long given;
+  if (!read_whole(args[3], &given)) return nullptr;
+  const int rank = given < 0 || given > NPY_MAXDIMS ? 0 : static_cast<int>(given);
+  if (!is_real(args[0]) || !is_of(args[1], NPY_INT64) || !same_shape(args[0], args[1])) return not_served();
   npy_intp shape[NPY_MAXDIMS];
-  const int rank = static_cast<int>(PyLong_AsLong(args[3])), type = kind(args[0]);
+  const int type = kind(args[0]);
   if (!read_shape(args[2], args[0], rank, shape)) return not_served();
   const Ref g(dense(args[0])), positions(dense(args[1]));
   Ref out(new_array(PyArray_NDIM(as_array(args[0])), shape, type));
@@ -312,7 +304,7 @@ void spread_averages(const Windows& w, PyObject* array, PyObject* divisors, PyOb
 
 PyObject* avg_pool(PyObject*, Args args, Py_ssize_t count) {
   Windows w;
-  if (count != 3 || !read_windows(args[1], &w) || !ends_in(args[0], w.size, w.rank) ||
+  if (count != 3 || !is_real(args[0]) || !read_windows(args[1], &w) || !ends_in(args[0], w, w.size) ||
       !suits_divisors(args[2], args[0], w))
     return not_served();
   const Ref x(dense(args[0]));
@@ -324,7 +316,7 @@ PyObject* avg_pool(PyObject*, Args args, Py_ssize_t count) {
 
 PyObject* avg_pool_back(PyObject*, Args args, Py_ssize_t count) {
   Windows w;
-  if (count != 3 || !read_windows(args[1], &w) || !ends_in(args[0], w.number, w.rank) ||
+  if (count != 3 || !is_real(args[0]) || !read_windows(args[1], &w) || !ends_in(args[0], w, w.number) ||
       !suits_divisors(args[2], args[0], w))
     return not_served();
   const Ref x(dense(args[0]));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -31,7 +30,7 @@ struct Step {
 
 template <class Body>
 void over(npy_intp n, npy_intp cost, const Body& body) {
-  if (n * cost < LARGE) return body(npy_intp(0), n);
+  if (n < LARGE && cost < LARGE && n * cost < LARGE) return body(npy_intp(0), n);
   parallel_for(n, std::max<npy_intp>(1, GRAIN / std::max<npy_intp>(cost, 1)), body);
 }
 
@@ -122,7 +121,7 @@ void reduce_into(const ReduceKernel* kernel, int slot, const Axes& axes, const c
 }
 
 void divide(PyObject* out, npy_intp count) {
-  const npy_intp n = PyArray_SIZE(as_array(out));
+  const npy_intp n = size_of(out);
   for (npy_intp i = 0; i < n; i++)
     if (kind(out) == NPY_FLOAT)
       data<float>(out)[i] /= static_cast<float>(count);
@@ -138,13 +137,11 @@ PyObject* reduced(const ReduceKernel* kernel, PyObject* x, PyObject* axis, bool 
   if (!axes.find(x, axis)) return NOT_SERVED;
   Ref out(axes.new_result(x, keep, kernel->truth ? NPY_BOOL : type));
   if (!out) return nullptr;
-  try {
-    Unlocked unlocked(PyArray_SIZE(as_array(x)) >= LARGE);
-    reduce_into(kernel, slot, axes, data<char>(x), PyArray_ITEMSIZE(as_array(x)), data<char>(out.get()),
-                PyArray_ITEMSIZE(as_array(out.get())));
+  {
+    const npy_intp size = PyArray_ITEMSIZE(as_array(x)), out_size = PyArray_ITEMSIZE(as_array(out.get()));
+    Unlocked unlocked(size_of(x) >= LARGE);
+    reduce_into(kernel, slot, axes, data<char>(x), size, data<char>(out.get()), out_size);
     if (kernel->mean) divide(out.get(), axes.count);
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
   }
   return out.release();
 }
@@ -184,6 +181,7 @@ PyObject* placed(const PlaceKernel* kernel, PyObject* x, PyObject* axis, bool ke
   if (slot < 0 || kernel->runs[slot] == nullptr) return NOT_SERVED;
   Axes axes;
   if (!axes.find(x, axis) || axes.reduced_groups > 1) return NOT_SERVED;
+  if (kind(x) == NPY_FLOAT && axes.count > INT32_MAX) return NOT_SERVED;  // places are as wide as elements
   PyObject* out = axes.new_result(x, keep, NPY_INT64);
   if (out == nullptr) return nullptr;
   Step s{data<char>(x), 1, 1, 1, PyArray_ITEMSIZE(as_array(x)), 8};
@@ -192,7 +190,7 @@ PyObject* placed(const PlaceKernel* kernel, PyObject* x, PyObject* axis, bool ke
     seen |= axes.reduced[g];
     (axes.reduced[g] ? s.count : seen ? s.inner : s.outer) *= axes.length[g];
   }
-  Unlocked unlocked(PyArray_SIZE(as_array(x)) >= LARGE);
+  Unlocked unlocked(size_of(x) >= LARGE);
   place_into(kernel, slot, s, data<int64_t>(out));
   return out;
 }
@@ -212,10 +210,10 @@ PyObject* place_call(PyObject* self, Args args, size_t count, PyObject* names) {
 bool add_reductions(PyObject* module) {
   auto* one = Versions<const ReduceKernel* (*)()>{RG_VERSIONS(reduce_table)}.pick()();
   for (; one->name != nullptr; one++)
-    if (!add_entry(module, one->name, reduce_call, one)) return false;
+    if (!add_entry<reduce_call>(module, one->name, one)) return false;
   auto* two = Versions<const PlaceKernel* (*)()>{RG_VERSIONS(place_table)}.pick()();
   for (; two->name != nullptr; two++)
-    if (!add_entry(module, two->name, place_call, two)) return false;
+    if (!add_entry<place_call>(module, two->name, two)) return false;
   return true;
 }
 

@@ -15,7 +15,7 @@ class Axes {
   bool find(PyObject* x, PyObject* axis) {
     Array* a = as_array(x);
     nd_ = PyArray_NDIM(a);
-    if (nd_ > MOST_DIMS || PyArray_SIZE(a) == 0 || !is_packed(x) || !mark(axis)) return false;
+    if (nd_ > MOST_DIMS || size_of(x) == 0 || !is_packed(x) || !mark(axis)) return false;
     sort(a);
     for (int i = 0; i < nd_; i++) {
       const int d = order_[i];
@@ -30,7 +30,8 @@ class Axes {
   // A new array for the result, laid out like the array that is reduced.
   PyObject* new_result(PyObject* x, bool keep, int type) const {
     Array* a = as_array(x);
-    npy_intp dims[MOST_DIMS], strides[MOST_DIMS], apart[MOST_DIMS], bytes = bytes_of_type(type);
+    npy_intp dims[MOST_DIMS], strides[MOST_DIMS], apart[MOST_DIMS], bytes = bytes_of_type(type), most = bytes;
+    if (!grow(&most, size_of(x))) return PyErr_NoMemory();
     for (int i = nd_ - 1; i >= 0; i--) {
       const int d = order_[i];
       apart[d] = bytes;
@@ -42,7 +43,7 @@ class Axes {
       dims[nd] = gone_[d] ? 1 : PyArray_DIM(a, d);
       strides[nd++] = apart[d];
     }
-    return array_over(allocate(static_cast<size_t>(bytes)), bytes, nd, dims, strides, type);
+    return array_of(bytes, nd, dims, strides, type);
   }
 
  private:

@@ -117,7 +117,7 @@ PyObject* py_forward(PyObject*, Args args, Py_ssize_t count) {
   if (axis < 0) return not_served();
   Ref x(dense(args[0]));
   Ref out(x ? new_like(x.get()) : nullptr);
-  if (!out) return nullptr;
+  if (!out || size_of(out.get()) == 0) return out.release();
   const Split s = split(x.get(), axis, axis + 1);
   if (kind(x.get()) == NPY_FLOAT)
     forward<LOG, float>(x.get(), out.get(), s);
@@ -134,7 +134,7 @@ PyObject* py_backward(PyObject*, Args args, Py_ssize_t count) {
   if (axis < 0) return not_served();
   Ref g(dense(args[0])), y(dense(args[1]));
   Ref out(g && y ? new_like(g.get()) : nullptr);
-  if (!out) return nullptr;
+  if (!out || size_of(out.get()) == 0) return out.release();
   const Split s = split(g.get(), axis, axis + 1);
   if (kind(g.get()) == NPY_FLOAT)
     backward<LOG, float>(g.get(), y.get(), out.get(), s);
@@ -158,7 +158,7 @@ PyObject* py_logsumexp(PyObject*, Args args, Py_ssize_t count) {
   Ref x(dense(args[0]));
   if (!x) return nullptr;
   Ref out(new_array(PyArray_NDIM(as_array(x.get())), Narrow(x.get(), axis).dims, kind(x.get())));
-  if (!out) return nullptr;
+  if (!out || size_of(out.get()) == 0) return out.release();
   const Split s = split(x.get(), axis, axis + 1);
   if (kind(x.get()) == NPY_FLOAT)
     logsumexp<float>(x.get(), out.get(), s);
@@ -177,7 +177,7 @@ PyObject* py_logsumexp_backward(PyObject*, Args args, Py_ssize_t count) {
   if (size_of(args[0]) != s.outer * s.inner || size_of(args[2]) != s.outer * s.inner) return not_served();
   Ref g(dense(args[0])), x(dense(args[1])), y(dense(args[2]));
   Ref out(g && x && y ? new_like(x.get()) : nullptr);
-  if (!out) return nullptr;
+  if (!out || size_of(out.get()) == 0) return out.release();
   if (type == NPY_FLOAT)
     logsumexp_backward<float>(g.get(), x.get(), y.get(), out.get(), s);
   else

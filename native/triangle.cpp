@@ -42,7 +42,7 @@ PyObject* triangle_call(PyObject* self, Args args, size_t count, PyObject* names
     return by_numpy(self, args, count, names);
   Array* x = as_array(args[0]);
   PyObject* out = new_like(args[0]);
-  if (out == nullptr || PyArray_SIZE(x) == 0) return out;
+  if (out == nullptr || size_of(args[0]) == 0) return out;
   const int nd = PyArray_NDIM(x);
   const npy_intp rows = PyArray_DIM(x, nd - 2), width = PyArray_DIM(x, nd - 1), size = PyArray_ITEMSIZE(x);
   const bool upper = *static_cast<const bool*>(as_entry(self)->kernels);
@@ -51,8 +51,8 @@ PyObject* triangle_call(PyObject* self, Args args, size_t count, PyObject* names
   const auto body = [=](npy_intp begin, npy_intp end) {
     copy_rows(from, to, begin, end, rows, width, size, offset, upper);
   };
-  const npy_intp lines = PyArray_SIZE(x) / width;
-  if (PyArray_SIZE(x) < LARGE) {
+  const npy_intp lines = size_of(args[0]) / width;
+  if (size_of(args[0]) < LARGE) {
     body(0, lines);
   } else {
     Unlocked unlocked(true);
@@ -64,7 +64,7 @@ PyObject* triangle_call(PyObject* self, Args args, size_t count, PyObject* names
 }  // namespace
 
 bool add_triangles(PyObject* module) {
-  return add_entry(module, "tril", triangle_call, &LOWER) && add_entry(module, "triu", triangle_call, &UPPER);
+  return add_entry<triangle_call>(module, "tril", &LOWER) && add_entry<triangle_call>(module, "triu", &UPPER);
 }
 
 }  // namespace rg

@@ -59,11 +59,12 @@ bool reads(PyObject* x, PyObject* axis, Axes* axes, Split* s) {
 
 // (x, axis, correction, keepdims, root)
 PyObject* py_variance(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 5) return not_served();
+  double correction;
+  if (!read_real(args[2], &correction)) return nullptr;
   Axes axes;
   Split s;
-  if (count != 5 || !reads(args[0], args[1], &axes, &s)) return not_served();
-  const double correction = PyFloat_AsDouble(args[2]);
-  if (PyErr_Occurred()) return nullptr;
+  if (!reads(args[0], args[1], &axes, &s)) return not_served();
   PyObject* out = axes.new_result(args[0], args[3] == Py_True, kind(args[0]));
   if (out == nullptr) return nullptr;
   const double freedom = static_cast<double>(s.count) > correction ? static_cast<double>(s.count) - correction : 0;
@@ -77,13 +78,14 @@ PyObject* py_variance(PyObject*, Args args, Py_ssize_t count) {
 
 // (g, x, axis, factor): factor * g * (x - mean), with one g for each mean
 PyObject* py_variance_backward(PyObject*, Args args, Py_ssize_t count) {
+  if (count != 4) return not_served();
+  double factor;
+  if (!read_real(args[3], &factor)) return nullptr;
   Axes axes;
   Split s;
-  if (count != 4 || !reads(args[1], args[2], &axes, &s) || !is_dense(args[0]) || kind(args[0]) != kind(args[1]) ||
+  if (!reads(args[1], args[2], &axes, &s) || !is_dense(args[0]) || kind(args[0]) != kind(args[1]) ||
       size_of(args[0]) != s.outer * s.inner)
     return not_served();
-  const double factor = PyFloat_AsDouble(args[3]);
-  if (PyErr_Occurred()) return nullptr;
   PyObject* out = new_like(args[1]);
   if (out == nullptr) return nullptr;
   if (kind(out) == NPY_FLOAT)

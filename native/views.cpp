@@ -18,7 +18,7 @@ PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyObject* item = PyTuple_GET_ITEM(args[1], i);
     if (!PyLong_CheckExact(item)) Py_RETURN_NOTIMPLEMENTED;
     dims[i] = PyLong_AsSsize_t(item);
-    if (dims[i] < 0) {
+    if (dims[i] < 0) {  // NumPy says what is wrong with it
       PyErr_Clear();
       Py_RETURN_NOTIMPLEMENTED;
     }
@@ -41,7 +41,7 @@ PyObject* stretched(PyObject*, PyObject* const* args, Py_ssize_t count) {
 template <class T>
 PyObject* filled(PyObject* array, T value) {
   T* to = data<T>(array);
-  for (npy_intp i = 0, n = PyArray_SIZE(as_array(array)); i < n; i++) to[i] = value;
+  for (npy_intp i = 0, n = size_of(array); i < n; i++) to[i] = value;
   return array;
 }
 
@@ -59,7 +59,7 @@ PyObject* extent_of(PyObject*, PyObject* object) {
   Array* array = as_array(object);
   const npy_intp start = reinterpret_cast<npy_intp>(PyArray_DATA(array));
   npy_intp low = start, high = start;
-  if (PyArray_SIZE(array) > 0) {
+  if (size_of(object) > 0) {
     high += PyArray_ITEMSIZE(array);
     for (int i = 0; i < PyArray_NDIM(array); i++) {
       const npy_intp reach = PyArray_STRIDE(array, i) * (PyArray_DIM(array, i) - 1);

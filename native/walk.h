@@ -38,9 +38,7 @@ class Walk {
     for (int k = 0; k < N; k++)
       if (!widen(operands[k])) return false;
     for (int k = 0; k < N; k++) spread(operands[k], k);
-    if (!any_order && !in_order()) return false;
-    join();
-    return true;
+    return (any_order || in_order()) && join();
   }
 
   // The dimensions after joining, and the strides of operand k, in bytes.
@@ -53,9 +51,14 @@ class Walk {
   template <class Body>
   void run(const Body& body) const {
     if (total == 0) return;
-    const npy_intp inner = dims_[count_ - 1], rows = total / inner;
-    if (total < LARGE) return go(0, rows, 0, inner, body);
-    const npy_intp parts = (inner + GRAIN - 1) / GRAIN;
+    if (total < LARGE) return go(0, total / dims_[count_ - 1], 0, dims_[count_ - 1], body);
+    run_large(body);
+  }
+
+ private:
+  template <class Body>
+  void run_large(const Body& body) const {
+    const npy_intp inner = dims_[count_ - 1], rows = total / inner, parts = (inner + GRAIN - 1) / GRAIN;
     Unlocked unlocked(true);
     if (parts > 1) {
       parallel_for(rows * parts, 1, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
@@ -70,7 +73,6 @@ class Walk {
     }
   }
 
- private:
   bool widen(const Operand& x) {
     npy_intp* out = shape + nd - x.nd;
     for (int i = 0; i < x.nd; i++) {
@@ -113,11 +115,13 @@ class Walk {
     return all;
   }
 
-  void join() {
+  // False where the shape, which may be that of no array yet, is too large for any.
+  bool join() {
     count_ = 0;
+    npy_intp all = 1;
     for (int i = 0; i < nd; i++) {
-      total *= shape[i];
       if (shape[i] == 1) continue;
+      if (!grow(&all, shape[i])) return false;
       if (count_ > 0 && joins(i)) {
         dims_[count_ - 1] *= shape[i];
         for (int k = 0; k < N; k++) strides_[k][count_ - 1] = strides_[k][i];
@@ -127,9 +131,11 @@ class Walk {
         count_++;
       }
     }
-    if (count_ > 0) return;
+    total = all;
+    if (count_ > 0) return true;
     dims_[0] = count_ = 1;
     for (int k = 0; k < N; k++) strides_[k][0] = size_[k];
+    return true;
   }
 
   bool joins(int i) const {

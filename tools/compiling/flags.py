@@ -35,22 +35,32 @@ def python_flags(compiler_type: str, source: Path, level: str = "") -> list[str]
 _WITHOUT_TABLES = ("-fno-unwind-tables", "-fno-asynchronous-unwind-tables")
 
 
-def native_flags(compiler_type: str) -> list[str]:
-    """For the kernel pack."""
+def native_flags(compiler_type: str, kind: str = "fast") -> list[str]:
+    """For the kernel pack, of a kind in `KINDS`."""
     if compiler_type == "msvc":
         return ["/std:c++17", "/O2", "/EHsc", "/permissive-", "/utf-8"]
     # What is rounded must not be the compiler's choice: a * b + c is fused only where a kernel says so.
     flags = [
         "-std=c++17",
-        "-O3",
-        "-g0",
         "-fvisibility=hidden",
         "-fno-math-errno",
         "-fno-trapping-math",
         "-ffp-contract=off",
         "-pthread",
+        *KINDS[kind],
     ]
     return [*flags, "-mmacosx-version-min=11.0"] if sys.platform == "darwin" else flags
+
+
+_SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+
+# How the pack is built: as people get it, with sanitizers that stop the program at a fault, or without anything that
+# only some processors and systems have.
+KINDS = {
+    "fast": ("-O3", "-g0"),
+    "sanitized": ("-O1", "-g", *_SANITIZERS),
+    "portable": ("-O2", "-g0", "-DRETROGRAD_PORTABLE"),
+}
 
 
 def link_flags(compiler_type: str) -> list[str]:

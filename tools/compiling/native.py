@@ -12,8 +12,8 @@ GENERATED = SOURCE.parent / "build" / "native"  # fused kernels, written from th
 NAME = "retrograd._native"
 
 
-def native_extension(compiler_type: str = "unix") -> Extension:
-    """What setuptools builds; `compiler_type` is "unix" or "msvc"."""
+def native_extension(compiler_type: str = "unix", kind: str = "fast") -> Extension:
+    """What setuptools builds; `compiler_type` is "unix" or "msvc", `kind` one of `flags.KINDS`."""
     import numpy as np
 
     generate(GENERATED)
@@ -28,5 +28,5 @@ def native_extension(compiler_type: str = "unix") -> Extension:
             if path.suffix in {".h", ".inc"}
         ],
         language="c++",
-        extra_compile_args=native_flags(compiler_type),
+        extra_compile_args=native_flags(compiler_type, kind),
     )
