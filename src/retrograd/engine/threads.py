@@ -32,6 +32,7 @@ from retrograd.backends.base import device
 from retrograd.backends.cpu import QUIET, hush
 from retrograd.backends.native import PACK
 from retrograd.core.modes import current
+from retrograd.forks import at_fork
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
 BLINK = 0.1  # seconds; see Note [Threads]
@@ -290,5 +291,5 @@ def _stop() -> None:
     ending.stop()
 
 
-os.register_at_fork(after_in_child=_forget_threads)
+at_fork(after_in_child=_forget_threads)
 atexit.register(_stop)
