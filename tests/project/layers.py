@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values", "hints", "forks", "lazy", "contents"),
+    ("errors", "values", "hints", "forms", "forks", "lazy", "contents"),
     ("backends",),
     ("core",),
     ("engine", "ops"),

@@ -10,6 +10,7 @@ PACKAGE = SOURCE / "retrograd"
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
 COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends/batch")
 COMPILED_ALONE = (
+    "arguments.py",
     *("backends/base.py", "backends/cpu.py", "backends/dtypes.py", "backends/native.py"),
     # the faces of the native pack
     *("backends/attention.py", "backends/convolution.py", "backends/losses.py", "backends/norms.py"),

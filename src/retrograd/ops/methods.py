@@ -66,4 +66,5 @@ def name_nodes(module: ModuleType) -> None:
         if isinstance(cls, type) and issubclass(cls, Op) and cls.__module__ == module.__name__:
             attach(cls, f"{module.__name__.rpartition('.')[2]}.{name}")
             own = cls.__dict__.get("node_name", "")
-            cls.__name__ = cls.__qualname__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
+            # The qualified name stays: by it, `inspect` finds the source of a class, and `pickle` the class.
+            cls.__name__ = own or f"{cls.__name__.removesuffix('Backward0')}Backward0"
