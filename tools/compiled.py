@@ -15,6 +15,7 @@ import shutil
 import sys
 import sysconfig
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 from tools.compiling.flags import link_flags, python_flags  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
 from tools.compiling.native import native_extension  # noqa: E402
-from tools.compiling.objects import compile_all  # noqa: E402
+from tools.compiling.objects import Objects  # noqa: E402
 from tools.compiling.stable import Header, name_literals  # noqa: E402
 from tools.compiling.translate import translate  # noqa: E402
 
@@ -57,16 +58,16 @@ class Build:
         self.compiler = new_compiler()
         customize_compiler(self.compiler)
         self.compiler.add_include_dir(sysconfig.get_path("include"))
+        self.objects = Objects(self.compiler, STORE)
 
     def run(self) -> None:
         """Brings everything up to date and removes what belongs to no module any more."""
         start = time.perf_counter()
-        unit, *shims = translate(self.folder / "c")
-        print(f"translated after {time.perf_counter() - start:.0f} s", flush=True)
-        made = self.copy_python()
-        made.add(self.unit(unit))
-        made.update(self.shims(shims))
-        made.add(self.native())
+        with ThreadPoolExecutor(1) as beside:  # mypyc is one thread
+            native = beside.submit(self.native)
+            unit = translate(self.folder / "c")
+            print(f"translated after {time.perf_counter() - start:.0f} s", flush=True)
+            made = {*self.copy_python(), self.unit(unit), native.result()}
         for path in self.lib.rglob("*"):
             if path.is_file() and path not in made and "__pycache__" not in path.parts:
                 path.unlink()
@@ -77,22 +78,13 @@ class Build:
         folder = self.folder / "c"
         sources = [Path(source) for source in unit.sources]
         table = folder / "__native_retrograd.c"
-        name_literals([path for path in sources if path.parent == folder and path != table], table)
+        name_literals([path for path in sources if path.name.startswith("__native") and path != table], table)
         header = Header(sorted(folder.glob("*.h")))
-        objects = compile_all(self.compiler, sources, STORE, unit.include_dirs, self.flags, header.seen_by)
-        return self.link(objects, unit.name)
+        return self.link(self.objects.of(sources, unit.include_dirs, self.flags, header.seen_by), unit.name)
 
     def flags(self, source: Path) -> list[str]:
         """What the compiler is told about a file of the unit."""
         return python_flags(self.compiler.compiler_type, source, self.level)
-
-    def shims(self, shims: list[Any]) -> set[Path]:
-        """A library per module, which finds its code in the unit."""
-        sources = [self.folder / "c" / f"shim.{shim.name}.c" for shim in shims]
-        for path, shim in zip(sources, shims, strict=True):
-            shutil.copyfile(shim.sources[0], path)
-        objects = compile_all(self.compiler, sources, STORE, [], lambda _: ["-O1", "-g0"], lambda _: "")
-        return {self.link([made], shim.name) for made, shim in zip(objects, shims, strict=True)}
 
     def native(self) -> Path:
         """The kernel pack."""
@@ -100,9 +92,7 @@ class Build:
         headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
         sources = [Path(source) for source in pack.sources]
         flags: list[str] = pack.extra_compile_args
-        objects = compile_all(
-            self.compiler, sources, STORE, pack.include_dirs, lambda _: flags, lambda _: headers
-        )
+        objects = self.objects.of(sources, pack.include_dirs, lambda _: flags, lambda _: headers)
         return self.link(
             objects, pack.name, target_lang="c++", extra_postargs=link_flags(self.compiler.compiler_type)
         )

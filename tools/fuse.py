@@ -19,7 +19,8 @@ FILES = ("fused_loops.inc", "fused_table.inc")
 
 def generate(directory: str | Path) -> list[Path]:
     """Writes the generated sources in a process of its own, which imports retrograd from the source tree."""
-    environment = {**os.environ, "RETROGRAD_NO_NATIVE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    settings = {"RETROGRAD_NO_NATIVE": "1", "RETROGRAD_INTERPRETED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, **settings}
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT), *sys.path])
     subprocess.run(
         [sys.executable, str(ROOT / "tools" / "fuse.py"), str(directory)], check=True, env=environment

@@ -223,6 +223,9 @@ def package_text() -> str:
     sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
     lines = [
         *docstring(HEADER.rstrip()),
+        "from retrograd import forms as forms  # first: see Note [Compiled and interpreted]",
+        "",
+        "# isort: split",
         "import typing as _typing",
         "import numpy as _np",
         *imports(at_once),

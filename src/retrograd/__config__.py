@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.pack import PACK
-from retrograd.core import apply
 from retrograd.engine.threads import available_cpus, get_num_interop_threads, get_num_threads
+from retrograd.forms import ASKED_FOR_SOURCES, COMPILED, VARIABLE
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -57,13 +57,15 @@ def parallel_info() -> str:
 
 
 def is_compiled() -> bool:
-    """Whether the Python of this build is compiled."""
-    return not apply.__file__.endswith(".py")
+    """Whether compiled modules run: not in a build without them, nor where the environment asks for the sources."""
+    return COMPILED
 
 
 def _modules() -> str:
-    if is_compiled():
+    if COMPILED:
         return "Compiled by mypyc: core, engine, ops and autograd"
+    if ASKED_FOR_SOURCES:
+        return f"Pure Python: the sources run, as {VARIABLE} asks for"
     return "Pure Python: nothing is compiled"
 
 

@@ -5,6 +5,9 @@ Most names are loaded when they are first asked for: see Note [Loaded on demand]
 Written by `tools/generate.py` from the op library.
 """
 
+from retrograd import forms as forms  # first: see Note [Compiled and interpreted]
+
+# isort: split
 import typing as _typing
 
 import numpy as _np

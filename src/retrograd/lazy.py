@@ -19,7 +19,6 @@ the module, would wait for the first one while that waits for it. So packages ar
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,8 @@ from importlib import import_module
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
+
+from retrograd.forks import at_fork
 
 # The names that each module has, in one string: `acos` is what the module calls so, `arccos=acos` is that too, and
 # `linalg=` is the module itself.
@@ -59,10 +60,7 @@ class _Loads:
 
 
 _LOADS = _Loads()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_child=_LOADS.after_fork
-    )
+at_fork(before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_child=_LOADS.after_fork)
 
 
 def load(module: str) -> ModuleType:

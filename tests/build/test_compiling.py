@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,45 @@ pytest.importorskip("setuptools", reason="only a build needs setuptools")
 
 import mypyc
 from mypyc.namegen import NameGenerator
-from tools.compiling import command
+from tools.compiling import command, runtime
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
 from tools.compiling.flags import python_flags
-from tools.compiling.loosen import loosened, offered_by_packages
-from tools.compiling.objects import compile_all
-from tools.compiling.repair import repair
+from tools.compiling.objects import Objects
+from tools.compiling.repair import DEALLOCATORS, SETTERS, SLOTS, repair
+from tools.compiling.rewriting import Rewriting, Tally, at_least, exactly
 from tools.compiling.stable import Header, name_literals
-from tools.compiling.wording import reworded
+
+# ---- rewritings ---------------------------------------------------------------------------------------------------
+
+DIGITS = Rewriting("digits", re.compile(r"\d"), "n")
+
+
+def test_a_rewriting_is_counted():
+    tally = Tally()
+    assert DIGITS.apply("a1b2", tally) == "anbn"
+    assert DIGITS.apply("3", tally, lambda found: None) == "3"
+    tally.check({DIGITS: exactly(2)})
+    tally.check({DIGITS: at_least(1)})
+
+
+@pytest.mark.parametrize(
+    ("expected", "complaint"),
+    [
+        ({DIGITS: exactly(1)}, "digits: 2 times, expected 1 times"),
+        ({DIGITS: at_least(3)}, "digits: 2 times, expected at least 3 times"),
+        ({}, "digits: 2 times, expected nothing of the kind"),
+        ({DIGITS: exactly(2), SLOTS: exactly(0)}, "weak references .*: never tried"),
+    ],
+)
+def test_a_rewriting_that_happens_otherwise_than_expected_stops_the_build(expected, complaint):
+    tally = Tally()
+    DIGITS.apply("a1b2", tally)
+    with pytest.raises(RuntimeError, match=complaint):
+        tally.check(expected)
+
+
+# ---- corrections --------------------------------------------------------------------------------------------------
 
 DEALLOC = """\
 static void
@@ -36,8 +67,10 @@ node___Node_dealloc(NodeObject *self)
 def test_weak_references_are_not_owned_and_are_told():
     slot = "*((PyObject **)((char *)self + sizeof(PyObject *) + sizeof(NodeObject)))"
     text = f"    Py_VISIT(self->_x);\n    Py_VISIT({slot});\n    Py_CLEAR({slot});\n    Py_CLEAR(self->_x);\n{DEALLOC}"
-    repaired = repair(text)
-    assert repaired.startswith("    if (self->_x != Py_None) Py_VISIT(self->_x);\n    Py_CLEAR(self->_x);\n")
+    tally = Tally()
+    repaired = repair(text, tally)
+    assert repaired.startswith("    Py_VISIT(self->_x);\n    Py_CLEAR(self->_x);\n")
+    assert (tally.counts[SLOTS], tally.counts[DEALLOCATORS]) == (2, 1)
     assert repaired.index("UnTrack") < repaired.index("PyObject_ClearWeakRefs") < repaired.index("Node_clear")
 
 
@@ -51,13 +84,15 @@ tensor___Tensor_set_data(TensorObject *self, PyObject *value, void *closure)
 
 
 def test_a_property_that_is_deleted_has_no_value_to_set():
-    repaired = repair(SETTER)
+    tally = Tally()
+    repaired = repair(SETTER, tally)
+    assert tally.counts[SETTERS] == 1
     assert repaired.index("value == NULL") < repaired.index("char retval = 2;")
     assert "property 'data' has no deleter" in repaired
 
 
 def test_an_object_lets_go_of_its_class():
-    repaired = repair(DEALLOC)
+    repaired = repair(DEALLOC, Tally())
     assert repaired.index("type->tp_free((PyObject *)self);") < repaired.index("Py_DECREF(type);")
 
 
@@ -78,26 +113,33 @@ node___Node_init(PyObject *self, PyObject *args, PyObject *kwds)
 
 def test_init_is_called_once():
     called = NEW % "    PyObject *ret = CPyPy_node___Node_____init__(self, args, kwds);\n"
-    assert repair(called + INIT) == called + INIT
-    repaired = repair(NEW % "" + INIT)
+    assert repair(called + INIT, Tally()) == called + INIT
+    repaired = repair(NEW % "" + INIT, Tally())
     assert repaired.count("CPyPy_node___Node_____init__(self, args, kwds)") == 1
 
 
 def test_the_slot_of_attributes_stays_owned():
     text = "    Py_CLEAR(*((PyObject **)((char *)self + sizeof(NodeObject))));\n"
-    assert repair(text) == text
+    assert repair(text, Tally()) == text
 
 
 def test_a_deallocator_of_another_form_is_an_error():
     with pytest.raises(RuntimeError, match="deallocators differently"):
-        repair(DEALLOC.replace("PyObject_GC_UnTrack(self);", "untrack(self);"))
+        repair(DEALLOC.replace("PyObject_GC_UnTrack(self);", "untrack(self);"), Tally())
 
+
+# ---- descriptions -------------------------------------------------------------------------------------------------
 
 SOURCE = '''
 """A module."""
 
 def scale(x, by=1 / 8, *, out=None, **more):
     """Scales."""
+
+def scaled(by):
+    def method(self, *args):
+        pass
+    return method
 
 class Box:
     """Holds."""
@@ -108,29 +150,56 @@ class Box:
     @property
     def size(self):
         """How large."""
+
+    @property
+    def place(self):
+        """Where."""
+
+    @place.setter
+    def place(self, value):
+        pass
+
+class Pair(NamedTuple):
+    """Two."""
 '''
 GENERATED = r"""
     {"scale", (PyCFunction)CPyPy_scale, METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(NULL) /* docstring */},
+    {"scaled", (PyCFunction)CPyPy_scaled, METH_FASTCALL | METH_KEYWORDS, PyDoc_STR(NULL) /* docstring */},
     {"__init__",
      (PyCFunction)CPyPy_Box_____init__,
      METH_FASTCALL | METH_KEYWORDS, PyDoc_STR("__init__($self, size, /)\n--\n\n")},
     {"size",
-     (getter)Box_get_size, (setter)Box_set_size,
-     NULL, NULL},
+     (getter)Box_get_size,
+    NULL, NULL, NULL},
+    {"place",
+     (getter)Box_get_place,
+     (setter)Box_set_place,
+    NULL, NULL},
 static PyTypeObject CPyType_Box_template_ = {
     .tp_doc = PyDoc_STR("Box(...)\n--\n\n"),
 };
+static PyGetSetDef method_scaled_obj_getseters[] = {
+    {NULL}  /* Sentinel */
+};
+    cpy_r_r289 = CPyStatics[357]; /* 'mypyc filler docstring' */
     NULL, /* docstring */
 """
 
 
 def test_docstrings_and_signatures_come_from_the_source():
-    text = Descriptions("m", SOURCE, NameGenerator([["m"]])).put_into(GENERATED)
+    tally = Tally()
+    descriptions = Descriptions("m", SOURCE, NameGenerator([["m"]]))
+    text = descriptions.put_into(GENERATED, tally)
     assert r'"scale(x, by=0.125, *, out=None, **more)\n--\n\nScales."' in text
     assert r'"__init__($self, size=(1, 2))\n--\n\n"' in text
     assert r'"Box(size=(1, 2))\n--\n\nHolds."' in text
     assert 'PyDoc_STR("How large."), NULL}' in text
+    assert 'PyDoc_STR("Where."), NULL}' in text
+    assert 'return PyUnicode_InternFromString("(self, *args)");' in text
+    assert '{"__text_signature__", method_scaled_obj_signature, NULL, NULL, NULL},' in text
+    assert 'cpy_r_r289 = PyUnicode_InternFromString("Two.");' in text
     assert '    PyDoc_STR("A module."),\n' in text
+    tally.check({rewriting: exactly(count) for rewriting, count in descriptions.expected().items()})
 
 
 def test_declarations_are_made_at_the_end():
@@ -146,34 +215,25 @@ def test_variants_become_classes():
     assert declared(text) == "class A(B): 'does'; node_name = 'N'; same_as = B; x = 1\n\n\nC = 1\n"
 
 
-def test_functions_that_users_call_take_anything():
-    text = "from __future__ import annotations\n\ndef f(x: Any, n: int = 1, *, k: bool = True) -> int: ...\n"
-    rest = "def g(n: int) -> int: ...\ndef h(n: int) -> int: ...\npublic('f')(f)\n"
-    loose = loosened(text + rest, {"h"})
-    assert "def f(x: Any, n: Any = 1, *, k: Any = True) -> int" in loose
-    assert "def g(n: int) -> int" in loose
-    assert "def h(n: Any) -> int" in loose
-    assert loose.count("\n") == (text + rest).count("\n")
+# ---- mypyc's run-time library ---------------------------------------------------------------------------------------
 
 
-def test_methods_that_users_call_take_anything():
-    text = "class %s:\n    def f(self, n: int) -> int: ...\n    @p.setter\n    def p(self, n: int) -> None: ...\n"
-    assert loosened(text % "Tensor", set()) == text.replace("n: int) -> int", "n: Any) -> int") % "Tensor"
-    assert loosened(text % "Node", set()) == text % "Node"
-
-
-def test_errors_of_wrong_arguments_are_in_pythons_words():
+def test_the_runtime_library_is_changed_as_often_as_it_says():
     library = Path(mypyc.__file__).parent / "lib-rt"
+    tally = Tally()
+    texts = {
+        name: runtime.changed(name, (library / name).read_text(encoding="utf-8"), tally)
+        for name in runtime.FILES
+    }
+    tally.check(runtime.expected())
     for name in ("getargs.c", "getargsfast.c"):
-        text = reworded((library / name).read_text(encoding="utf-8"))
-        assert "got an unexpected keyword argument" in text
-        assert "invalid keyword" not in text
-    with pytest.raises(RuntimeError, match="no such message"):
-        reworded("")
+        assert "got an unexpected keyword argument" in texts[name]
+        assert "invalid keyword" not in texts[name]
+    assert "PyCode_NewEmpty(source_of(globals, filename), funcname, line)" in texts["exc_ops.c"]
+    assert 'PyUnicode_InternFromString(".py")' in texts["misc_ops.c"]
 
 
-def test_a_package_offers_what_it_imports():
-    assert offered_by_packages(["from a import b, c as d\nimport e\n"]) == {"b", "c"}
+# ---- objects --------------------------------------------------------------------------------------------------------
 
 
 def test_a_file_depends_on_the_declarations_it_mentions(tmp_path):
@@ -223,12 +283,11 @@ def test_only_what_changed_is_compiled(tmp_path):
     first.write_text("1")
     second.write_text("2")
     compiler = Compiler()
+    objects = Objects(compiler, tmp_path / "store")
 
     def build(flags: list[str], header: str) -> list[str]:
         compiler.compiled.clear()
-        made = compile_all(
-            compiler, [first, second], tmp_path / "store", [], lambda _: flags, lambda _: header
-        )
+        made = objects.of([first, second], [], lambda _: flags, lambda _: header)
         assert all(Path(path).exists() for path in made)
         return sorted(compiler.compiled)
 
@@ -283,12 +342,12 @@ def a_build(monkeypatch: Any, asked: str, python: Any, native: Any) -> Any:
     return build
 
 
-def fails(self: Any) -> list[Path]:
+def fails(self: Any) -> Path:
     raise SystemExit(1)
 
 
-def works(self: Any) -> list[Path]:
-    return [Path("made.so")]
+def works(self: Any) -> Path:
+    return Path("made.so")
 
 
 def test_a_part_that_cannot_be_compiled_is_left_out_with_a_line(monkeypatch, capsys):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from retrograd.engine import evaluate
+from retrograd.__config__ import is_compiled
 from retrograd.engine.ready import StoppedQueue
 from tests.devices import fake
 from tests.engine.test_faults import assert_clean
@@ -126,7 +126,7 @@ def across() -> Any:
     return (x.to("fake:0").sin() * 2).to("cpu") + x.cos()
 
 
-@pytest.mark.skipif(not evaluate.__file__.endswith(".py"), reason="a compiled engine has no such moments")
+@pytest.mark.skipif(is_compiled(), reason="a compiled engine has no such moments")
 @pytest.mark.parametrize("make", [branches, with_hook, with_callback, across])
 @pytest.mark.parametrize("count", [1, 3])
 def test_an_interrupt_at_any_moment_leaves_the_engine_usable(make, count):

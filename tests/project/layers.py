@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values", "hints", "lazy", "contents"),
+    ("errors", "values", "hints", "forms", "forks", "lazy", "contents"),
     ("backends",),
     ("core",),
     ("engine", "ops"),
@@ -37,6 +37,7 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 # Parts of one layer that one of the two may import. `engine` and `ops` are not here, and are never to be.
 NEIGHBOURS = {
     ("values", "errors"): "a value that does not fit is an error",
+    ("lazy", "forks"): "a fork waits for what is being loaded",
     ("func", "autograd"): "the transforms are written with grad and forward-mode",
 }
 

@@ -12,6 +12,8 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from setuptools.command.build_ext import build_ext
 from tools.compiling.flags import link_flags, python_flags
 from tools.compiling.modules import SOURCE
 from tools.compiling.native import native_extension
-from tools.compiling.objects import compile_all
+from tools.compiling.objects import Objects
 
 _ASKED = os.environ.get("RETROGRAD_PURE", "")
 _EDITABLE = {"editable_wheel", "develop"}
@@ -48,8 +50,12 @@ class Compile(build_ext):  # type: ignore[misc]
     def build_extensions(self) -> None:
         """Called when the compiler is set up."""
         self.made: list[Path] = []
-        self._attempt("the Python modules were not compiled", self._python)
-        self._attempt("the native kernel pack was not built", self._native)
+        with ThreadPoolExecutor(
+            1
+        ) as beside:  # the pack is compiled while mypyc, which is one thread, translates
+            native = beside.submit(self._native)
+            self._attempt("the Python modules were not compiled", self._python)
+            self._attempt("the native kernel pack was not built", native.result)
 
     def get_outputs(self) -> list[str]:
         """What was made; nothing before."""
@@ -68,44 +74,39 @@ class Compile(build_ext):  # type: ignore[misc]
         for path in self.made:
             shutil.copy2(path, SOURCE / path.relative_to(self.build_lib))
 
-    def _attempt(self, otherwise: str, build: Callable[[], list[Path]]) -> None:
+    def _attempt(self, otherwise: str, build: Callable[[], Path]) -> None:
         try:
-            self.made += build()
+            self.made.append(build())
         except (Exception, SystemExit) as error:  # mypyc leaves by sys.exit
             if _ASKED == "0":
                 raise
             _say(f"{otherwise}, and Python runs in their place ({type(error).__name__}: {error})")
 
-    def _python(self) -> list[Path]:
-        """One library with all the code, and a small one per module that leads to it."""
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(self.compiler, Path(self.build_temp).resolve() / "objects")
+
+    def _python(self) -> Path:
+        """One library with all the code."""
         from tools.compiling.translate import translate
 
         folder = Path(self.build_temp).resolve() / "c"
-        unit, *shims = translate(folder)
+        unit = translate(folder)
         headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
-        made = [self._library(unit, headers, self._python_flags)]
-        try:
-            made += [self._library(shim, "", self._python_flags) for shim in shims]
-        except BaseException:
-            for path in made:
-                path.unlink()
-            raise
-        return made
+        return self._library(unit, headers, self._python_flags)
 
-    def _native(self) -> list[Path]:
+    def _native(self) -> Path:
         pack = native_extension(self.compiler.compiler_type)
         headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
-        return [self._library(pack, headers, lambda _: pack.extra_compile_args)]
+        return self._library(pack, headers, lambda _: pack.extra_compile_args)
 
     def _python_flags(self, source: Path) -> list[str]:
         return python_flags(self.compiler.compiler_type, source)
 
     def _library(self, extension: Extension, headers: str, flags: Flags) -> Path:
         """An extension module from its sources, which see `headers` and are compiled with their `flags`."""
-        store = Path(self.build_temp).resolve() / "objects"
         sources = [Path(source) for source in extension.sources]
-        includes = extension.include_dirs
-        objects = compile_all(self.compiler, sources, store, includes, flags, lambda _: headers)
+        objects = self._objects.of(sources, extension.include_dirs, flags, lambda _: headers)
         target = Path(self.build_lib).joinpath(*extension.name.split("."))
         target = target.with_name(target.name + _SUFFIX)
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
 """Docstrings and signatures of compiled functions, as `help` and `inspect.signature` show them.
 
 mypyc 2.4.1 drops docstrings, and signatures with a default that is no plain literal; it shows all arguments as
-positional if one is a float with a default. Here both are taken from the source and put into the generated C.
+positional if one is a float with a default; a function within a function has neither. Here they are taken from the
+source and put into the generated C.
 """
 
 from __future__ import annotations
@@ -12,13 +13,31 @@ from collections.abc import Iterator
 
 from mypyc.codegen.cstring import c_string_initializer
 from mypyc.namegen import NameGenerator
+from tools.compiling.rewriting import Rewriting, Tally
 
 _STRING = r'PyDoc_STR\((?:NULL|"(?:[^"\\]|\\.)*")\)'
-_FUNCTION = re.compile(rf'(\{{"\w+",\s+\(PyCFunction\)CPyPy_(\w+),\s+METH_[\w |]+, ){_STRING}')
-_CLASS = re.compile(rf"(PyTypeObject CPyType_(\w+)_template_ = \{{\n(?:    .*\n)*?    \.tp_doc = ){_STRING}")
-_PROPERTY = re.compile(r'(\{"(\w+)",\n     \(getter\)(\w+)_get_\w+, .*\n     )NULL, NULL\}')
-_FILLER = re.compile(r"\w+\[\d+\]; /\* 'mypyc filler docstring' \*/")
-_MODULE = "NULL, /* docstring */"
+FUNCTIONS = Rewriting(
+    "descriptions of functions",
+    re.compile(rf'(\{{"\w+",\s+\(PyCFunction\)CPyPy_(\w+),\s+METH_[\w |]+, ){_STRING}'),
+)
+CLASSES = Rewriting(
+    "descriptions of classes",
+    re.compile(rf"(PyTypeObject CPyType_(\w+)_template_ = \{{\n(?:    .*\n)*?    \.tp_doc = ){_STRING}"),
+)
+PROPERTIES = Rewriting(
+    "descriptions of properties",
+    re.compile(r'(\{"(\w+)",\n +\(getter\)(\w+)_get_\w+,\n +(?:\(setter\)\w+,\n +|NULL, ))NULL, NULL\}'),
+)
+INNER_FUNCTIONS = Rewriting(
+    "signatures of functions within functions",
+    re.compile(r"^static PyGetSetDef (\w+_obj)_getseters\[\] = \{\n", re.MULTILINE),
+)
+NAMED_TUPLES = Rewriting(
+    "descriptions of named tuples",
+    # Where a word begins: tried at every character of it, the search would take minutes.
+    re.compile(r"\bCPyStatics\[\d+\]; /\* 'mypyc filler docstring' \*/"),
+)
+MODULES = Rewriting("descriptions of modules", re.compile(r"NULL, /\* docstring \*/"))
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef
 
@@ -28,71 +47,112 @@ class Descriptions:
 
     def __init__(self, module: str, source: str, names: NameGenerator) -> None:
         self.tree = ast.parse(source)
-        self.nodes: dict[str, Documented] = {}  # by the names they have in C
+        # By the names they have in C.
+        self.functions: dict[str, ast.FunctionDef] = {}
         self.methods: set[str] = set()
-        for name, node in _definitions(self.tree):
-            c_name = names.private_name(module, name)
-            self.nodes[c_name] = node
-            if "." in name:
-                self.methods.add(c_name)
+        self.properties: dict[str, ast.FunctionDef] = {}
+        self.classes: dict[str, ast.ClassDef] = {}
+        self.inner: dict[str, ast.FunctionDef] = {}
+        # In the order of the source.
+        self.tuples = [n for n in self.tree.body if isinstance(n, ast.ClassDef) and _is_named_tuple(n)]
 
-    def put_into(self, text: str) -> str:
+        def c_name(name: str) -> str:
+            return str(names.private_name(module, name))
+
+        for node in self.tree.body:
+            if isinstance(node, ast.FunctionDef):
+                self.functions[c_name(node.name)] = node
+            elif isinstance(node, ast.ClassDef) and node not in self.tuples:
+                self.classes[c_name(node.name)] = node
+                for part in _functions(node):
+                    place = self.properties if _is_property(part) else self.functions
+                    place[c_name(f"{node.name}.{part.name}")] = part
+                    self.methods.add(c_name(f"{node.name}.{part.name}"))
+        for name, node in _inner_functions(self.tree):
+            self.inner[c_name(f"{name}_obj")] = node
+
+    def put_into(self, text: str, tally: Tally) -> str:
         """The module's C file, with them."""
-        text = _FUNCTION.sub(self._function, text)
-        text = _CLASS.sub(self._class, text)
-        text = _PROPERTY.sub(self._property, text)
-        text = self._named_tuples(text)
-        return text.replace(_MODULE, f"{_c_string(_doc(self.tree))},", 1)
+        text = FUNCTIONS.apply(text, tally, self._function)
+        text = CLASSES.apply(text, tally, self._class)
+        text = PROPERTIES.apply(text, tally, self._property)
+        text = INNER_FUNCTIONS.apply(text, tally, self._inner_function)
+        tuples = iter(self.tuples)
+        text = NAMED_TUPLES.apply(text, tally, lambda _: _python_string(_doc(next(tuples))))
+        return MODULES.apply(text, tally, lambda _: f"{_c_string(_doc(self.tree))},")
 
-    def _function(self, found: re.Match[str]) -> str:
-        node = self.nodes.get(found[2])
-        if not isinstance(node, ast.FunctionDef):
-            return found.group()
+    def expected(self) -> dict[Rewriting, int]:
+        """How often that happens in the module."""
+        return {
+            FUNCTIONS: len(self.functions),
+            CLASSES: len(self.classes),
+            PROPERTIES: len(self.properties),
+            INNER_FUNCTIONS: len(self.inner),
+            NAMED_TUPLES: len(self.tuples),
+            MODULES: 1,
+        }
+
+    def _function(self, found: re.Match[str]) -> str | None:
+        node = self.functions.get(found[2])
+        if node is None:
+            return None
         return found[1] + _c_string(_signature(node, found[2] in self.methods) + _doc(node))
 
-    def _class(self, found: re.Match[str]) -> str:
-        node = self.nodes.get(found[2])
-        if not isinstance(node, ast.ClassDef):
-            return found.group()
-        made_by = next(
-            (f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "__init__"), None
-        )
+    def _class(self, found: re.Match[str]) -> str | None:
+        node = self.classes.get(found[2])
+        if node is None:
+            return None
+        made_by = next((f for f in _functions(node) if f.name == "__init__"), None)
         call = "" if made_by is None else _signature(made_by, True, node.name)
         return found[1] + _c_string(call + _doc(node))
 
-    def _property(self, found: re.Match[str]) -> str:
-        node = self.nodes.get(f"{found[3]}___{found[2]}")
-        return found.group() if node is None else f"{found[1]}{_c_string(_doc(node))}, NULL}}"
+    def _property(self, found: re.Match[str]) -> str | None:
+        node = self.properties.get(f"{found[3]}___{found[2]}")
+        return None if node is None else f"{found[1]}{_c_string(_doc(node))}, NULL}}"
 
-    def _named_tuples(self, text: str) -> str:
-        """Their classes are made by Python, in the order of the source, with a docstring of mypyc's own."""
-        tuples = [n for n in self.tree.body if isinstance(n, ast.ClassDef) and _is_named_tuple(n)]
-        if len(_FILLER.findall(text)) != len(tuples):
-            raise RuntimeError(
-                "a class that is neither native nor a named tuple: it would lose its docstring"
-            )
-        docs = iter(tuples)
-        return _FILLER.sub(lambda _: f"PyUnicode_InternFromString({_literal(_doc(next(docs)))});", text)
+    def _inner_function(self, found: re.Match[str]) -> str | None:
+        """The class of such a function gets the attribute that `inspect` reads; the source gives it a docstring."""
+        node = self.inner.get(found[1])
+        if node is None:
+            return None
+        signature = f"({', '.join(_parameters(node.args))})"
+        return (
+            f"static PyObject *{found[1]}_signature(PyObject *self, void *closure)\n"
+            f"{{\n    return {_python_string(signature)}\n}}\n"
+            f'{found[0]}    {{"__text_signature__", {found[1]}_signature, NULL, NULL, NULL}},\n'
+        )
 
 
 def _is_named_tuple(node: ast.ClassDef) -> bool:
+    """Such classes are made by Python, with a docstring of mypyc's own."""
     return any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)
 
 
-def _definitions(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
-    """The functions and classes of a module and the methods of those, by their names."""
+def _functions(node: ast.ClassDef) -> Iterator[ast.FunctionDef]:
+    """The methods and properties of a class, without setters."""
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and not _has_decorator(part, "setter"):
+            yield part
+
+
+def _inner_functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions within functions, by the names that mypyc makes: `inner_outer` and `inner_method_Class`."""
+    outer = [(f.name, f) for f in tree.body if isinstance(f, ast.FunctionDef)]
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            yield node.name, node
-        elif isinstance(node, ast.ClassDef):
-            yield node.name, node
-            for part in node.body:
-                if isinstance(part, ast.FunctionDef) and not _is_setter(part):
-                    yield f"{node.name}.{part.name}", part
+        if isinstance(node, ast.ClassDef):
+            outer += [(f"{f.name}_{node.name}", f) for f in node.body if isinstance(f, ast.FunctionDef)]
+    for name, function in outer:
+        for node in ast.walk(function):
+            if isinstance(node, ast.FunctionDef) and node is not function:
+                yield f"{node.name}_{name}", node
 
 
-def _is_setter(node: ast.FunctionDef) -> bool:
-    return any(isinstance(d, ast.Attribute) and d.attr in {"setter", "deleter"} for d in node.decorator_list)
+def _is_property(node: ast.FunctionDef) -> bool:
+    return _has_decorator(node, "property")
+
+
+def _has_decorator(node: ast.FunctionDef, name: str) -> bool:
+    return any(ast.unparse(decorator).rpartition(".")[2] == name for decorator in node.decorator_list)
 
 
 def _doc(node: Documented) -> str:
@@ -100,10 +160,9 @@ def _doc(node: Documented) -> str:
 
 
 def _signature(node: ast.FunctionDef, method: bool, name: str = "") -> str:
-    """`f($self, x, dim=None, *, out=None)` and the mark that ends a signature; nothing if a default has no text."""
+    """`f($self, x, dim=None, *, out=None)` and the mark that ends a signature."""
     parameters = list(_parameters(node.args))
-    kinds = {d.id for d in node.decorator_list if isinstance(d, ast.Name)}
-    if method and "staticmethod" not in kinds:
+    if method and not _has_decorator(node, "staticmethod"):
         parameters = parameters[1:] if name else [f"${parameters[0]}", *parameters[1:]]
     joined = ", ".join(parameters)
     joined = joined.removeprefix("/, ") if name else joined
@@ -136,6 +195,10 @@ def _default(node: ast.expr) -> str:
 
 def _c_string(text: str) -> str:
     return f"PyDoc_STR({_literal(text)})"
+
+
+def _python_string(text: str) -> str:
+    return f"PyUnicode_InternFromString({_literal(text)});"
 
 
 def _literal(text: str) -> str:

@@ -2,78 +2,112 @@
 
 A compiled function refuses an argument that is not of the declared type before a line of it runs: a NumPy integer is
 no `int`, and the error is mypyc's own. The interpreted one takes what works and raises PyTorch's error for the rest.
-So the functions that users call are compiled with parameters of any type; those that only our modules call keep
-theirs, and with them their speed.
+So the functions that users call are compiled with parameters of any type, and begin by taking what stands for a number
+as Python's: see `retrograd.arguments`. Those that only our modules call keep their types, and with them their speed.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from tools.compiling.declarations import is_declaration
+from tools.compiling.rewriting import Rewriting, Tally
 
-_FUTURE = "from __future__ import annotations"
+IMPORTS = Rewriting(
+    "imports of what loose parameters need",
+    re.compile(r"^from __future__ import annotations$", re.MULTILINE),
+    r"\g<0>; from typing import Any; from retrograd.arguments import as_bool, as_float, as_int",
+)
+_NUMBERS = {"bool": "as_bool", "float": "as_float", "int": "as_int"}
+_COMPOUND = (ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.FunctionDef, ast.ClassDef)
+Edit = tuple[int, int, int, str]  # line, first and last column, and what is to stand there
 
-# Classes whose methods users call. Those of nodes and ops are called by the engine, which keeps to the types.
-_CLASSES = {
-    *("Tensor", "TensorFacts", "TensorConversions", "Generator", "device"),
-    *("saved_tensors_hooks", "save_on_cpu", "detect_anomaly", "set_detect_anomaly", "set_fwd_grad_enabled"),
-}
 
+def loosened(source: str, public: set[str], tally: Tally) -> str:
+    """A module with the parameters of its `public` functions (`f`, `Class.method`) declared `Any`.
 
-def loosened(source: str, imported: set[str]) -> str:
-    """A module with the parameters of its public functions declared `Any`; lines stay where they are.
-
-    Public are those that the module declares (`public("add")(add)`) and those of the names `imported`, which a
-    package offers.
+    Lines stay where they are, because tracebacks name them.
     """
-    tree = ast.parse(source)
-    hints = [hint for function in _public(tree, imported) for hint in _hints(function.args)]
+    edits = [edit for function in _named(ast.parse(source), public) for edit in _edits(function)]
+    if not edits:
+        return source
     lines = source.encode().splitlines(keepends=True)
-    for hint in sorted(hints, key=_position, reverse=True):
-        line = lines[hint.lineno - 1]
-        lines[hint.lineno - 1] = line[: hint.col_offset] + b"Any" + line[hint.end_col_offset :]
-    text = b"".join(lines).decode()
-    return text.replace(_FUTURE, f"{_FUTURE}; from typing import Any", 1) if hints else text
+    for line, first, last, text in sorted(edits, reverse=True):
+        old = lines[line - 1]
+        lines[line - 1] = old[:first] + text.encode() + old[last:]
+    return IMPORTS.apply(b"".join(lines).decode(), tally)
 
 
-def _public(tree: ast.Module, imported: set[str]) -> Iterator[ast.FunctionDef]:
-    """The functions and methods that users call; properties are no calls."""
-    offered = imported | set(_declared(tree))
+def _named(tree: ast.Module, names: set[str]) -> Iterator[ast.FunctionDef]:
+    """The functions of those names; properties are no calls."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in offered:
+        if isinstance(node, ast.FunctionDef) and node.name in names and not _is_overload(node):
             yield node
-        elif isinstance(node, ast.ClassDef) and node.name in _CLASSES:
-            yield from (f for f in node.body if isinstance(f, ast.FunctionDef) and not f.decorator_list)
+        elif isinstance(node, ast.ClassDef):
+            methods = [part for part in node.body if isinstance(part, ast.FunctionDef) and _is_method(part)]
+            yield from (method for method in methods if f"{node.name}.{method.name}" in names)
 
 
-def _declared(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            call, given = node.value.func, node.value.args
-            if isinstance(call, ast.Call) and is_declaration(call):
-                yield from (part.id for part in given if isinstance(part, ast.Name))
+def _is_overload(function: ast.FunctionDef) -> bool:
+    """Whether a definition is for type checkers alone."""
+    return any(ast.unparse(d).rpartition(".")[2] == "overload" for d in function.decorator_list)
 
 
-def _hints(args: ast.arguments) -> Iterator[ast.expr]:
-    """The annotations that say more than Any and stand on one line."""
-    for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs):
+def _is_method(function: ast.FunctionDef) -> bool:
+    return {ast.unparse(d) for d in function.decorator_list} <= {"staticmethod", "classmethod"}
+
+
+def _edits(function: ast.FunctionDef) -> Iterator[Edit]:
+    """What is written otherwise: annotations that say more than Any, and the beginning."""
+    taken = []
+    for arg in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         hint = arg.annotation
-        if hint is not None and ast.unparse(hint) != "Any" and hint.lineno == hint.end_lineno:
-            yield hint
+        if hint is not None and ast.unparse(hint) != "Any":
+            if hint.lineno != hint.end_lineno or hint.end_col_offset is None:
+                raise RuntimeError(f"line {hint.lineno}: an annotation over several lines cannot be loosened")
+            yield hint.lineno, hint.col_offset, hint.end_col_offset, "Any"
+            number = _NUMBERS.get(ast.unparse(hint).removesuffix(" | None"))
+            if number is not None and not _judges(function, arg.arg):
+                taken.append(f"{arg.arg} = {number}({arg.arg})")
+    if taken:
+        yield from _beginning(function, taken)
 
 
-def _position(hint: ast.expr) -> tuple[int, int]:
-    return hint.lineno, hint.col_offset
+def _judges(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function looks itself at what its argument is."""
+    return any(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "isinstance"
+        and ast.unparse(node.args[0]) == name
+        for node in ast.walk(function)
+    )
 
 
-def offered_by_packages(inits: list[str]) -> set[str]:
-    """The names that `__init__` files import from modules."""
-    return {
-        alias.name
-        for text in inits
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
+def _beginning(function: ast.FunctionDef, taken: list[str]) -> Iterator[Edit]:
+    """Assignments at the beginning of a function, on a line that it has."""
+    first = function.body[0]
+    if ast.get_docstring(function, clean=False) is not None:
+        yield _insertion(*_end(first), f"; {'; '.join(taken)}")
+    elif isinstance(first, ast.If):  # in its condition
+        yield _insertion(
+            first.test.lineno, first.test.col_offset, f"[{', '.join(taken).replace('=', ':=')}] and ("
+        )
+        yield _insertion(*_end(first.test), ")")
+    elif isinstance(first, _COMPOUND):
+        raise RuntimeError(
+            f"line {function.lineno}: {function.name} takes numbers from users, so it needs a docstring or another "
+            "beginning: nothing can be put before this statement"
+        )
+    else:
+        yield _insertion(first.lineno, first.col_offset, f"{'; '.join(taken)}; ")
+
+
+def _insertion(line: int, column: int, text: str) -> Edit:
+    return line, column, column, text
+
+
+def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
+    return node.end_lineno, node.end_col_offset

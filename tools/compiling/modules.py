@@ -9,8 +9,8 @@ PACKAGE = SOURCE / "retrograd"
 
 # What every operation passes through. Everything else (nn, inspect, cli …) is called once a step or less.
 COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends")
-# What per-sample gradients are made of besides a backward.
-COMPILED_ALONE = ("func/levels.py", "func/own.py")
+# What loose parameters are converted by, and what per-sample gradients are made of besides a backward.
+COMPILED_ALONE = ("arguments.py", "func/levels.py", "func/own.py")
 
 _INTERPRETED_SUBCLASSES = (
     "people derive classes from what is defined here, and their metaclass and attributes count"

@@ -18,39 +18,45 @@ def workers() -> int:
     return int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)
 
 
-def compile_all(
-    compiler: Any,
-    sources: Sequence[Path],
-    store: Path,
-    includes: Sequence[str],
-    flags: Callable[[Path], Sequence[str]],
-    seen_by: Callable[[str], str],
-) -> list[str]:
-    """Object files of `sources`, each compiled with its `flags`, kept in the folder `store`.
+class Objects:
+    """Object files, kept in the folder `store`, and the compilers that make them, which all parts of a build share.
 
-    Their names hold a digest of what went into them: the flags, the text, and `seen_by(text)`, which is the part of
-    the headers that the text sees. So several builds may share a store, at the same time too.
+    Their names hold a digest of what went into them: the flags, the text, and the part of the headers that the text
+    sees. So several builds may share a store, at the same time too.
     """
-    store.mkdir(parents=True, exist_ok=True)
-    program = [str(part) for part in getattr(compiler, "compiler_so", ())]
 
-    def make(source: Path) -> str:
-        text = source.read_text(encoding="utf-8")
-        how = [*program, *flags(source)]
-        digest = hashlib.sha256("\0".join((*how, text, seen_by(text))).encode()).hexdigest()[:32]
-        target = store / source.name / f"{digest}{compiler.obj_extension}"
-        if target.exists():
-            target.touch()
-        else:
-            _compile(compiler, source, target, includes, flags(source))
-            _drop_old(target.parent)
-        return str(target)
+    def __init__(self, compiler: Any, store: Path) -> None:
+        self.compiler = compiler
+        self.store = store
+        self.program = [str(part) for part in getattr(compiler, "compiler_so", ())]
+        self.pool = ThreadPoolExecutor(workers())
+        store.mkdir(parents=True, exist_ok=True)
 
-    with ThreadPoolExecutor(workers()) as pool:
+    def of(
+        self,
+        sources: Sequence[Path],
+        includes: Sequence[str],
+        flags: Callable[[Path], Sequence[str]],
+        seen_by: Callable[[str], str],
+    ) -> list[str]:
+        """Those of `sources`, each compiled with its `flags`; `seen_by(text)` is what a text sees of the headers."""
+
+        def make(source: Path) -> str:
+            text = source.read_text(encoding="utf-8")
+            how = [*self.program, *flags(source)]
+            digest = hashlib.sha256("\0".join((*how, text, seen_by(text))).encode()).hexdigest()[:32]
+            target = self.store / source.name / f"{digest}{self.compiler.obj_extension}"
+            if target.exists():
+                target.touch()
+            else:
+                _compile(self.compiler, source, target, includes, flags(source))
+                _drop_old(target.parent)
+            return str(target)
+
         # Large files first, so that no processor waits for a last one.
         order = sorted(sources, key=_size, reverse=True)
-        made = dict(zip(order, pool.map(make, order), strict=True))
-    return [made[source] for source in sources]
+        made = dict(zip(order, self.pool.map(make, order), strict=True))
+        return [made[source] for source in sources]
 
 
 def _size(source: Path) -> int:

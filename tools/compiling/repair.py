@@ -36,12 +36,21 @@ crashes. Interpreted classes raise an AttributeError, and so do these.
 from __future__ import annotations
 
 import re
+import sys
+
+from tools.compiling.census import Census
+from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
 
 _SLOT = r"\*\(\(PyObject \*\*\)\(\(char \*\)self \+ sizeof\(PyObject \*\) \+ sizeof\(\w+\)\)\)"
-_OWNED_SLOT = re.compile(rf"^ *Py_(?:VISIT|CLEAR)\({_SLOT}\);\n", re.MULTILINE)
-_DICT_MEMBER = re.compile(r'^ *\{"__dict__", T_OBJECT_EX, .*\},\n', re.MULTILINE)
+SLOTS = Rewriting(
+    "weak references that an object does not own",
+    re.compile(rf"^ *Py_(?:VISIT|CLEAR)\({_SLOT}\);\n", re.MULTILINE),
+)
+MEMBERS = Rewriting(
+    "a __dict__ that cannot be read before it is written",
+    re.compile(r'^ *\{"__dict__", T_OBJECT_EX, .*\},\n', re.MULTILINE),
+)
 
-_DEALLOC = re.compile(r"^\w+_dealloc\(\w+ \*self\)\n\{(?:.*\n)*?\}\n", re.MULTILINE)
 _UNTRACK = "    PyObject_GC_UnTrack(self);\n"
 _CLEAR_REFERENCES = """\
     Py_ssize_t references = Py_TYPE(self)->tp_weaklistoffset;
@@ -54,39 +63,7 @@ _FREE_BOTH = """\
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 """
-
-_VISIT = re.compile(r"^ *Py_VISIT\((self->\w+)\);$", re.MULTILINE)
-_VISIT_OF_INTEGER = re.compile(
-    r"^ *if \(CPyTagged_CheckLong\(self->\w+\)\) \{\n *Py_VISIT\(CPyTagged_LongAsObject\(self->\w+\)\);\n *\}\n",
-    re.MULTILINE,
-)
-
 _FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
-
-_SETTER = re.compile(
-    r"^(\w+_set_(\w+)\(\w+ \*self, PyObject \*value, void \*closure\)\n\{\n)(?=    char retval = 2;\n)",
-    re.MULTILINE,
-)
-_NO_DELETER = r"""\1    if (value == NULL) {
-        PyErr_SetString(PyExc_AttributeError, "property '\2' has no deleter");
-        return -1;
-    }
-"""
-
-_ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
-_NEW = re.compile(r"^(\w+)_new\(PyTypeObject \*type, .*\n\{(?:.*\n)*?\}\n", re.MULTILINE)
-_IDLE_INIT = re.compile(rf"^(\w+)_init({_ARGUMENTS}\n\{{\n)    return 0;\n\}}\n", re.MULTILINE)
-
-
-def repair(text: str) -> str:
-    """One C file as it should be."""
-    text = _OWNED_SLOT.sub("", text)
-    text = _DICT_MEMBER.sub("", text)
-    text = _VISIT.sub(r"    if (\1 != Py_None) Py_VISIT(\1);", _VISIT_OF_INTEGER.sub("", text))
-    text = _DEALLOC.sub(_deallocator, text)
-    text = _SETTER.sub(_NO_DELETER, text)
-    makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
-    return _IDLE_INIT.sub(lambda idle: _initialiser(idle) if idle[1] in makes_only else idle[0], text)
 
 
 def _deallocator(found: re.Match[str]) -> str:
@@ -97,12 +74,71 @@ def _deallocator(found: re.Match[str]) -> str:
     return body.replace(_UNTRACK, _UNTRACK + _CLEAR_REFERENCES).replace(_FREE, _FREE_BOTH)
 
 
-def _initialiser(idle: re.Match[str]) -> str:
-    """One that calls `__init__`."""
-    name, head = idle.groups()
-    return f"""\
-{name}_init{head}    PyObject *done = CPyPy_{name}_____init__(self, args, kwds);
+DEALLOCATORS = Rewriting(
+    "the end of an object",
+    re.compile(r"^\w+_dealloc\(\w+ \*self\)\n\{(?:.*\n)*?\}\n", re.MULTILINE),
+    _deallocator,
+)
+
+SETTERS = Rewriting(
+    "properties that are deleted",
+    re.compile(
+        r"^(\w+_set_(\w+)\(\w+ \*self, PyObject \*value, void \*closure\)\n\{\n)(?=    char retval = 2;\n)",
+        re.MULTILINE,
+    ),
+    r"""\1    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "property '\2' has no deleter");
+        return -1;
+    }
+""",
+)
+
+VISITS = Rewriting(
+    "visits of None",
+    re.compile(r"^ *Py_VISIT\((self->\w+)\);$", re.MULTILINE),
+    r"    if (\1 != Py_None) Py_VISIT(\1);",
+)
+VISITS_OF_INTEGERS = Rewriting(
+    "visits of integers",
+    re.compile(
+        r"^ *if \(CPyTagged_CheckLong\(self->\w+\)\) \{\n *Py_VISIT\(CPyTagged_LongAsObject\(self->\w+\)\);\n *\}\n",
+        re.MULTILINE,
+    ),
+)
+
+_ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
+_NEW = re.compile(r"^(\w+)_new\(PyTypeObject \*type, .*\n\{(?:.*\n)*?\}\n", re.MULTILINE)
+INITIALISERS = Rewriting(
+    "initialisation of serializable objects",
+    re.compile(rf"^(\w+)_init({_ARGUMENTS}\n\{{\n)    return 0;\n\}}\n", re.MULTILINE),
+    r"""\1_init\2    PyObject *done = CPyPy_\1_____init__(self, args, kwds);
     Py_XDECREF(done);
     return done == NULL ? -1 : 0;
-}}
-"""
+}
+""",
+)
+
+_TYPE = re.compile(r"^static PyTypeObject CPyType_\w+_template_ = \{$", re.MULTILINE)
+
+
+def repair(text: str, tally: Tally) -> str:
+    """One C file as it should be."""
+    for rewriting in (SLOTS, MEMBERS, VISITS_OF_INTEGERS, VISITS, DEALLOCATORS, SETTERS):
+        text = rewriting.apply(text, tally)
+    makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
+    late = INITIALISERS.instead
+    return INITIALISERS.apply(text, tally, lambda f: f.expand(late) if f[1] in makes_only else None)
+
+
+def expected(census: Census, texts: list[str]) -> dict[Rewriting, Times]:
+    """How often that happens in a build."""
+    crowded = len(census.with_ordinary_base()) + census.nested_functions()
+    if sys.version_info >= (3, 12):  # Python keeps both itself, but not those of exceptions
+        crowded = len(census.exceptions())
+    return {
+        SLOTS: exactly(3 * crowded),  # visited, cleared, and cleared by generators that are done
+        MEMBERS: exactly(crowded),
+        DEALLOCATORS: exactly(sum(len(_TYPE.findall(text)) for text in texts)),
+        SETTERS: exactly(census.properties("setter")),
+        INITIALISERS: exactly(len(census.initialised_late())),
+    }

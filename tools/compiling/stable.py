@@ -11,7 +11,12 @@ import hashlib
 import re
 from pathlib import Path
 
-_LITERAL = re.compile(r"CPyStatics\[(\d+)\]; /\* (.*) \*/")
+from tools.compiling.rewriting import Rewriting, Tally, at_least, exactly
+
+LITERALS = Rewriting("names of literals", re.compile(r"\bCPyStatics\[(\d+)\]; /\* (.*) \*/"))
+DECLARATIONS = Rewriting(
+    "declarations of literals", re.compile(r'^#include "__native_internal_\w+\.h"$', re.MULTILINE)
+)
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"(\w+)\s*(?:\[[^]]*\])?;$|(\w+)\(")
 
@@ -20,25 +25,27 @@ def name_literals(files: list[Path], table: Path) -> None:
     """Replaces `CPyStatics[12]; /* 'a' */` by a name that stays, and gives those names places in `table`, a C file."""
     names: dict[str, str] = {}
     taken: dict[str, str] = {}
+    tally = Tally()
 
-    def named(found: re.Match[str]) -> str:
+    def named(found: re.Match[str]) -> str | None:
         number, literal = found.groups()
         if number not in names:
             name = f"literal_{hashlib.sha256(literal.encode()).hexdigest()[:16]}"
             if taken.setdefault(name, number) != number:  # two long ones that are shown alike
-                return found.group()
+                return None
             names[number] = name
         return f"{names[number]}; /* {literal} */"
 
     for path in files:
-        text = _LITERAL.sub(named, path.read_text(encoding="utf-8"))
+        text = LITERALS.apply(path.read_text(encoding="utf-8"), tally, named)
         mine = sorted(set(re.findall(r"\bliteral_[0-9a-f]{16}\b", text)))
         declared = "".join(
             f'extern PyObject *{name} __attribute__((visibility("hidden")));\n' for name in mine
         )
         path.write_text(
-            text.replace('#include "__native_internal', f'{declared}#include "__native_internal', 1)
+            DECLARATIONS.apply(text, tally, lambda found, d=declared: d + found[0]), encoding="utf-8"
         )
+    tally.check({LITERALS: at_least(len(files)), DECLARATIONS: exactly(len(files))})
     places = "".join(
         f'".globl {name}\\n.hidden {name}\\n.set {name}, CPyStatics + 8 * {n}\\n"\n'
         for n, name in names.items()

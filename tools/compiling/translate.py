@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import shutil
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,56 +15,72 @@ from unittest import mock
 
 from mypyc.build import mypycify
 from mypyc.namegen import NameGenerator, exported_name
+from tools.compiling import loosen, repair, runtime
+from tools.compiling.census import Census
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
-from tools.compiling.loosen import loosened, offered_by_packages
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
-from tools.compiling.repair import repair
-from tools.compiling.wording import reword
+from tools.compiling.public import called_by_users
+from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
 
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
 
 
-def translate(target: Path) -> list[Any]:
-    """Writes C files below `target` and returns what setuptools calls extensions: the unit, then a shim per module."""
+def translate(target: Path) -> Any:
+    """Writes C files below `target` and returns what setuptools calls an extension: the library with all the code."""
     target.mkdir(parents=True, exist_ok=True)
-    files = [path.relative_to(SOURCE).as_posix() for path in compiled_files()]
+    sources = {_module(path): declared(path.read_text(encoding="utf-8")) for path in compiled_files()}
+    tally = Tally()
+    loose = _loosened(sources, tally)
+    files = [f"{module.replace('.', '/')}.py" for module in loose]
     # `make check` judges the types; here mypy only has to know them.
     options = ["--config-file=", "--follow-imports=silent", f"--cache-dir={target / 'types'}"]
-    with _working_in(_prepared(target / "src")), _tolerant_signatures():
-        extensions = mypycify(
-            options + files,
-            multi_file=True,
-            target_dir=str(target),
-            group_name=UNIT,
-        )
-    _improve(target, files)
-    reword(extensions[0], target)
-    return extensions
+    with _working_in(_prepared(target / "src", loose)), _tolerant_signatures():
+        unit, *_ = mypycify(options + files, multi_file=True, target_dir=str(target), group_name=UNIT)
+    changed = sum(sources[module] != text for module, text in loose.items())
+    expected = {loosen.IMPORTS: exactly(changed)} | _improve(target, loose, tally) | runtime.expected()
+    runtime.change_runtime(unit, target, tally)
+    tally.check(expected)
+    return unit
 
 
-def _prepared(folder: Path) -> Path:
-    """A copy of the sources as mypyc is to see them."""
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _loosened(sources: Mapping[str, str], tally: Tally) -> dict[str, str]:
+    """The modules as mypyc is to see them."""
+    trees = {_module(path): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    public = called_by_users(trees, Census(sources))
+    return {module: loosen.loosened(text, public[module], tally) for module, text in sources.items()}
+
+
+def _prepared(folder: Path, sources: Mapping[str, str]) -> Path:
+    """A copy of the package with these `sources`."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(
         PACKAGE, folder / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.npz")
     )
-    offered = offered_by_packages([path.read_text(encoding="utf-8") for path in PACKAGE.rglob("__init__.py")])
-    for path in compiled_files():
-        text = loosened(declared(path.read_text(encoding="utf-8")), offered)
-        (folder / path.relative_to(SOURCE)).write_text(text, encoding="utf-8")
+    for module, text in sources.items():
+        (folder / module.replace(".", "/")).with_suffix(".py").write_text(text, encoding="utf-8")
     return folder
 
 
-def _improve(target: Path, files: list[str]) -> None:
-    """Puts into the C files what mypyc left out."""
-    modules = [file.removesuffix(".py").replace("/", ".") for file in files]
-    names = NameGenerator([modules])
-    for file, module in zip(files, modules, strict=True):
+def _improve(target: Path, sources: Mapping[str, str], tally: Tally) -> dict[Rewriting, Times]:
+    """Corrects the C files and puts into them what mypyc left out; returns how often that should have happened."""
+    names = NameGenerator([list(sources)])
+    texts, described = [], Counter[Rewriting]()
+    for module, source in sources.items():
         path = target / f"__native_{exported_name(module)}.c"
-        source = (target / "src" / file).read_text(encoding="utf-8")
-        text = repair(path.read_text(encoding="utf-8"))
-        path.write_text(Descriptions(module, source, names).put_into(text), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        descriptions = Descriptions(module, source, names)
+        described.update(descriptions.expected())
+        texts.append(text)
+        path.write_text(descriptions.put_into(repair.repair(text, tally), tally), encoding="utf-8")
+    return {
+        **{rewriting: exactly(count) for rewriting, count in described.items()},
+        **repair.expected(Census(sources), texts),
+    }
 
 
 @contextmanager

@@ -7,19 +7,30 @@ import io
 import sys
 from collections.abc import Sequence
 
-from retrograd.cli import demo
+from retrograd.cli import demo, script
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command given by `argv` (by default the process's own arguments) and return its exit status."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without our line-drawing characters gets "?"
-    arguments = _parser().parse_args(argv)
+    parser = _parser()
+    arguments = parser.parse_args(argv)
     try:
-        demo.run(epochs=arguments.epochs, seed=arguments.seed)
+        return _call(arguments)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
+    except script.NoSuchPlace as error:
+        parser.error(str(error))
+
+
+def _call(arguments: argparse.Namespace) -> int:
+    if arguments.command == "run":
+        return script.run(arguments.script, arguments.arguments, arguments.interpreted)
+    if arguments.command == "debug":
+        return script.debug(arguments.script, arguments.arguments, arguments.breakpoints)
+    demo.run(epochs=arguments.epochs, seed=arguments.seed)
     return 0
 
 
@@ -37,7 +48,29 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--seed", type=int, default=0, help="where the random numbers start; one seed, one result"
     )
+    run = commands.add_parser("run", help="run a script, on request with the library's sources")
+    run.add_argument(
+        "--interpreted", action="store_true", help="run the library's sources even where it is compiled"
+    )
+    _add_script(run)
+    debug = commands.add_parser(
+        "debug", help="run a script under pdb, with the library's sources to step through"
+    )
+    debug.add_argument(
+        *("-b", "--break"),
+        dest="breakpoints",
+        action="append",
+        default=[],
+        metavar="FILE:PLACE",
+        help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
+    )
+    _add_script(debug)
     return parser
+
+
+def _add_script(command: argparse.ArgumentParser) -> None:
+    command.add_argument("script", help="a Python file")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
 
 
 def _at_least_one(text: str) -> int:

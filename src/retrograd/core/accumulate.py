@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.forks import at_fork
 from retrograd.values import Array
 
 # Note [Accumulation from several threads]
@@ -35,7 +35,7 @@ def _new_locks() -> None:
     LOCKS = tuple(threading.RLock() for _ in range(64))
 
 
-os.register_at_fork(after_in_child=_new_locks)
+at_fork(after_in_child=_new_locks)
 
 
 def lock_of(leaf: Tensor) -> Any:

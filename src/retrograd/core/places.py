@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from retrograd.backends.pack import PACK
 from retrograd.core.upward import tell_pack
+from retrograd.forms import COMPILED as _COMPILED
 
 _PACKAGE = __file__.rsplit("core", 1)[0]
-_COMPILED = not __file__.endswith(".py")
 _OWN: Final[int] = 0 if _COMPILED else 1  # frames that a call of a function below adds
 # From apply's helpers: ← apply ← the operation's function ← its caller, who may still be one of ours.
 CALLER: Final[int] = 0 if _COMPILED else 3

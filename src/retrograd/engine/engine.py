@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.engine.threads import on_fresh_stack, stack_is_deep
 from retrograd.engine.watch import Watch
 from retrograd.errors import GradientError
+from retrograd.forks import at_fork
 
 _UNKNOWN = "No tensor with requires_grad=True took part in computing it."
 
@@ -195,7 +195,7 @@ def _stop_after_fork() -> None:
         )
 
 
-os.register_at_fork(after_in_child=_stop_after_fork)
+at_fork(after_in_child=_stop_after_fork)
 
 
 def unused_error(index: int) -> GradientError:

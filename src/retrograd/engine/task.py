@@ -11,7 +11,6 @@ other's counts or gradients. Counting holds a lock; no user code runs in it.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -22,6 +21,7 @@ from retrograd.core.node import Edge, Node
 from retrograd.core.places import here
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.ready import ReadyQueue, StoppedQueue
+from retrograd.forks import at_fork
 from retrograd.hints import Plain
 from retrograd.values import Value
 
@@ -48,7 +48,7 @@ def _count_anew() -> None:
     COUNTING.lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_count_anew)
+at_fork(after_in_child=_count_anew)
 
 
 class Capture:

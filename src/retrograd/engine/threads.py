@@ -32,6 +32,7 @@ from retrograd.backends.device import device
 from retrograd.backends.pack import PACK
 from retrograd.backends.quiet import QUIET, hush
 from retrograd.core.modes import current
+from retrograd.forks import at_fork
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
 BLINK = 0.1  # seconds; see Note [Threads]
@@ -290,5 +291,5 @@ def _stop() -> None:
     ending.stop()
 
 
-os.register_at_fork(after_in_child=_forget_threads)
+at_fork(after_in_child=_forget_threads)
 atexit.register(_stop)
