@@ -13,18 +13,7 @@ FOLDERS = sorted(
 )
 # Folders whose README is still to be written, or lacks files.
 TO_COME = {
-    *(
-        "autograd",
-        "backends",
-        "backends/batch",
-        "cli",
-        "core",
-        "engine",
-        "engine/nan",
-        "func",
-        "inspect",
-        "optim",
-    ),
+    *("autograd", "backends", "backends/batch", "cli", "core", "engine/nan", "func", "inspect", "optim"),
     *("optimize", "utils"),
 }
 
