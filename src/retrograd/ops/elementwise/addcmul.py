@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import is_array
+from retrograd.backends.base import backend_of, is_array
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
@@ -86,9 +86,9 @@ class Addcdiv(Variadic):
 
 def between(x: Any, y: Any, weight: Any) -> Any:
     """From x to y by a weight, computed from the nearer end so that weight 1 gives y exactly."""
-    low = np.abs(weight) < 0.5
+    low = abs(weight) < 0.5
     if is_array(low):
-        return np.where(low, x + weight * (y - x), y - (y - x) * (1 - weight))
+        return backend_of(low).where(low, x + weight * (y - x), y - (y - x) * (1 - weight))
     return x + weight * (y - x) if low else y - (y - x) * (1 - weight)
 
 

@@ -31,7 +31,9 @@ from retrograd.values import Array
 
 def no_bools(kernel: str, *operands: Any) -> None:
     """Refuses to compute in booleans."""
-    if all(np.asarray(v).dtype.kind == "b" for v in operands):
+    if all(
+        isinstance(v, bool) if isinstance(v, (int, float, complex)) else v.dtype.kind == "b" for v in operands
+    ):
         raise unsupported_dtype(f"{kernel}_cpu", np.dtype("bool"))
 
 
@@ -212,7 +214,7 @@ class Pow(ElementwiseUnary):
         if x.dtype.kind in "iu":
             if self.exponent < 0:
                 raise DtypeError("Integers to negative integer powers are not allowed.")
-            return x ** narrowed(np.asarray(self.exponent), x.dtype)
+            return x ** narrowed(np.asarray(self.exponent), x.dtype).item()
         if self.exponent == -0.5 and x.dtype.kind == "f":
             return 1 / xp.sqrt(x)  # as PyTorch: C's power differs at -0.0 and -Inf
         return x**self.exponent

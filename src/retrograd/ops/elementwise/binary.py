@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
 from retrograd.core.tensor import Tensor
@@ -27,8 +28,8 @@ class Atan2(RealBinary):
     kernel = "atan2_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.arctan2(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.arctan2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         square = x * x + y * y
@@ -44,8 +45,8 @@ class Hypot(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = Y | OUT
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.hypot(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.hypot(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return (x if i == 0 else y) / out
@@ -59,8 +60,8 @@ class Copysign(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = X
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.copysign(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.copysign(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return zero_like(g) if i == 1 else super().vjp(i, g, x, y, out)
@@ -80,8 +81,8 @@ class CopysignNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return np.copysign(x, self.number)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.copysign(x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
         return tied(sign_change(x, out), x, self)
@@ -90,7 +91,8 @@ class CopysignNumber(RealUnary):
 def sign_change(x: Any, out: Any) -> Any:
     """Out / x where the two differ by their sign at most; 0 at 0, NaN where either is not finite, as in PyTorch."""
     a = plain(x)
-    return as_value(np.where(a == 0, np.zeros_like(a), plain(out) / np.where(a == 0, np.ones_like(a), a)), x)
+    xp = backend_of(a)
+    return as_value(xp.where(a == 0, xp.zeros_like(a), plain(out) / xp.where(a == 0, xp.ones_like(a), a)), x)
 
 
 class Ldexp(ElementwiseBinary):
@@ -119,7 +121,7 @@ class Fmax(Binary):
 
     def first(self, x: Array, y: Array) -> Array:
         """Where x is chosen."""
-        return (x >= y) | np.isnan(y)
+        return (x >= y) | backend_of(y).isnan(y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         first = self.first(plain(x), plain(y))
@@ -137,7 +139,7 @@ class Fmin(Fmax):
         return xp.fmin(x, y)
 
     def first(self, x: Array, y: Array) -> Array:
-        return (x <= y) | np.isnan(y)
+        return (x <= y) | backend_of(y).isnan(y)
 
 
 class Nextafter(ElementwiseBinary):
@@ -188,8 +190,8 @@ class Xlogy(RealBinary):
     kernel = "xlogy_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 1:
@@ -209,11 +211,17 @@ class XlogyOfNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return Xlogy().surface(np.full_like(x, self.number), x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlogy().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return self.number / x
+
+
+def filled_like(v: Any, number: float) -> Any:
+    """A number in the shape and kind of `v`."""
+    array = plain(v)
+    return as_value(backend_of(array).full_like(array, number), v)
 
 
 class XlogyByNumber(RealUnary):
@@ -227,11 +235,11 @@ class XlogyByNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return Xlogy().surface(x, np.full_like(x, self.number))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlogy().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Xlogy().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+        return Xlogy().slope(0, x, filled_like(x, self.number), None)
 
 
 class Xlog1py(RealBinary):
@@ -241,8 +249,8 @@ class Xlog1py(RealBinary):
     kernel = "xlog1py_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log1p(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 1:
@@ -257,8 +265,8 @@ class Xlog1pyOfNumber(XlogyOfNumber):
     node_name = "SpecialXlog1PyBackward1"
     kernel = "xlog1py_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return Xlog1py().surface(np.full_like(x, self.number), x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlog1py().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return self.number / (x + 1)
@@ -270,11 +278,11 @@ class Xlog1pyByNumber(XlogyByNumber):
     node_name = "SpecialXlog1PyBackward2"
     kernel = "xlog1py_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return Xlog1py().surface(x, np.full_like(x, self.number))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlog1py().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Xlog1py().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+        return Xlog1py().slope(0, x, filled_like(x, self.number), None)
 
 
 class Logaddexp(ElementwiseBinary):
@@ -302,8 +310,8 @@ class Logaddexp2(RealBinary):
     node_name = "Logaddexp2Backward0"
     kernel = "logaddexp2_cpu"
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.logaddexp2(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.logaddexp2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return Sigmoid().on((x - y if i == 0 else y - x) * LN2)

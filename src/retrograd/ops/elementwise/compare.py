@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
@@ -209,7 +210,7 @@ def allclose(
             "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
             "torch.isclose(a, b).all(), or call it outside of vmap."
         )
-    return np.all(_close("allclose", input, other, rtol, atol, equal_nan)).item()
+    return bool(_close("allclose", input, other, rtol, atol, equal_nan).all())
 
 
 def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -227,7 +228,7 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
         np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    return np.isclose(a, b, rtol, atol, equal_nan)
+    return common_backend((a, b)).isclose(a, b, rtol, atol, equal_nan)
 
 
 @public("equal", method=True)

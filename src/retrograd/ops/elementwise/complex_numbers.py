@@ -12,7 +12,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import deliver, plain, require_tensor, zero_like
+from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, zero_like
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
 from retrograd.ops.register import public, public_property
@@ -244,7 +244,8 @@ def resolve_neg(input: Any) -> Any:
 @public("isreal", method=True)
 def isreal(input: Any) -> Any:
     """Where the imaginary part is zero."""
-    return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
+    a = require_tensor("isreal", "input", 1, input).array
+    return tensor_of(backend_of(a).isreal(a))
 
 
 @public("angle", method=True)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
 from retrograd.ops.common import deliver, plain
@@ -169,18 +170,19 @@ class Logit(RealUnary):
     def __init__(self, eps: float | None) -> None:
         self.eps = eps
 
-    def curve(self, x: Array) -> Array:
-        z = x if self.eps is None else np.minimum(np.maximum(x, self.eps), 1 - self.eps)
+    def curve(self, xp: Any, x: Array) -> Array:
+        z = x if self.eps is None else xp.minimum(xp.maximum(x, self.eps), 1 - self.eps)
         # Near 1/2 the quotient would be rounded next to 1; its distance from 1 is exact.
         middle = (z > 0.3) & (z < 0.65)
-        return np.where(middle, np.log1p((2 * z - 1) / (1 - z)), np.log(z / (1 - z)))
+        return xp.where(middle, xp.log1p((2 * z - 1) / (1 - z)), xp.log(z / (1 - z)))
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
         low, outside = (0.0, np.nan) if self.eps is None else (self.eps, 0.0)
         inside = (a >= low) & (a <= 1 - low)
         safe = Where().on(inside, x + 0.0, 0.5)  # minus zero becomes zero: the slope there is plus infinity
-        return Where().on(inside, 1 / (safe * (1 - safe)), np.where(np.isnan(a), np.nan, outside))
+        xp = backend_of(a)
+        return Where().on(inside, 1 / (safe * (1 - safe)), xp.where(xp.isnan(a), np.nan, outside))
 
 
 class Entr(RealUnary):
@@ -189,8 +191,8 @@ class Entr(RealUnary):
     node_name = "SpecialEntrBackward0"
     kernel = "entr_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(x)))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.where(x < 0, -np.inf, xp.where(x == 0, 0.0, -x * xp.log(x)))
 
     def slope(self, x: Any, out: Any) -> Any:
         return -Log().on(x) - 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
@@ -102,11 +100,11 @@ class DivRounded(ElementwiseBinary):
         return 0.0
 
 
-def _checked_fmod(x: Array, y: Any) -> Array:
+def _checked_fmod(xp: Any, x: Array, y: Any) -> Array:
     """The remainder with the sign of x."""
     x, y = wrapped(x, y)
     check_division("fmod_cpu", x, y)
-    return np.fmod(x, y)
+    return xp.fmod(x, y)
 
 
 class Fmod(ElementwiseBinary):
@@ -116,7 +114,7 @@ class Fmod(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return _checked_fmod(x, y)
+        return _checked_fmod(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -DivRounded("trunc").on(x, y)
@@ -132,7 +130,7 @@ class FmodNumber(ElementwiseUnary):
         self.number = number
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return _checked_fmod(x, self.number)
+        return _checked_fmod(xp, x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
         return 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -177,7 +175,7 @@ class Sinc(FloatUnary):
         return xp.where(x == 0, xp.ones_like(x), xp.sin(y) / y)
 
     def slope(self, x: Any, out: Any) -> Any:
-        near = np.abs(plain(x)) < 0.25
+        near = abs(plain(x)) < 0.25
         square = Where().on(near, x, 0.0) * Where().on(near, x, 0.0) * (PI * PI)
         inner: Any = 1.0
         for c in SINC_SERIES:  # the difference below would cancel near 0

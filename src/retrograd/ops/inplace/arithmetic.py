@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
@@ -45,11 +46,11 @@ def _is_plain(number: Any) -> bool:
     return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
 
 
-def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
-    """Writes `ufunc(x, other)` into the memory of `x`."""
+def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
+    """Writes what a ufunc makes of `x` and `other` into the memory of `x`."""
     token = hush(QUIET)
     try:
-        ufunc(x.array, other, out=x.array)
+        getattr(backend_of(x.array), ufunc)(x.array, other, out=x.array)
     finally:
         unhush(token)
     x.bump_version()
@@ -63,7 +64,7 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, add(self, other, alpha=alpha))
-    return _into(np.add, self, b if alpha == 1 else b * alpha)
+    return _into("add", self, b if alpha == 1 else b * alpha)
 
 
 @public("Tensor.sub_")
@@ -73,7 +74,7 @@ def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, sub(self, other, alpha=alpha))
-    return _into(np.subtract, self, b if alpha == 1 else b * alpha)
+    return _into("subtract", self, b if alpha == 1 else b * alpha)
 
 
 @public("Tensor.mul_")
@@ -81,7 +82,7 @@ def mul_(self: Tensor, other: Any) -> Tensor:
     """`self * other`, in place."""
     check_writable(self)
     b = bare(self, other)
-    return write(self, mul(self, other)) if b is None else _into(np.multiply, self, b)
+    return write(self, mul(self, other)) if b is None else _into("multiply", self, b)
 
 
 @public("Tensor.div_")
@@ -92,7 +93,7 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     return (
         write(self, div(self, other, rounding_mode=rounding_mode))
         if b is None
-        else _into(np.true_divide, self, b)
+        else _into("true_divide", self, b)
     )
 
 
@@ -103,7 +104,7 @@ def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
     a, b = bare(self, tensor1), bare(self, tensor2)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcmul(self, tensor1, tensor2, value=value))
-    return _into(np.add, self, a * b if value == 1 else a * value * b)
+    return _into("add", self, a * b if value == 1 else a * value * b)
 
 
 @public("Tensor.addcdiv_")
@@ -118,7 +119,7 @@ def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
         quotient = (a if value == 1 else a * value) / b
     finally:
         unhush(token)
-    return _into(np.add, self, quotient)
+    return _into("add", self, quotient)
 
 
 @public("Tensor.lerp_")
@@ -128,7 +129,7 @@ def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
     b = bare(self, end)
     if not isinstance(b, np.ndarray) or type(weight) is not float or abs(weight) >= 0.5:
         return write(self, lerp(self, end, weight))
-    return _into(np.add, self, (b - self.array) * weight)
+    return _into("add", self, (b - self.array) * weight)
 
 
 @public("abs_", "Tensor.absolute_", method=True)

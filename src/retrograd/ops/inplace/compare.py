@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.ops.common import as_value, require_tensor, zero_like
+from retrograd.ops.common import as_value, plain, require_tensor, zero_like
 from retrograd.ops.elementwise.compare import (
     eq,
     ge,
@@ -46,7 +45,7 @@ class ReplacedByBoth(Variadic):
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         given = next(t for t in ts if t is not None)
-        return as_value(np.zeros(self.values.shape, given.dtype), given)
+        return as_value(backend_of(plain(given)).zeros(self.values.shape, given.dtype), given)
 
 
 EqNumber = variant(Replaced, "EqBackward0", "1 where x equals a number, else 0")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import common_backend, device_of
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable
@@ -18,6 +19,7 @@ from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.common import require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
+from retrograd.ops.tensor.convert import to
 from retrograd.ops.tensor.create import filled, number_from
 from retrograd.values import Array, Shape
 
@@ -98,7 +100,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
-    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
+    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype).item()
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
@@ -120,7 +122,7 @@ def fill(input: Any, value: Any) -> Any:
     x = require_tensor("fill", "input", 1, input)
     if isinstance(value, Tensor):
         return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
-    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype)), x)
+    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype).item()), x)
 
 
 @public("Tensor.copy_")
@@ -137,6 +139,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = Tensor(np.asarray(src))
     if not isinstance(src, Tensor):
         raise operand_error("copy_", "other", 1, src)
+    if type(self.array) is not type(src.array) and device_of(self.array) != device_of(src.array):
+        src = to(src, device_of(self.array))
     if src.array.shape != self.array.shape:
         _check_fits(src.array.shape, self.array.shape)
     if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
@@ -145,7 +149,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return write(self, apply_n(Copied(), (self, src)))
     token = hush(QUIET)
     try:
-        np.copyto(self.array, src.array if self.array.dtype.kind == "c" else src.array.real, casting="unsafe")
+        values = src.array if self.array.dtype.kind == "c" else src.array.real
+        common_backend((self.array, values)).copyto(self.array, values, casting="unsafe")
     finally:
         unhush(token)
     self.bump_version()

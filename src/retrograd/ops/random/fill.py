@@ -14,7 +14,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.generator import beside, stream_of
 from retrograd.ops.random.sampling import (
     NormalBoth,
     bernoulli_array,
@@ -75,7 +75,7 @@ def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) 
     unit = uniform_array(stream_of(generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
     values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
-    return write_back(self, apply1(Uniform(values), self))
+    return write_back(self, apply1(Uniform(beside(values, self.array)), self))
 
 
 @public("Tensor.normal_")
@@ -84,7 +84,8 @@ def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None)
     check_writable(self)
     check_std(std)
     noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
-    return write_back(self, apply1(Normal(scale_noise(noise, mean, std)), self))
+    values = scale_noise(noise, mean, std)
+    return write_back(self, apply1(Normal(beside(values, self.array)), self))
 
 
 @public("Tensor.bernoulli_")
@@ -92,7 +93,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    drawn = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    values = beside(drawn, self.array)
     if isinstance(p, Tensor) and p.requires_grad:
         return write_back(self, apply2(BernoulliOf(values), self, p))
     return write_back(self, apply1(BernoulliBy(values), self))
@@ -107,7 +109,7 @@ def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = N
     if to is None:
         low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
     values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
-    return write_back(self, apply1(op(values), self))
+    return write_back(self, apply1(op(beside(values, self.array)), self))
 
 
 def _largest_exact(dtype: DType) -> int:
@@ -131,7 +133,8 @@ def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tens
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
     drawn = stream_of(generator).standard_exponential(self.array.shape, width)
-    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
+    values = as_array(drawn / lambd).astype(dtype)
+    return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
 
 @public("Tensor.cauchy_")
@@ -148,7 +151,7 @@ def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = N
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
     values = middle + width * stream_of(generator).standard_cauchy(self.array.shape)
-    return write_back(self, apply1(Cauchy(as_array(values).astype(dtype)), self))
+    return write_back(self, apply1(Cauchy(beside(as_array(values).astype(dtype), self.array)), self))
 
 
 @public("Tensor.geometric_")
@@ -162,7 +165,7 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
     values = as_array(stream_of(generator).geometric(chance, self.array.shape))
-    return write_back(self, apply1(Geometric(values.astype(dtype)), self))
+    return write_back(self, apply1(Geometric(beside(values.astype(dtype), self.array)), self))
 
 
 @public("Tensor.log_normal_")
@@ -176,4 +179,4 @@ def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = N
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
     values = stream_of(generator).lognormal(middle, width, self.array.shape)
-    return write_back(self, apply1(LogNormal(as_array(values).astype(dtype)), self))
+    return write_back(self, apply1(LogNormal(beside(as_array(values).astype(dtype), self.array)), self))

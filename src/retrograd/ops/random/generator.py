@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, backend_of, check_device
+from retrograd.backends.base import BACKENDS, backend_of, check_device, common_backend, stands_for_many
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
@@ -191,6 +191,16 @@ def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Itera
     finally:
         if enabled:
             default_generator.set_state(state)
+
+
+def beside(drawn: Any, array: Any) -> Any:
+    """Numbers that a stream has drawn, where an array lives."""
+    return common_backend((drawn, array)).asarray(drawn)
+
+
+def parameter(array: Any) -> Any:
+    """An array by which a stream draws, where the stream draws."""
+    return array if type(array) is np.ndarray or stands_for_many(array) else backend_of(array).numpy(array)
 
 
 def stream_of(generator: Any, *parameters: Any) -> Any:

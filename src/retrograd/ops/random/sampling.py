@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, is_array
+from retrograd.backends.base import as_array, backend_of, common_backend, is_array
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
@@ -18,7 +18,7 @@ from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.generator import beside, parameter, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -86,7 +86,7 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return as_array(rng.random(shape) < p).astype(dtype)
+    return as_array(beside(rng.random(shape), p) < p).astype(dtype)
 
 
 def check_std(std: Any) -> None:
@@ -175,7 +175,7 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory)
-    array[...] = uniform_array(stream_of(generator), array.shape, array.dtype)
+    array[...] = beside(uniform_array(stream_of(generator), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
@@ -186,7 +186,7 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory)
-    array[...] = normal_array(stream_of(generator), array.shape, array.dtype)
+    array[...] = beside(normal_array(stream_of(generator), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
@@ -199,7 +199,8 @@ def randint_like(
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
     first, last = _bounds("randint_like", args, low, high)
     array = like("randint_like", input, dtype, device, layout, pin_memory)
-    array[...] = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    drawn = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    array[...] = beside(drawn, array)
     return new_leaf(array, requires_grad)
 
 
@@ -282,20 +283,21 @@ def normal(
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor):
         check_std(std)
-    a, b = _bare(mean, kind), _bare(std, kind)
+    xp = common_backend([t.array for t in tensors])
+    a, b = _bare(xp, mean, kind), _bare(xp, std, kind)
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    values = scale_noise(normal_array(rng, shape, kind), a, b)
+    values = scale_noise(beside(normal_array(rng, shape, kind), tensors[0].array), a, b)
     if len(tensors) == 2:
         return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)
     op = NormalMean(values) if isinstance(mean, Tensor) else NormalStd(values)
     return deliver(apply1(op, tensors[0]), out)
 
 
-def _bare(v: Any, dtype: DType) -> Array:
-    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else np.asarray(v, dtype)
+def _bare(xp: Any, v: Any, dtype: DType) -> Array:
+    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else xp.asarray(v, dtype)
 
 
 def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
@@ -313,7 +315,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
         )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
     values = bernoulli_array(stream_of(generator, x.array), chances, x.array.shape, x.array.dtype)
-    return deliver(apply1(Bernoulli(values), x), out)
+    return deliver(apply1(Bernoulli(beside(values, x.array)), x), out)
 
 
 @public("poisson")
@@ -324,8 +326,8 @@ def poisson(input: Any, generator: Any = None) -> Any:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    values = as_array(stream_of(generator, x.array).poisson(x.array)).astype(x.array.dtype)
-    return apply1(Poisson(values), x)
+    drawn = as_array(stream_of(generator, x.array).poisson(parameter(x.array))).astype(x.array.dtype)
+    return apply1(Poisson(beside(drawn, x.array)), x)
 
 
 @public("binomial")
@@ -343,13 +345,14 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
                 f"binomial only supports floating-point dtypes for {name}, got: {SCALAR_NAMES[x.array.dtype]}"
             )
     try:
-        trials, chance = np.broadcast_arrays(n.array, p.array)
+        trials, chance = np.broadcast_arrays(parameter(n.array), parameter(p.array))
     except ValueError:
         raise broadcast_error(n.array.shape, p.array.shape) from None
     known = ~(np.isnan(trials) | np.isnan(chance))
     whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
     drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
-    return apply2(BinomialDraw(np.where(known, drawn, np.nan).astype(n.array.dtype)), n, p)
+    values = np.where(known, drawn, np.nan).astype(n.array.dtype)
+    return apply2(BinomialDraw(beside(values, n.array)), n, p)
 
 
 @public("multinomial", method=True)
@@ -362,7 +365,8 @@ def multinomial(
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
-    p = require_tensor("multinomial", "input", 1, input).array
+    given = require_tensor("multinomial", "input", 1, input).array
+    p = parameter(given)
     count = int_from("multinomial", "num_samples", 2, num_samples)
     _check_chances(p, count, replacement)
     rows = np.atleast_2d(p).astype(np.float64)
@@ -377,7 +381,7 @@ def multinomial(
         arrivals[rows == 0] = np.inf
         found = np.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
-    return deliver(new_leaf(result), out)
+    return deliver(new_leaf(beside(result, given)), out)
 
 
 def _intervals(steps: Array, draws: Array) -> Array:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply2
 from retrograd.ops.common import deliver
 from retrograd.ops.register import public
@@ -34,14 +32,14 @@ class Polynomial(RealBinary):
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
-    def surface(self, x: Array, y: Array) -> Array:
-        degree = np.where(np.isfinite(y), np.trunc(np.where(np.isfinite(y), y, 0.0)), -1.0)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        degree = xp.where(xp.isfinite(y), xp.trunc(xp.where(xp.isfinite(y), y, 0.0)), -1.0)
         x = self.at(x)
-        before, last = np.ones_like(x), self.first(x)
-        out = np.where(degree >= 1, last, np.where(degree == 0, 1.0, 0.0))
-        for k in range(1, int(degree.max(initial=0.0))):
+        before, last = xp.ones_like(x), self.first(x)
+        out = xp.where(degree >= 1, last, xp.where(degree == 0, 1.0, 0.0))
+        for k in range(1, int(degree.max()) if degree.size else 0):
             before, last = last, self.following(k, x, last, before)
-            out = np.where(degree == k + 1, last, out)
+            out = xp.where(degree == k + 1, last, out)
         return out
 
 
