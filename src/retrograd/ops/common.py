@@ -17,10 +17,11 @@ from retrograd.errors import DtypeError, GradientError, dimension_error, operand
 from retrograd.values import Axis
 
 
-def deliver(result: Any, out: Any) -> Any:
+def deliver(result: Any, out: Any) -> Tensor:
     """The result, written into `out` if one was given."""
+    found: Tensor = result
     if out is None:
-        return result
+        return found
     if current().grad_enabled and (result.requires_grad or out.requires_grad):
         raise GradientError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -40,7 +41,8 @@ def deliver(result: Any, out: Any) -> Any:
     else:
         out.array = result.array.astype(out.array.dtype)
     out.bump_version()
-    return out
+    found = out
+    return found
 
 
 def no_cast(dtype: Any, target: Any) -> DtypeError:

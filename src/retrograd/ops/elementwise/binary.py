@@ -18,7 +18,7 @@ from retrograd.ops.elementwise.exponential import LN2, Exp2, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary, RealUnary
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Atan2(RealBinary):
@@ -326,7 +326,7 @@ def _tensors(function: str, input: Any, other: Any, name: str = "other") -> None
 
 
 @public("atan2", "arctan2", "Tensor.arctan2_", "Tensor.atan2_", method=True)
-def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians from the positive x axis to the point (`other`, `input`), for each pair of elements.
 
     >>> import retrograd as rg
@@ -338,14 +338,14 @@ def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("hypot", "Tensor.hypot_", method=True)
-def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input ** 2 + other ** 2)`, without overflow."""
     _tensors("hypot", input, other)
     return deliver(apply2(Hypot(), input, other), out)
 
 
 @public("copysign", "Tensor.copysign_", method=True)
-def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` with the sign of `other`, a tensor or a number."""
     x = require_tensor("copysign", "input", 1, input)
     if isinstance(other, (int, float)):
@@ -354,7 +354,7 @@ def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("ldexp", "ldexp_", method=True)
-def ldexp(input: Any, other: Any, *, out: Any = None) -> Any:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`."""
     _tensors("ldexp", input, other)
     return deliver(apply2(Ldexp(), input, other), out)
@@ -366,7 +366,7 @@ def _no_complex(function: str, *operands: Tensor) -> None:
 
 
 @public("fmax", method=True)
-def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two tensors, element by element; NaN only where both are."""
     _tensors("fmax", input, other)
     _no_complex("fmax", input, other)
@@ -374,7 +374,7 @@ def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("fmin", method=True)
-def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two tensors, element by element; NaN only where both are."""
     _tensors("fmin", input, other)
     _no_complex("fmin", input, other)
@@ -382,14 +382,14 @@ def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("nextafter", "Tensor.nextafter_", method=True)
-def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next floating point number after `input` towards `other`."""
     _tensors("nextafter", input, other)
     return deliver(apply2(Nextafter(), input, other), out)
 
 
 @public("heaviside", "Tensor.heaviside_", method=True)
-def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0."""
     _tensors("heaviside", input, values, "values")
     if "c" in (input.array.dtype.kind, values.array.dtype.kind):
@@ -403,7 +403,7 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
 
 
 @public("xlogy", "special.xlogy", "xlogy_", method=True)
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, and 0 where `input` is 0; either may be a number.
 
     >>> import retrograd as rg
@@ -414,7 +414,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("special.xlog1py")
-def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input * log1p(other)`, and 0 where `input` is 0; either may be a number."""
     forms = (Xlog1py, Xlog1pyOfNumber, Xlog1pyByNumber)
     return deliver(product_with_log("special_xlog1py", forms, input, other), out)
@@ -433,7 +433,7 @@ def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any)
 
 
 @public("logaddexp", method=True)
-def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))`, without overflow.
 
     >>> import retrograd as rg
@@ -445,13 +445,13 @@ def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("logaddexp2", method=True)
-def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log2(2 ** input + 2 ** other)`, without overflow."""
     _tensors("logaddexp2", input, other)
     return deliver(apply2(Logaddexp2(), input, other), out)
 
 
-def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
+def _of_integers(function: str, input: Any, other: Any, out: Any) -> Tensor:
     _tensors(function, input, other)
     kinds = {input.array.dtype.kind, other.array.dtype.kind}
     if kinds - set("biu") or kinds == {"b"}:
@@ -461,12 +461,12 @@ def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
 
 
 @public("gcd", "gcd_", method=True)
-def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of integers."""
     return _of_integers("gcd", input, other, out)
 
 
 @public("lcm", "lcm_", method=True)
-def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of integers."""
     return _of_integers("lcm", input, other, out)

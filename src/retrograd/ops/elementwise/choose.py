@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from retrograd.errors import DtypeError, broadcast_error, operand_error, unsuppo
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
-from retrograd.values import Array, DType
+from retrograd.values import Array, DType, Number
 
 
 class Where(Binary):
@@ -228,8 +228,24 @@ def _common_dtype(arrays: Sequence[Array]) -> DType:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def where(
+    condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor: ...
+
+
 @public("where")
-def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def where(
+    condition: Tensor,
+    input: Tensor | Number | None = None,
+    other: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """`input` where `condition` holds, else `other`; with the condition alone, the indices where it holds.
 
     >>> import retrograd as rg
@@ -281,21 +297,27 @@ def _two_tensors(function: str, x: Any, y: Any) -> None:
 
 
 @public("maximum", method=True)
-def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two tensors, element by element; NaN wins."""
     _two_tensors("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 
 
 @public("minimum", method=True)
-def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two tensors, element by element; NaN wins."""
     _two_tensors("minimum", input, other)
     return deliver(apply2(Minimum(), input, other), out)
 
 
 @public("clamp", "clip", "clamp_", "clip_", method=True)
-def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+def clamp(
+    input: Tensor,
+    min: Tensor | Number | None = None,
+    max: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """`input` limited to the range from `min` to `max`, each a number, a tensor or None.
 
     >>> import retrograd as rg
@@ -335,7 +357,7 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
 
 
 @public("clamp_min", "clamp_min_", method=True)
-def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at least `min`."""
     if isinstance(min, Tensor):
         return deliver(apply2(ClampMinTensor(), _limited("clamp_min", input), min), out)
@@ -343,7 +365,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
 
 
 @public("clamp_max", "clamp_max_", method=True)
-def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at most `max`."""
     if isinstance(max, Tensor):
         return deliver(apply2(ClampMaxTensor(), _limited("clamp_max", input), max), out)
@@ -351,6 +373,6 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
 
 
 @public("Tensor.where")
-def where_method(input: Any, condition: Any, other: Any) -> Any:
+def where_method(input: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """`input` where `condition` holds, else `other`."""
     return where(condition, input, other)

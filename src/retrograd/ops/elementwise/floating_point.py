@@ -71,7 +71,7 @@ class NanToNum(ElementwiseUnary):
 
 
 @public("frexp", method=True)
-def frexp(input: Any, *, out: Any = None) -> Any:
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> FrexpResult:
     """`input` as `mantissa * 2 ** exponent`: the mantissa in [0.5, 1) with the sign, the exponent an int32.
 
     >>> import retrograd as rg
@@ -89,13 +89,13 @@ def frexp(input: Any, *, out: Any = None) -> Any:
 
 @public("nan_to_num", "nan_to_num_", method=True)
 def nan_to_num(
-    input: Any,
+    input: Tensor,
     nan: float | None = None,
     posinf: float | None = None,
     neginf: float | None = None,
     *,
-    out: Any = None,
-) -> Any:
+    out: Tensor | None = None,
+) -> Tensor:
     """`input` with `nan` (0) in place of NaN, and `posinf` and `neginf` (the largest numbers) of the infinities.
 
     >>> import retrograd as rg
@@ -112,7 +112,7 @@ def nan_to_num(
 
 
 @public("signbit", method=True)
-def signbit(input: Any, *, out: Any = None) -> Any:
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the sign is negative, also that of a zero."""
     a = require_tensor("signbit", "input", 1, input).array
     if a.dtype.kind == "c":
@@ -120,7 +120,7 @@ def signbit(input: Any, *, out: Any = None) -> Any:
     return deliver(tensor_of(backend_of(a).signbit(a) if a.dtype.kind == "f" else a < 0), out)
 
 
-def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
+def _equal_to(function: str, input: Any, number: float, out: Any) -> Tensor:
     a = require_tensor(function, "input", 1, input).array
     if a.dtype.kind == "c":
         raise DtypeError(f"{function} does not support complex inputs. Ask for its real or imaginary part.")
@@ -128,13 +128,13 @@ def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
 
 
 @public("isposinf", method=True)
-def isposinf(input: Any, *, out: Any = None) -> Any:
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are plus infinity."""
     return _equal_to("isposinf", input, np.inf, out)
 
 
 @public("isneginf", method=True)
-def isneginf(input: Any, *, out: Any = None) -> Any:
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are minus infinity."""
     return _equal_to("isneginf", input, -np.inf, out)
 

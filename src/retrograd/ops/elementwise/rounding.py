@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Flat(ElementwiseUnary):
@@ -157,41 +158,41 @@ def _no_complex(function: str, x: Any) -> None:
 
 
 @public("floor", "floor_", method=True)
-def floor(input: Any, *, out: Any = None) -> Any:
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element."""
     _no_complex("floor", input)
     return deliver(apply1(Floor(), input), out)
 
 
 @public("ceil", "ceil_", method=True)
-def ceil(input: Any, *, out: Any = None) -> Any:
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element."""
     _no_complex("ceil", input)
     return deliver(apply1(Ceil(), input), out)
 
 
 @public("trunc", "fix", "trunc_", "fix_", method=True)
-def trunc(input: Any, *, out: Any = None) -> Any:
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
     _no_complex("trunc", input)
     return deliver(apply1(Trunc(), input), out)
 
 
 @public("round", "special.round", "round_", method=True)
-def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to `decimals` places; halves go to the even neighbour."""
     _no_complex("round", input)
     return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
 
 
 @public("frac", "frac_", method=True)
-def frac(input: Any, *, out: Any = None) -> Any:
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
     return deliver(apply1(Frac(), input), out)
 
 
 @public("fmod", "Tensor.fmod_", method=True)
-def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` modulo `other`, a tensor or a number, with the sign of `input`.
 
     >>> import retrograd as rg

@@ -22,7 +22,7 @@ from retrograd.ops.elementwise.choose import SAFE
 from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.inplace.write import write
 from retrograd.ops.register import public
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 def bare(x: Any, other: Any) -> Any:
@@ -58,7 +58,7 @@ def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
 
 
 @public("Tensor.add_")
-def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def add_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`self + alpha * other`, in place."""
     check_writable(self)
     b = bare(self, other) if _is_plain(alpha) else None
@@ -68,7 +68,7 @@ def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @public("Tensor.sub_")
-def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`self - alpha * other`, in place."""
     check_writable(self)
     b = bare(self, other) if _is_plain(alpha) else None
@@ -78,7 +78,7 @@ def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 @public("Tensor.mul_")
-def mul_(self: Tensor, other: Any) -> Tensor:
+def mul_(self: Tensor, other: Tensor | Number) -> Tensor:
     """`self * other`, in place."""
     check_writable(self)
     b = bare(self, other)
@@ -86,7 +86,7 @@ def mul_(self: Tensor, other: Any) -> Tensor:
 
 
 @public("Tensor.div_")
-def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div_(self: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """`self / other`, in place."""
     check_writable(self)
     b = bare(self, other) if rounding_mode is None else None
@@ -98,7 +98,7 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 
 
 @public("Tensor.addcmul_")
-def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """`self + value * tensor1 * tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
@@ -108,7 +108,7 @@ def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 @public("Tensor.addcdiv_")
-def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """`self + value * tensor1 / tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
@@ -123,7 +123,7 @@ def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
 
 
 @public("Tensor.lerp_")
-def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
+def lerp_(self: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """`self + weight * (end - self)`, in place."""
     check_writable(self)
     b = bare(self, end)
@@ -142,7 +142,7 @@ def abs_(self: Tensor) -> Tensor:
 
 
 @public("Tensor.float_power_")
-def float_power_(self: Any, exponent: Any) -> Any:
+def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """`float_power`, in place: only what is float64 or complex128 already can hold the result."""
     x: Any = require_tensor("float_power_", "input", 1, self)
     kinds = [x.array.dtype.kind] + ([exponent.array.dtype.kind] if isinstance(exponent, Tensor) else [])
@@ -153,7 +153,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
             f"the base given to float_power_ has dtype {SCALAR_NAMES[x.array.dtype]} but the operation's result "
             f"requires dtype {SCALAR_NAMES[wanted]}"
         )
-    return x.pow_(exponent.to(wanted) if isinstance(exponent, Tensor) else exponent)
+    found: Tensor = x.pow_(exponent.to(wanted) if isinstance(exponent, Tensor) else exponent)
+    return found
 
 
 class ConjPhysicalInPlace(Linear):
@@ -169,7 +170,7 @@ class ConjPhysicalInPlace(Linear):
 
 
 @public("conj_physical_", method=True)
-def conj_physical_(self: Any) -> Tensor:
+def conj_physical_(self: Tensor) -> Tensor:
     """The complex conjugate, in place."""
     x = require_tensor("conj_physical_", "input", 1, self)
     check_writable(x, stretched=True)

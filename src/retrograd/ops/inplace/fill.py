@@ -21,7 +21,7 @@ from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import to
 from retrograd.ops.tensor.create import filled, number_from
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 
 class Zero(Independent):
@@ -95,7 +95,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @public("fill_", method=True)
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     """Fills with one number; a 0-dim tensor gets its gradient."""
     check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
@@ -117,16 +117,18 @@ def _number_tensor(function: str, value: Tensor) -> Tensor:
 
 
 @public("fill")
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """One number in the shape and dtype of `input`."""
     x = require_tensor("fill", "input", 1, input)
     if isinstance(value, Tensor):
-        return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
-    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype).item()), x)
+        found: Tensor = apply_n(FillTensor(), (x, _number_tensor("fill", value)))
+        return found
+    found = apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype).item()), x)
+    return found
 
 
 @public("Tensor.copy_")
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Copies the elements of `src`, broadcast to the shape and converted to the dtype of this tensor.
 
     >>> import retrograd as rg
@@ -140,7 +142,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise operand_error("copy_", "other", 1, src)
     if type(self.array) is not type(src.array) and device_of(self.array) != device_of(src.array):
-        src = to(src, device_of(self.array))
+        moved: Tensor = to(src, device_of(self.array))
+        src = moved
     if src.array.shape != self.array.shape:
         _check_fits(src.array.shape, self.array.shape)
     if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
@@ -170,7 +173,7 @@ def _check_fits(shape: Shape, target: Shape) -> None:
 
 
 @public("Tensor.fill_diagonal_")
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Fills the main diagonal; with `wrap`, that of a tall matrix begins anew after each end."""
     shape = require_tensor("fill_diagonal_", "input", 1, self).array.shape
     if len(shape) < 2:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from retrograd.backends.base import as_array
@@ -14,7 +12,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import beside, stream_of
+from retrograd.ops.random.generator import Generator, beside, stream_of
 from retrograd.ops.random.sampling import (
     NormalBoth,
     bernoulli_array,
@@ -66,7 +64,7 @@ class LogNormal(Replaced):
 
 
 @public("Tensor.uniform_")
-def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
+def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
     check_writable(self)
     if low > to:
@@ -79,7 +77,7 @@ def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) 
 
 
 @public("Tensor.normal_")
-def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with normal numbers."""
     check_writable(self)
     check_std(std)
@@ -89,7 +87,7 @@ def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None)
 
 
 @public("Tensor.bernoulli_")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
@@ -101,7 +99,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @public("Tensor.random_")
-def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
+def random_(
+    self: Tensor, low: int | None = None, to: int | None = None, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
     check_writable(self)
     dtype = self.array.dtype
@@ -120,7 +120,7 @@ def _largest_exact(dtype: DType) -> int:
 
 
 @public("Tensor.exponential_")
-def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with exponential numbers of rate `lambd`."""
     check_writable(self)
     dtype = self.array.dtype
@@ -138,7 +138,9 @@ def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tens
 
 
 @public("Tensor.cauchy_")
-def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = None) -> Tensor:
+def cauchy_(
+    self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with numbers of the Cauchy distribution around `median`, of width `sigma`."""
     check_writable(self)
     dtype = self.array.dtype
@@ -155,7 +157,7 @@ def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = N
 
 
 @public("Tensor.geometric_")
-def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fills with the number of trials of probability `p` up to and with the first that succeeds."""
     check_writable(self)
     dtype = self.array.dtype
@@ -169,7 +171,9 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
 
 
 @public("Tensor.log_normal_")
-def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = None) -> Tensor:
+def log_normal_(
+    self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with numbers whose logarithm is normal, with that mean and deviation."""
     check_writable(self)
     dtype = self.array.dtype

@@ -153,7 +153,7 @@ default_generator._seed = None  # unforeseeable, and drawn only when somebody as
 
 
 @public("manual_seed")
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: int) -> Generator:
     """Seeds the default generator and returns it."""
     return default_generator.manual_seed(int(seed))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import as_array, backend_of, common_backend, is_array
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
@@ -18,7 +19,7 @@ from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import beside, parameter, stream_of
+from retrograd.ops.random.generator import Generator, beside, parameter, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -100,8 +101,9 @@ def check_std(std: Any) -> None:
 
 @public("rand")
 def rand(
-    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], size: int | Sequence[int] | None = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the given size."""
     check_options(device, layout, pin_memory)
@@ -112,8 +114,9 @@ def rand(
 
 @public("randn")
 def randn(
-    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], size: int | Sequence[int] | None = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the given size."""
     check_options(device, layout, pin_memory)
@@ -124,17 +127,18 @@ def randn(
 
 @public("randint")
 def randint(
-    *args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], low: int | None = None, high: int | None = None,
+    size: Sequence[int] | None = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: Any = None, device: Device | str | int | None = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """`randint(high, size)` or `randint(low, high, size)`: integers from low (0) up to, but not including, high."""
     check_options(device, layout, pin_memory)
-    bounds = list(args)
-    if size is None and bounds:
-        size = bounds.pop()
-    if not isinstance(size, (tuple, list)):
-        raise OperandError(f"randint(): argument 'size' must be tuple of ints, not {type_name(size)}")
-    shape = shape_from("randint", (size,), None)
+    bounds: list[Any] = list(args)
+    given: Any = bounds.pop() if size is None and bounds else size
+    if not isinstance(given, (tuple, list)):
+        raise OperandError(f"randint(): argument 'size' must be tuple of ints, not {type_name(given)}")
+    shape = shape_from("randint", (given,), None)
     first, last = _bounds("randint", bounds, low, high)
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     return finish(integer_array(stream_of(generator), first, last, shape, wanted), out, requires_grad)
@@ -156,7 +160,8 @@ def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[i
 
 @public("randperm")
 def randperm(
-    n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: Any = None, device: Device | str | int | None = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers from 0 to n - 1 in random order."""
@@ -170,8 +175,9 @@ def randperm(
 
 @public("rand_like")
 def rand_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory)
@@ -181,8 +187,9 @@ def rand_like(
 
 @public("randn_like")
 def randn_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory)
@@ -192,8 +199,9 @@ def randn_like(
 
 @public("randint_like")
 def randint_like(
-    input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    input: Tensor, *args: int, low: int | None = None, high: int | None = None,
+    generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
@@ -261,9 +269,10 @@ class BinomialDraw(Binary):
 
 @public("normal")
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Any:  # fmt: skip
+    mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: Sequence[int] | None = None, *,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
     check_options(device, layout, pin_memory)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
@@ -291,7 +300,7 @@ def normal(
         raise broadcast_error(a.shape, b.shape) from None
     values = scale_noise(beside(normal_array(rng, shape, kind), tensors[0].array), a, b)
     if len(tensors) == 2:
-        return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)
+        return deliver(apply2(NormalBoth(values), mean, convert(tensors[1], kind)), out)
     op = NormalMean(values) if isinstance(mean, Tensor) else NormalStd(values)
     return deliver(apply1(op, tensors[0]), out)
 
@@ -306,7 +315,9 @@ def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
 
 
 @public("bernoulli", method=True)
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """1 with the probability in each element of `input` (or with probability `p`), else 0."""
     x = require_tensor("bernoulli", "input", 1, input)
     if p is None and x.array.dtype.kind != "f":
@@ -319,7 +330,7 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
 
 
 @public("poisson")
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of events whose expected number is in each element of `input`."""
     x = require_tensor("poisson", "input", 1, input)
     if x.array.dtype.kind != "f":
@@ -327,11 +338,12 @@ def poisson(input: Any, generator: Any = None) -> Any:
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = as_array(stream_of(generator, x.array).poisson(parameter(x.array))).astype(x.array.dtype)
-    return apply1(Poisson(beside(drawn, x.array)), x)
+    found: Tensor = apply1(Poisson(beside(drawn, x.array)), x)
+    return found
 
 
 @public("binomial")
-def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of `count` trials succeed, each with probability `prob`; both are tensors.
 
     >>> import retrograd as rg
@@ -352,13 +364,19 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
     drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
     values = np.where(known, drawn, np.nan).astype(n.array.dtype)
-    return apply2(BinomialDraw(beside(values, n.array)), n, p)
+    found: Tensor = apply2(BinomialDraw(beside(values, n.array)), n, p)
+    return found
 
 
 @public("multinomial", method=True)
 def multinomial(
-    input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None, out: Any = None
-) -> Any:
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Indices drawn with probabilities proportional to each row of `input`.
 
     >>> import retrograd as rg

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.sign import Sgn
@@ -244,7 +245,7 @@ class I1e(RealUnary):
 
 
 @public("i0", "special.i0", "i0_", method=True)
-def i0(input: Any, *, out: Any = None) -> Any:
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I0, for each element.
 
     >>> import retrograd as rg
@@ -255,90 +256,90 @@ def i0(input: Any, *, out: Any = None) -> Any:
 
 
 @public("special.i0e")
-def i0e(input: Any, *, out: Any = None) -> Any:
+def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(-|input|) * i0(input)`, for each element."""
     return deliver(apply1(I0e(), input), out)
 
 
 @public("special.i1")
-def i1(input: Any, *, out: Any = None) -> Any:
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I1, for each element."""
     return deliver(apply1(I1(), input), out)
 
 
 @public("special.i1e")
-def i1e(input: Any, *, out: Any = None) -> Any:
+def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(-|input|) * i1(input)`, for each element."""
     return deliver(apply1(I1e(), input), out)
 
 
 @public("special.bessel_j0")
-def bessel_j0(input: Any, *, out: Any = None) -> Any:
+def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J0, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("bessel_j0_cpu", j0_array), input), out)
 
 
 @public("special.bessel_j1")
-def bessel_j1(input: Any, *, out: Any = None) -> Any:
+def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J1, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("bessel_j1_cpu", j1_array), input), out)
 
 
 @public("special.bessel_y0")
-def bessel_y0(input: Any, *, out: Any = None) -> Any:
+def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y0, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("bessel_y0_cpu", y0_array), input), out)
 
 
 @public("special.bessel_y1")
-def bessel_y1(input: Any, *, out: Any = None) -> Any:
+def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y1, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("bessel_y1_cpu", y1_array), input), out)
 
 
 @public("special.modified_bessel_i0")
-def modified_bessel_i0(input: Any, *, out: Any = None) -> Any:
+def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I0, for each element, without a gradient; `i0` has one."""
     return deliver(apply1(Underived("modified_bessel_i0_cpu", i0_array), input), out)
 
 
 @public("special.modified_bessel_i1")
-def modified_bessel_i1(input: Any, *, out: Any = None) -> Any:
+def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I1, for each element, without a gradient; `i1` has one."""
     return deliver(apply1(Underived("modified_bessel_i1_cpu", i1_array), input), out)
 
 
 @public("special.modified_bessel_k0")
-def modified_bessel_k0(input: Any, *, out: Any = None) -> Any:
+def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K0, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("modified_bessel_k0_cpu", k0_array), input), out)
 
 
 @public("special.modified_bessel_k1")
-def modified_bessel_k1(input: Any, *, out: Any = None) -> Any:
+def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K1, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("modified_bessel_k1_cpu", k1_array), input), out)
 
 
 @public("special.scaled_modified_bessel_k0")
-def scaled_modified_bessel_k0(input: Any, *, out: Any = None) -> Any:
+def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K0; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("scaled_modified_bessel_k0_cpu", k0e_array), input), out)
 
 
 @public("special.scaled_modified_bessel_k1")
-def scaled_modified_bessel_k1(input: Any, *, out: Any = None) -> Any:
+def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K1; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("scaled_modified_bessel_k1_cpu", k1e_array), input), out)
 
 
 @public("special.spherical_bessel_j0")
-def spherical_bessel_j0(input: Any, *, out: Any = None) -> Any:
+def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(input) / input`, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("spherical_bessel_j0_cpu", spherical_j0_array), input), out)
 
 
 @public("special.airy_ai")
-def airy_ai(input: Any, *, out: Any = None) -> Any:
+def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Airy's function Ai, for each element; the result has no gradient, as in PyTorch."""
     return deliver(apply1(Underived("airy_ai_cpu", airy_array), input), out)

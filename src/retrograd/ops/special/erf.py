@@ -9,6 +9,7 @@ import numpy as np
 from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import ElementwiseUnary, X
+from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.ops.elementwise.exponential import Exp
@@ -111,7 +112,7 @@ class Erfc(ElementwiseUnary):
 
 
 @public("erf", "special.erf", "erf_", method=True)
-def erf(input: Any, *, out: Any = None) -> Any:
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function of each element.
 
     >>> import retrograd as rg
@@ -122,6 +123,6 @@ def erf(input: Any, *, out: Any = None) -> Any:
 
 
 @public("erfc", "special.erfc", "erfc_", method=True)
-def erfc(input: Any, *, out: Any = None) -> Any:
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 - erf(input)`, exact where the difference would cancel."""
     return deliver(apply1(Erfc(), input), out)

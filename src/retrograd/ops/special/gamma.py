@@ -16,7 +16,7 @@ from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
 from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, powers
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 LOG_PI = 1.1447298858494002
 HALF_LOG_TWO_PI = 0.9189385332046728
@@ -277,7 +277,7 @@ def no_derivative() -> NotImplementedError:
 
 
 @public("lgamma", "special.gammaln", "Tensor.lgamma_", method=True)
-def lgamma(input: Any, *, out: Any = None) -> Any:
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function, for each element.
 
     >>> import retrograd as rg
@@ -288,13 +288,13 @@ def lgamma(input: Any, *, out: Any = None) -> Any:
 
 
 @public("digamma", "special.digamma", "special.psi", "Tensor.digamma_", method=True)
-def digamma(input: Any, *, out: Any = None) -> Any:
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`, for each element."""
     return deliver(apply1(Digamma(), input), out)
 
 
 @public("polygamma", "special.polygamma")
-def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of `digamma`, for each element.
 
     >>> import retrograd as rg
@@ -313,13 +313,13 @@ def _order(n: Any) -> int:
 
 
 @public("Tensor.polygamma")
-def polygamma_method(input: Any, n: int) -> Any:
+def polygamma_method(input: Tensor, n: int) -> Tensor:
     """The `n`-th derivative of `digamma`, for each element."""
     return polygamma(n, input)
 
 
 @public("Tensor.polygamma_")
-def polygamma_(self: Any, n: int) -> Any:
+def polygamma_(self: Tensor, n: int) -> Tensor:
     """`polygamma`, in place."""
     x = require_tensor("polygamma_", "input", 1, self)
     check_writable(x)
@@ -327,7 +327,7 @@ def polygamma_(self: Any, n: int) -> Any:
 
 
 @public("mvlgamma", "special.multigammaln", "Tensor.mvlgamma_", method=True)
-def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function of `p` dimensions, for each element."""
     x = require_tensor("mvlgamma", "input", 1, input)
     if isinstance(p, (Tensor, float)) or not hasattr(p, "__index__"):
@@ -340,7 +340,7 @@ def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
 
 
 @public("special.zeta")
-def zeta(input: Any, other: Any, *, out: Any = None) -> Any:
+def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k = 0, 1, 2, ...
 
     >>> import retrograd as rg

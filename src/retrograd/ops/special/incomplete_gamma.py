@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply2
 from retrograd.core.op import Y
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.exponential import Exp
@@ -154,7 +155,7 @@ class Igammac(Igamma):
 
 
 @public("igamma", "special.gammainc", "Tensor.igamma_", method=True)
-def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised lower incomplete gamma function P(`input`, `other`), for each pair of elements.
 
     >>> import retrograd as rg
@@ -167,7 +168,7 @@ def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("igammac", "special.gammaincc", "Tensor.igammac_", method=True)
-def igammac(input: Any, other: Any, *, out: Any = None) -> Any:
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised upper incomplete gamma function Q(`input`, `other`), for each pair of elements."""
     require_tensor("igammac", "input", 1, input)
     require_tensor("igammac", "other", 2, other)

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.register import public
@@ -140,7 +141,7 @@ class LogNdtr(RealUnary):
 
 
 @public("erfinv", "special.erfinv", "Tensor.erfinv_", method=True)
-def erfinv(input: Any, *, out: Any = None) -> Any:
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function, for each element.
 
     >>> import retrograd as rg
@@ -151,13 +152,13 @@ def erfinv(input: Any, *, out: Any = None) -> Any:
 
 
 @public("special.erfcx")
-def erfcx(input: Any, *, out: Any = None) -> Any:
+def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
     return deliver(apply1(Erfcx(), input), out)
 
 
 @public("special.ndtr")
-def ndtr(input: Any, *, out: Any = None) -> Any:
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The probability that a normal variable is below each element.
 
     >>> import retrograd as rg
@@ -169,12 +170,12 @@ def ndtr(input: Any, *, out: Any = None) -> Any:
 
 
 @public("special.ndtri")
-def ndtri(input: Any, *, out: Any = None) -> Any:
+def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number below which a normal variable is with the probability in each element."""
     return deliver(apply1(Ndtri(), input), out)
 
 
 @public("special.log_ndtr")
-def log_ndtr(input: Any, *, out: Any = None) -> Any:
+def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `ndtr`, exact where that underflows."""
     return deliver(apply1(LogNdtr(), input), out)
