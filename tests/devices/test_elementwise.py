@@ -157,3 +157,10 @@ def test_division_by_zero_is_refused() -> None:
         t % 0
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         t // (t - 1)
+
+
+def test_function_of_numpy() -> None:
+    t = on("strict:0", PLAIN)
+    assert np.isclose(t, t + 1e-9).tolist() == [[True] * 3] * 2
+    assert np.allclose(t, t + 1) is False
+    same_on_both(lambda where: np.multiply(np.sin(on(where, PLAIN)), 2))

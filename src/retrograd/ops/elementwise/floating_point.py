@@ -22,8 +22,8 @@ from retrograd.values import Array
 class FrexpResult(NamedTuple):
     """What `frexp(input)` returns: numbers in [0.5, 1) with the sign, and powers of two."""
 
-    mantissa: Any
-    exponent: Any
+    mantissa: Tensor
+    exponent: Tensor
 
     def __repr__(self) -> str:
         return shown_fields("frexp", self._asdict())
