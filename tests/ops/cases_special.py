@@ -49,6 +49,11 @@ def unary(name: str, function: Any, domain: Domain = nonzero, **options: Any) ->
     return Case(name, ONE, function, domain, REAL, **options)
 
 
+def beside(x: Any, numbers: list[float]) -> Any:
+    """Numbers as a tensor of the dtype of `x`, where `x` is."""
+    return rg.tensor(numbers, dtype=rg.float64).to(x.device, x.dtype)
+
+
 GAMMAS = (
     unary("lgamma", sp.gammaln, off_poles),
     unary("digamma", sp.digamma, off_poles),
@@ -65,10 +70,10 @@ GAMMAS = (
     Case("special.zeta", ONE, lambda q: sp.zeta(2.5, q), positive, REAL, call=lambda q: rg.special.zeta(2.5, q),
          form="of_number"),
     Case("special.zeta", ALONG[:1], lambda q: sp.zeta([1.5, 2.0, 3.0, 6.5], q), positive, REAL,
-         call=lambda q: rg.special.zeta(rg.tensor([1.5, 2.0, 3.0, 6.5], dtype=q.dtype), q), form="tensors"),
+         call=lambda q: rg.special.zeta(beside(q, [1.5, 2.0, 3.0, 6.5]), q), form="tensors"),
     *(
         Case(name, ALONG[:1], lambda x, f=f: f([0.3, 1.0, 2.5, 9.0], x), positive, REAL, form="second_argument",
-             call=lambda x, name=name: getattr(rg, name)(rg.tensor([0.3, 1.0, 2.5, 9.0], dtype=x.dtype), x))
+             call=lambda x, name=name: getattr(rg, name)(beside(x, [0.3, 1.0, 2.5, 9.0]), x))
         for name, f in (("igamma", sp.gammainc), ("igammac", sp.gammaincc))
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, stands_for_many
+from retrograd.backends.base import as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -17,10 +17,11 @@ from retrograd.errors import DtypeError, GradientError, dimension_error, operand
 from retrograd.values import Axis
 
 
-def deliver(result: Any, out: Any) -> Any:
+def deliver(result: Any, out: Any) -> Tensor:
     """The result, written into `out` if one was given."""
+    found: Tensor = result
     if out is None:
-        return result
+        return found
     if current().grad_enabled and (result.requires_grad or out.requires_grad):
         raise GradientError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -36,11 +37,12 @@ def deliver(result: Any, out: Any) -> Any:
         raise no_cast(result.array.dtype, out.array.dtype)
     check_writable(out)
     if out.array.shape == result.array.shape:
-        np.copyto(out.array, result.array, casting="unsafe")
+        common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
         out.array = result.array.astype(out.array.dtype)
     out.bump_version()
-    return out
+    found = out
+    return found
 
 
 def no_cast(dtype: Any, target: Any) -> DtypeError:
@@ -135,8 +137,13 @@ def check_division(kernel: str, x: Any, y: Any) -> None:
     dtype = y.dtype if isinstance(x, (int, float, complex)) else x.dtype
     if dtype.kind in "bc":
         raise unsupported_dtype(kernel, dtype)
-    if dtype.kind in "iu" and np.size(x) and np.any(np.equal(y, 0)):
+    if dtype.kind in "iu" and getattr(x, "size", None) != 0 and _has_zero(y):
         raise DtypeError("ZeroDivisionError: integers cannot be divided by zero. Convert to floats first.")
+
+
+def _has_zero(y: Any) -> Any:
+    zero = y == 0
+    return zero if isinstance(zero, bool) else backend_of(zero).any(zero)
 
 
 def require_tensor(function: str, argument: str, position: int, value: Any) -> Tensor:

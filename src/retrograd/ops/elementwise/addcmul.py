@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import is_array
+from retrograd.backends.base import backend_of, is_array
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
@@ -17,7 +17,7 @@ from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import number_from
 from retrograd.ops.tensor.data import number_for
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Addcmul(Variadic):
@@ -86,9 +86,9 @@ class Addcdiv(Variadic):
 
 def between(x: Any, y: Any, weight: Any) -> Any:
     """From x to y by a weight, computed from the nearer end so that weight 1 gives y exactly."""
-    low = np.abs(weight) < 0.5
+    low = abs(weight) < 0.5
     if is_array(low):
-        return np.where(low, x + weight * (y - x), y - (y - x) * (1 - weight))
+        return backend_of(low).where(low, x + weight * (y - x), y - (y - x) * (1 - weight))
     return x + weight * (y - x) if low else y - (y - x) * (1 - weight)
 
 
@@ -167,7 +167,9 @@ def _factor(function: str, name: str, position: int, value: Any, x: Tensor) -> A
 
 
 @public("addcmul", method=True)
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
     x, y, z = _together("addcmul", input, tensor1, tensor2)
     if x.array.dtype.kind == "b":
@@ -176,7 +178,9 @@ def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any 
 
 
 @public("addcdiv", method=True)
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None) -> Any:
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
     kinds = [t.array.dtype.kind for t in (tensor1, tensor2) if isinstance(t, Tensor)]
     if len(kinds) == 2 and all(kind in "biu" for kind in kinds):
@@ -189,7 +193,7 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any 
 
 
 @public("lerp", method=True)
-def lerp(input: Any, end: Any, weight: Any, *, out: Any = None) -> Any:
+def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input + weight * (end - input)`: from one to the other by a weight, a number or a tensor.
 
     >>> import retrograd as rg

@@ -26,12 +26,14 @@ from retrograd.ops.elementwise.rounding import DivRounded, rounded_division
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.data import narrowed, number_for
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 def no_bools(kernel: str, *operands: Any) -> None:
     """Refuses to compute in booleans."""
-    if all(np.asarray(v).dtype.kind == "b" for v in operands):
+    if all(
+        isinstance(v, bool) if isinstance(v, (int, float, complex)) else v.dtype.kind == "b" for v in operands
+    ):
         raise unsupported_dtype(f"{kernel}_cpu", np.dtype("bool"))
 
 
@@ -212,7 +214,7 @@ class Pow(ElementwiseUnary):
         if x.dtype.kind in "iu":
             if self.exponent < 0:
                 raise DtypeError("Integers to negative integer powers are not allowed.")
-            return x ** narrowed(np.asarray(self.exponent), x.dtype)
+            return x ** narrowed(np.asarray(self.exponent), x.dtype).item()
         if self.exponent == -0.5 and x.dtype.kind == "f":
             return 1 / xp.sqrt(x)  # as PyTorch: C's power differs at -0.0 and -Inf
         return x**self.exponent
@@ -340,7 +342,9 @@ class FloorDivide(Binary):
 
 
 @public("add", method=True)
-def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def add(
+    input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input + alpha * other`, broadcasting.
 
     >>> import retrograd as rg
@@ -369,7 +373,9 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
 
 
 @public("sub", "subtract", "Tensor.subtract_", method=True)
-def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def sub(
+    input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`input - alpha * other`, broadcasting."""
     refuse_bools(input, other)
     input = number_pair(input, other)
@@ -399,25 +405,33 @@ def _is_bool(v: Any) -> bool:
 
 
 @public("rsub")
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def rsub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`."""
     refuse_bools(other, input)
     if alpha != 1 or type(alpha) is bool:
         alpha = _factor(alpha, input, other)
     if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):
-        return apply1(Rsub(other, alpha), _for_number(input, other))
-    return apply2(RsubTensor(alpha), input, other)
+        found: Tensor = apply1(Rsub(other, alpha), _for_number(input, other))
+        return found
+    found = apply2(RsubTensor(alpha), input, other)
+    return found
 
 
 @public("mul", "multiply", "Tensor.multiply_", method=True)
-def mul(input: Any, other: Any, *, out: Any = None) -> Any:
+def mul(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input * other`, broadcasting."""
     input = number_pair(input, other)
     return deliver(apply2(Mul(), input, other), out)
 
 
 @public("div", "divide", "true_divide", "Tensor.divide_", "Tensor.true_divide_", method=True)
-def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Any:
+def div(
+    input: Tensor | Number,
+    other: Tensor | Number,
+    *,
+    rounding_mode: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """`input / other`, broadcasting; integers divide to floats.
 
     Args:
@@ -430,19 +444,19 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = 
 
 
 @public("reciprocal", "reciprocal_", method=True)
-def reciprocal(input: Any, *, out: Any = None) -> Any:
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / input`."""
     return deliver(apply1(Reciprocal(), input), out)
 
 
 @public("neg", "negative", "neg_", "negative_", method=True)
-def neg(input: Any, *, out: Any = None) -> Any:
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-input`."""
     return deliver(apply1(Neg(), input), out)
 
 
 @public("positive", method=True)
-def positive(input: Any) -> Any:
+def positive(input: Tensor) -> Tensor:
     """`input` itself."""
     if require_tensor("positive", "input", 1, input).array.dtype.kind == "b":
         raise DtypeError("The `+` operator, on a bool tensor is not supported. Convert it with .int() first.")
@@ -450,7 +464,7 @@ def positive(input: Any) -> Any:
 
 
 @public("pow", "Tensor.pow_", method=True)
-def pow(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def pow(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`; either may be a number.
 
     >>> import retrograd as rg
@@ -482,13 +496,13 @@ def _for_number(x: Any, number: Any) -> Any:
 
 
 @public("square", "square_", method=True)
-def square(input: Any, *, out: Any = None) -> Any:
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input ** 2`."""
     return deliver(power(input, 2), out)
 
 
 @public("float_power", method=True)
-def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
+def float_power(input: Tensor | Number, exponent: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`, computed in double precision."""
 
     def wide(v: Any) -> Any:
@@ -502,7 +516,7 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
 
 
 @public("remainder", "Tensor.remainder_", method=True)
-def remainder(input: Any, other: Any, *, out: Any = None) -> Any:
+def remainder(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` modulo `other`, with the sign of `other`."""
     return deliver(modulo(input, other), out)
 
@@ -516,6 +530,6 @@ def modulo(x: Any, y: Any) -> Any:
 
 
 @public("floor_divide", "Tensor.floor_divide_", method=True)
-def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
+def floor_divide(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`floor(input / other)`."""
     return deliver(apply2(FloorDivide(), number_pair(input, other), other), out)

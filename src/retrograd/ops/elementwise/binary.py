@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
 from retrograd.core.tensor import Tensor
@@ -17,7 +18,7 @@ from retrograd.ops.elementwise.exponential import LN2, Exp2, Log, Log1p, Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary, RealUnary
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Atan2(RealBinary):
@@ -27,8 +28,8 @@ class Atan2(RealBinary):
     kernel = "atan2_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.arctan2(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.arctan2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         square = x * x + y * y
@@ -44,8 +45,8 @@ class Hypot(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = Y | OUT
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.hypot(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.hypot(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return (x if i == 0 else y) / out
@@ -59,8 +60,8 @@ class Copysign(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = X
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.copysign(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.copysign(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return zero_like(g) if i == 1 else super().vjp(i, g, x, y, out)
@@ -80,8 +81,8 @@ class CopysignNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return np.copysign(x, self.number)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.copysign(x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
         return tied(sign_change(x, out), x, self)
@@ -90,7 +91,8 @@ class CopysignNumber(RealUnary):
 def sign_change(x: Any, out: Any) -> Any:
     """Out / x where the two differ by their sign at most; 0 at 0, NaN where either is not finite, as in PyTorch."""
     a = plain(x)
-    return as_value(np.where(a == 0, np.zeros_like(a), plain(out) / np.where(a == 0, np.ones_like(a), a)), x)
+    xp = backend_of(a)
+    return as_value(xp.where(a == 0, xp.zeros_like(a), plain(out) / xp.where(a == 0, xp.ones_like(a), a)), x)
 
 
 class Ldexp(ElementwiseBinary):
@@ -119,7 +121,7 @@ class Fmax(Binary):
 
     def first(self, x: Array, y: Array) -> Array:
         """Where x is chosen."""
-        return (x >= y) | np.isnan(y)
+        return (x >= y) | backend_of(y).isnan(y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         first = self.first(plain(x), plain(y))
@@ -137,7 +139,7 @@ class Fmin(Fmax):
         return xp.fmin(x, y)
 
     def first(self, x: Array, y: Array) -> Array:
-        return (x <= y) | np.isnan(y)
+        return (x <= y) | backend_of(y).isnan(y)
 
 
 class Nextafter(ElementwiseBinary):
@@ -188,8 +190,8 @@ class Xlogy(RealBinary):
     kernel = "xlogy_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log(y))
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 1:
@@ -209,11 +211,17 @@ class XlogyOfNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return Xlogy().surface(np.full_like(x, self.number), x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlogy().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return self.number / x
+
+
+def filled_like(v: Any, number: float) -> Any:
+    """A number in the shape and kind of `v`."""
+    array = plain(v)
+    return as_value(backend_of(array).full_like(array, number), v)
 
 
 class XlogyByNumber(RealUnary):
@@ -227,11 +235,11 @@ class XlogyByNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return Xlogy().surface(x, np.full_like(x, self.number))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlogy().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Xlogy().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+        return Xlogy().slope(0, x, filled_like(x, self.number), None)
 
 
 class Xlog1py(RealBinary):
@@ -241,8 +249,8 @@ class Xlog1py(RealBinary):
     kernel = "xlog1py_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.where((x == 0) & ~np.isnan(y), 0.0, x * np.log1p(y))
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log1p(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 1:
@@ -257,8 +265,8 @@ class Xlog1pyOfNumber(XlogyOfNumber):
     node_name = "SpecialXlog1PyBackward1"
     kernel = "xlog1py_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return Xlog1py().surface(np.full_like(x, self.number), x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlog1py().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return self.number / (x + 1)
@@ -270,11 +278,11 @@ class Xlog1pyByNumber(XlogyByNumber):
     node_name = "SpecialXlog1PyBackward2"
     kernel = "xlog1py_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return Xlog1py().surface(x, np.full_like(x, self.number))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return Xlog1py().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Xlog1py().slope(0, x, as_value(np.full_like(plain(x), self.number), x), None)
+        return Xlog1py().slope(0, x, filled_like(x, self.number), None)
 
 
 class Logaddexp(ElementwiseBinary):
@@ -302,8 +310,8 @@ class Logaddexp2(RealBinary):
     node_name = "Logaddexp2Backward0"
     kernel = "logaddexp2_cpu"
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return np.logaddexp2(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return xp.logaddexp2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return Sigmoid().on((x - y if i == 0 else y - x) * LN2)
@@ -318,7 +326,7 @@ def _tensors(function: str, input: Any, other: Any, name: str = "other") -> None
 
 
 @public("atan2", "arctan2", "Tensor.arctan2_", "Tensor.atan2_", method=True)
-def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
+def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians from the positive x axis to the point (`other`, `input`), for each pair of elements.
 
     >>> import retrograd as rg
@@ -330,14 +338,14 @@ def atan2(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("hypot", "Tensor.hypot_", method=True)
-def hypot(input: Any, other: Any, *, out: Any = None) -> Any:
+def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input ** 2 + other ** 2)`, without overflow."""
     _tensors("hypot", input, other)
     return deliver(apply2(Hypot(), input, other), out)
 
 
 @public("copysign", "Tensor.copysign_", method=True)
-def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
+def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` with the sign of `other`, a tensor or a number."""
     x = require_tensor("copysign", "input", 1, input)
     if isinstance(other, (int, float)):
@@ -346,7 +354,7 @@ def copysign(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("ldexp", "ldexp_", method=True)
-def ldexp(input: Any, other: Any, *, out: Any = None) -> Any:
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`."""
     _tensors("ldexp", input, other)
     return deliver(apply2(Ldexp(), input, other), out)
@@ -358,7 +366,7 @@ def _no_complex(function: str, *operands: Tensor) -> None:
 
 
 @public("fmax", method=True)
-def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmax(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two tensors, element by element; NaN only where both are."""
     _tensors("fmax", input, other)
     _no_complex("fmax", input, other)
@@ -366,7 +374,7 @@ def fmax(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("fmin", method=True)
-def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two tensors, element by element; NaN only where both are."""
     _tensors("fmin", input, other)
     _no_complex("fmin", input, other)
@@ -374,14 +382,14 @@ def fmin(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("nextafter", "Tensor.nextafter_", method=True)
-def nextafter(input: Any, other: Any, *, out: Any = None) -> Any:
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The next floating point number after `input` towards `other`."""
     _tensors("nextafter", input, other)
     return deliver(apply2(Nextafter(), input, other), out)
 
 
 @public("heaviside", "Tensor.heaviside_", method=True)
-def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 where `input` is negative, 1 where it is positive, `values` where it is 0."""
     _tensors("heaviside", input, values, "values")
     if "c" in (input.array.dtype.kind, values.array.dtype.kind):
@@ -395,7 +403,7 @@ def heaviside(input: Any, values: Any, *, out: Any = None) -> Any:
 
 
 @public("xlogy", "special.xlogy", "xlogy_", method=True)
-def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
+def xlogy(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, and 0 where `input` is 0; either may be a number.
 
     >>> import retrograd as rg
@@ -406,7 +414,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("special.xlog1py")
-def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
+def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input * log1p(other)`, and 0 where `input` is 0; either may be a number."""
     forms = (Xlog1py, Xlog1pyOfNumber, Xlog1pyByNumber)
     return deliver(product_with_log("special_xlog1py", forms, input, other), out)
@@ -425,7 +433,7 @@ def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any)
 
 
 @public("logaddexp", method=True)
-def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))`, without overflow.
 
     >>> import retrograd as rg
@@ -437,13 +445,13 @@ def logaddexp(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("logaddexp2", method=True)
-def logaddexp2(input: Any, other: Any, *, out: Any = None) -> Any:
+def logaddexp2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log2(2 ** input + 2 ** other)`, without overflow."""
     _tensors("logaddexp2", input, other)
     return deliver(apply2(Logaddexp2(), input, other), out)
 
 
-def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
+def _of_integers(function: str, input: Any, other: Any, out: Any) -> Tensor:
     _tensors(function, input, other)
     kinds = {input.array.dtype.kind, other.array.dtype.kind}
     if kinds - set("biu") or kinds == {"b"}:
@@ -453,12 +461,12 @@ def _of_integers(function: str, input: Any, other: Any, out: Any) -> Any:
 
 
 @public("gcd", "gcd_", method=True)
-def gcd(input: Any, other: Any, *, out: Any = None) -> Any:
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor of integers."""
     return _of_integers("gcd", input, other, out)
 
 
 @public("lcm", "lcm_", method=True)
-def lcm(input: Any, other: Any, *, out: Any = None) -> Any:
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple of integers."""
     return _of_integers("lcm", input, other, out)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
@@ -17,7 +17,7 @@ from retrograd.errors import DtypeError, broadcast_error, operand_error, unsuppo
 from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
-from retrograd.values import Array, DType
+from retrograd.values import Array, DType, Number
 
 
 class Where(Binary):
@@ -60,7 +60,8 @@ class Extremum(Binary):
     def shared(self, i: int, v: Any, x: Any, y: Any) -> Any:
         """What operand `i` has of v: all where it was chosen, half where both are equal, else nothing."""
         a, b = (plain(x), plain(y)) if i == 0 else (plain(y), plain(x))
-        half = np.where(a == b, self.out_dtype.type(0.5), self.out_dtype.type(1))
+        same = a == b
+        half = backend_of(same).where(same, self.out_dtype.type(0.5), self.out_dtype.type(1))
         return Where().on(self.prefers(b, a), 0.0, v * as_value(half, v))
 
     def prefers(self, a: Array, b: Array) -> Array:
@@ -101,7 +102,9 @@ SAFE = 60_000  # up to here every floating dtype can hold a number
 
 def _limit(number: Any, dtype: DType) -> Any:
     """A limit for `clamp`; one for integers has to fit their dtype."""
-    return narrowed(np.asarray(number), dtype) if type(number) is int and dtype.kind in "iu" else number
+    return (
+        narrowed(np.asarray(number), dtype).item() if type(number) is int and dtype.kind in "iu" else number
+    )
 
 
 class Clamp(Unary):
@@ -195,10 +198,10 @@ class ClampTensor(Variadic):
             raise broadcast_error(shapes[0], next(s for s in shapes if s != shapes[0])) from None
 
     def masks(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
-        """Where x, the lower and the upper limit decide."""
+        """Where x, the lower and the upper limit decide; None for a limit that is not there."""
         x, low, high = (None if v is None else plain(v) for v in xs)
-        over = np.asarray(False) if high is None else (x > high if low is None else (x > high) | (low > high))
-        under = np.asarray(False) if low is None else (x < low if high is None else (x < low) & (low < high))
+        over = None if high is None else (x > high if low is None else (x > high) | (low > high))
+        under = None if low is None else (x < low if high is None else (x < low) & (low < high))
         inside = (True if low is None else x >= low) & (True if high is None else x <= high)
         return as_array(inside), under, over
 
@@ -225,8 +228,24 @@ def _common_dtype(arrays: Sequence[Array]) -> DType:
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@overload
+def where(condition: Tensor) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def where(
+    condition: Tensor, input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor: ...
+
+
 @public("where")
-def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def where(
+    condition: Tensor,
+    input: Tensor | Number | None = None,
+    other: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """`input` where `condition` holds, else `other`; with the condition alone, the indices where it holds.
 
     >>> import retrograd as rg
@@ -237,12 +256,12 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     if not isinstance(condition, Tensor):
         raise operand_error("where", "condition", 1, condition)
     if input is None and other is None:
-        return tuple(Tensor(i) for i in np.nonzero(condition.array))
+        return tuple([Tensor(i) for i in backend_of(condition.array).nonzero(condition.array)])
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )
-    x, y = _pair(input, other)
+    x, y = _pair(input, other, backend_of(condition.array))
     op = Where()
     op.condition = condition.array
     try:
@@ -253,21 +272,21 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
         ) from None
 
 
-def _pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    """Two branches as tensors of a common dtype; numbers count less than tensors."""
+def _pair(x: Any, y: Any, xp: Any) -> tuple[Tensor, Tensor]:
+    """Two branches as tensors of a common dtype; numbers count less than tensors, and `xp` makes arrays of them."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
-        return Tensor(np.asarray(x, dtype)), Tensor(np.asarray(y, dtype))
+        return Tensor(xp.asarray(x, dtype)), Tensor(xp.asarray(y, dtype))
     if not isinstance(x, Tensor):
-        return _beside(y, x), y
-    return x, y if isinstance(y, Tensor) else _beside(x, y)
+        return _beside(y, x, xp), y
+    return x, y if isinstance(y, Tensor) else _beside(x, y, xp)
 
 
-def _beside(x: Tensor, number: Any) -> Tensor:
+def _beside(x: Tensor, number: Any, xp: Any) -> Tensor:
     """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
     if type(number) is int and x.array.dtype.kind in "iu":
-        return Tensor(narrowed(np.asarray(number), x.array.dtype))
-    return Tensor(number_for(number, scalar_dtype(number)))
+        return Tensor(xp.asarray(narrowed(np.asarray(number), x.array.dtype)))
+    return Tensor(xp.asarray(number_for(number, scalar_dtype(number))))
 
 
 def _two_tensors(function: str, x: Any, y: Any) -> None:
@@ -278,21 +297,27 @@ def _two_tensors(function: str, x: Any, y: Any) -> None:
 
 
 @public("maximum", method=True)
-def maximum(input: Any, other: Any, *, out: Any = None) -> Any:
+def maximum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two tensors, element by element; NaN wins."""
     _two_tensors("maximum", input, other)
     return deliver(apply2(Maximum(), input, other), out)
 
 
 @public("minimum", method=True)
-def minimum(input: Any, other: Any, *, out: Any = None) -> Any:
+def minimum(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two tensors, element by element; NaN wins."""
     _two_tensors("minimum", input, other)
     return deliver(apply2(Minimum(), input, other), out)
 
 
 @public("clamp", "clip", "clamp_", "clip_", method=True)
-def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> Any:
+def clamp(
+    input: Tensor,
+    min: Tensor | Number | None = None,
+    max: Tensor | Number | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """`input` limited to the range from `min` to `max`, each a number, a tensor or None.
 
     >>> import retrograd as rg
@@ -332,7 +357,7 @@ def _limited(function: str, input: Any, *limits: Any) -> Tensor:
 
 
 @public("clamp_min", "clamp_min_", method=True)
-def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
+def clamp_min(input: Tensor, min: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at least `min`."""
     if isinstance(min, Tensor):
         return deliver(apply2(ClampMinTensor(), _limited("clamp_min", input), min), out)
@@ -340,7 +365,7 @@ def clamp_min(input: Any, min: Any, *, out: Any = None) -> Any:
 
 
 @public("clamp_max", "clamp_max_", method=True)
-def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
+def clamp_max(input: Tensor, max: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input`, but at most `max`."""
     if isinstance(max, Tensor):
         return deliver(apply2(ClampMaxTensor(), _limited("clamp_max", input), max), out)
@@ -348,6 +373,6 @@ def clamp_max(input: Any, max: Any, *, out: Any = None) -> Any:
 
 
 @public("Tensor.where")
-def where_method(input: Any, condition: Any, other: Any) -> Any:
+def where_method(input: Tensor, condition: Tensor, other: Tensor | Number) -> Tensor:
     """`input` where `condition` holds, else `other`."""
     return where(condition, input, other)

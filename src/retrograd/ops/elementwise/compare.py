@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
@@ -13,7 +14,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
 from retrograd.ops.common import deliver, differ, require_tensor, tensor_of, wrapped
 from retrograd.ops.register import public
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Pointwise(Binary):
@@ -50,13 +51,13 @@ class PointwiseUnary(Unary):
 
 
 @public("eq", method=True)
-def eq(input: Any, other: Any, *, out: Any = None) -> Any:
+def eq(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input == other`."""
     return deliver(apply2(Pointwise("equal"), require_tensor("eq", "input", 1, input), other), out)
 
 
 @public("ne", "not_equal", method=True)
-def ne(input: Any, other: Any, *, out: Any = None) -> Any:
+def ne(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input != other`."""
     return deliver(apply2(Pointwise("not_equal"), require_tensor("ne", "input", 1, input), other), out)
 
@@ -70,7 +71,7 @@ def _dtype_of(v: Any) -> Any:
     return scalar_dtype(v) if isinstance(v, (float, complex, np.inexact)) else None
 
 
-def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
+def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Tensor:
     require_tensor(function, "input", 1, x)
     for v in (x, y):
         dtype = _dtype_of(v)
@@ -80,54 +81,54 @@ def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Any:
 
 
 @public("lt", "less", method=True)
-def lt(input: Any, other: Any, *, out: Any = None) -> Any:
+def lt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input < other`."""
     return _ordered("lt", "less", input, other, out)
 
 
 @public("le", "less_equal", method=True)
-def le(input: Any, other: Any, *, out: Any = None) -> Any:
+def le(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input <= other`."""
     return _ordered("le", "less_equal", input, other, out)
 
 
 @public("gt", "greater", method=True)
-def gt(input: Any, other: Any, *, out: Any = None) -> Any:
+def gt(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input > other`."""
     return _ordered("gt", "greater", input, other, out)
 
 
 @public("ge", "greater_equal", method=True)
-def ge(input: Any, other: Any, *, out: Any = None) -> Any:
+def ge(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Where `input >= other`."""
     return _ordered("ge", "greater_equal", input, other, out)
 
 
-def _logical(function: str, input: Any, other: Any, out: Any) -> Any:
+def _logical(function: str, input: Any, other: Any, out: Any) -> Tensor:
     require_tensor(function, "input", 1, input)
     return deliver(apply2(Pointwise(function), input, require_tensor(function, "other", 2, other)), out)
 
 
 @public("logical_and", method=True)
-def logical_and(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where both are non-zero."""
     return _logical("logical_and", input, other, out)
 
 
 @public("logical_or", method=True)
-def logical_or(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where either is non-zero."""
     return _logical("logical_or", input, other, out)
 
 
 @public("logical_xor", method=True)
-def logical_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where exactly one is non-zero."""
     return _logical("logical_xor", input, other, out)
 
 
 @public("logical_not", method=True)
-def logical_not(input: Any, *, out: Any = None) -> Any:
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where `input` is zero."""
     return deliver(apply1(PointwiseUnary("logical_not"), input), out)
 
@@ -140,41 +141,45 @@ def _integers(function: str, *operands: Any) -> None:
 
 
 @public("bitwise_and", "Tensor.bitwise_and_", method=True)
-def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_and(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits set in both; logical and for booleans."""
     _integers("bitwise_and", input, other)
     return deliver(apply2(Pointwise("bitwise_and"), input, other), out)
 
 
 @public("bitwise_or", "Tensor.bitwise_or_", method=True)
-def bitwise_or(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_or(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits set in either; logical or for booleans."""
     _integers("bitwise_or", input, other)
     return deliver(apply2(Pointwise("bitwise_or"), input, other), out)
 
 
 @public("bitwise_xor", "Tensor.bitwise_xor_", method=True)
-def bitwise_xor(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_xor(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Bits set in exactly one; logical xor for booleans."""
     _integers("bitwise_xor", input, other)
     return deliver(apply2(Pointwise("bitwise_xor"), input, other), out)
 
 
 @public("bitwise_not", "Tensor.bitwise_not_", method=True)
-def bitwise_not(input: Any, *, out: Any = None) -> Any:
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All bits turned; logical not for booleans."""
     _integers("bitwise_not", require_tensor("bitwise_not", "input", 1, input))
     return deliver(apply1(PointwiseUnary("invert"), input), out)
 
 
 @public("bitwise_left_shift", "Tensor.bitwise_left_shift_", method=True)
-def bitwise_left_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_left_shift(
+    input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Bits moved up by `other` places."""
     return _shifted("bitwise_left_shift", "lshift_cpu", input, other, out)
 
 
 @public("bitwise_right_shift", "Tensor.bitwise_right_shift_", method=True)
-def bitwise_right_shift(input: Any, other: Any, *, out: Any = None) -> Any:
+def bitwise_right_shift(
+    input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Bits moved down by `other` places."""
     return _shifted("bitwise_right_shift", "rshift_cpu", input, other, out)
 
@@ -184,7 +189,7 @@ def _is_bool(v: Any) -> bool:
     return isinstance(v, (bool, np.bool_)) if dtype is None else dtype.kind == "b"
 
 
-def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Any:
+def _shifted(function: str, kernel: str, x: Any, y: Any, out: Any) -> Tensor:
     _integers(function, x, y)
     if _is_bool(x) and _is_bool(y):
         raise unsupported_dtype(kernel, np.dtype(bool))
@@ -209,7 +214,7 @@ def allclose(
             "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
             "torch.isclose(a, b).all(), or call it outside of vmap."
         )
-    return np.all(_close("allclose", input, other, rtol, atol, equal_nan)).item()
+    return bool(_close("allclose", input, other, rtol, atol, equal_nan).all())
 
 
 def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
@@ -227,7 +232,7 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
         np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    return np.isclose(a, b, rtol, atol, equal_nan)
+    return common_backend((a, b)).isclose(a, b, rtol, atol, equal_nan)
 
 
 @public("equal", method=True)

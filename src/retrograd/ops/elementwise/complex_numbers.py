@@ -12,7 +12,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import deliver, plain, require_tensor, zero_like
+from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, zero_like
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
 from retrograd.ops.register import public, public_property
@@ -121,7 +121,7 @@ class Polar(Binary):
 
 
 @public("view_as_real")
-def view_as_real(input: Any) -> Any:
+def view_as_real(input: Tensor) -> Tensor:
     """A view of complex numbers as pairs of real ones, in a new last dimension.
 
     >>> import retrograd as rg
@@ -131,11 +131,12 @@ def view_as_real(input: Any) -> Any:
     x = require_tensor("view_as_real", "input", 1, input)
     if x.array.dtype.kind != "c":
         raise DtypeError("view_as_real is only supported for complex tensors")
-    return apply1(ViewAsReal(), x)
+    found: Tensor = apply1(ViewAsReal(), x)
+    return found
 
 
 @public("view_as_complex")
-def view_as_complex(input: Any) -> Any:
+def view_as_complex(input: Tensor) -> Tensor:
     """A view of pairs of real numbers, in the last dimension, as complex ones."""
     x = require_tensor("view_as_complex", "input", 1, input)
     a = x.array
@@ -154,7 +155,8 @@ def view_as_complex(input: Any) -> Any:
         raise ShapeError(
             "Tensor must have a stride divisible by 2 for all but last dimension. Use contiguous() first."
         )
-    return apply1(ViewAsComplex(), x)
+    found: Tensor = apply1(ViewAsComplex(), x)
+    return found
 
 
 def _set_real(x: Tensor, value: Any) -> None:
@@ -167,22 +169,24 @@ def _set_imag(x: Tensor, value: Any) -> None:
 
 @public("real")
 @public_property("Tensor.real", setter=_set_real)
-def real(input: Any) -> Any:
+def real(input: Tensor) -> Tensor:
     """A view of the real parts; a real tensor itself."""
     x = require_tensor("real", "input", 1, input)
     if x.array.dtype.kind != "c":
         return x
-    return apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
+    found: Tensor = apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
+    return found
 
 
 @public("imag")
 @public_property("Tensor.imag", setter=_set_imag)
-def imag(input: Any) -> Any:
+def imag(input: Tensor) -> Tensor:
     """A view of the imaginary parts."""
     x = require_tensor("imag", "input", 1, input)
     if x.array.dtype.kind != "c":
         raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
-    return apply1(Select(x.array.ndim, 1), apply1(ViewAsReal(), x))
+    found: Tensor = apply1(Select(x.array.ndim, 1), apply1(ViewAsReal(), x))
+    return found
 
 
 def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
@@ -201,7 +205,7 @@ def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tupl
 
 
 @public("complex")
-def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts.
 
     >>> import retrograd as rg
@@ -212,42 +216,43 @@ def complex(real: Any, imag: Any, *, out: Any = None) -> Any:
 
 
 @public("polar")
-def polar(abs: Any, angle: Any, *, out: Any = None) -> Any:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their absolute values and angles."""
     return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
 
 
 @public("is_complex")
-def is_complex(input: Any) -> bool:
+def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
     return bool(require_tensor("is_complex", "input", 1, input).array.dtype.kind == "c")
 
 
 @public("is_floating_point")
-def is_floating_point(input: Any) -> bool:
+def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is float16, float32 or float64."""
     return bool(require_tensor("is_floating_point", "input", 1, input).array.dtype.kind == "f")
 
 
 @public("is_conj")
-def is_conj(input: Any) -> bool:
+def is_conj(input: Tensor) -> bool:
     """Always false: conjugation is computed at once, never left pending."""
     return require_tensor("is_conj", "input", 1, input).is_conj()
 
 
 @public("resolve_neg", method=True)
-def resolve_neg(input: Any) -> Any:
+def resolve_neg(input: Tensor) -> Tensor:
     """`input` itself: negation is never left pending here."""
     return require_tensor("resolve_neg", "input", 1, input)
 
 
 @public("isreal", method=True)
-def isreal(input: Any) -> Any:
+def isreal(input: Tensor) -> Tensor:
     """Where the imaginary part is zero."""
-    return Tensor(np.isreal(require_tensor("isreal", "input", 1, input).array))
+    a = require_tensor("isreal", "input", 1, input).array
+    return tensor_of(backend_of(a).isreal(a))
 
 
 @public("angle", method=True)
-def angle(input: Any, *, out: Any = None) -> Any:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The argument of complex numbers, in radians, for each element."""
     return deliver(apply1(Angle(), input), out)

@@ -30,15 +30,16 @@ ConjPhysical = variant(Conj, "ConjPhysicalBackward0", "the complex conjugate, co
 
 
 @public("conj", method=True)
-def conj(input: Any) -> Any:
+def conj(input: Tensor) -> Tensor:
     """The complex conjugate of each element; a real tensor itself."""
     if isinstance(input, Tensor) and input.array.dtype.kind != "c":
         return input
-    return apply1(Conj(), input)
+    found: Tensor = apply1(Conj(), input)
+    return found
 
 
 @public("conj_physical", method=True)
-def conj_physical(input: Any, *, out: Any = None) -> Any:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate of each element."""
     if isinstance(input, Tensor) and input.array.dtype.kind == "c":
         return deliver(apply1(ConjPhysical(), input), out)
@@ -46,6 +47,6 @@ def conj_physical(input: Any, *, out: Any = None) -> Any:
 
 
 @public("resolve_conj", method=True)
-def resolve_conj(input: Any) -> Any:
+def resolve_conj(input: Tensor) -> Tensor:
     """`input` itself: conjugation is never left pending here."""
     return input

@@ -6,8 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
@@ -169,18 +171,19 @@ class Logit(RealUnary):
     def __init__(self, eps: float | None) -> None:
         self.eps = eps
 
-    def curve(self, x: Array) -> Array:
-        z = x if self.eps is None else np.minimum(np.maximum(x, self.eps), 1 - self.eps)
+    def curve(self, xp: Any, x: Array) -> Array:
+        z = x if self.eps is None else xp.minimum(xp.maximum(x, self.eps), 1 - self.eps)
         # Near 1/2 the quotient would be rounded next to 1; its distance from 1 is exact.
         middle = (z > 0.3) & (z < 0.65)
-        return np.where(middle, np.log1p((2 * z - 1) / (1 - z)), np.log(z / (1 - z)))
+        return xp.where(middle, xp.log1p((2 * z - 1) / (1 - z)), xp.log(z / (1 - z)))
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
         low, outside = (0.0, np.nan) if self.eps is None else (self.eps, 0.0)
         inside = (a >= low) & (a <= 1 - low)
         safe = Where().on(inside, x + 0.0, 0.5)  # minus zero becomes zero: the slope there is plus infinity
-        return Where().on(inside, 1 / (safe * (1 - safe)), np.where(np.isnan(a), np.nan, outside))
+        xp = backend_of(a)
+        return Where().on(inside, 1 / (safe * (1 - safe)), xp.where(xp.isnan(a), np.nan, outside))
 
 
 class Entr(RealUnary):
@@ -189,8 +192,8 @@ class Entr(RealUnary):
     node_name = "SpecialEntrBackward0"
     kernel = "entr_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return np.where(x < 0, -np.inf, np.where(x == 0, 0.0, -x * np.log(x)))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return xp.where(x < 0, -np.inf, xp.where(x == 0, 0.0, -x * xp.log(x)))
 
     def slope(self, x: Any, out: Any) -> Any:
         return -Log().on(x) - 1
@@ -200,67 +203,67 @@ class Entr(RealUnary):
 
 
 @public("exp", "exp_", method=True)
-def exp(input: Any, *, out: Any = None) -> Any:
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """E ** x, for each element."""
     return deliver(apply1(Exp(), input), out)
 
 
 @public("exp2", "special.exp2", "exp2_", method=True)
-def exp2(input: Any, *, out: Any = None) -> Any:
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 ** x, for each element."""
     return deliver(apply1(Exp2(), input), out)
 
 
 @public("expm1", "special.expm1", "expm1_", method=True)
-def expm1(input: Any, *, out: Any = None) -> Any:
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Exp(x) - 1, exact near 0, for each element."""
     return deliver(apply1(Expm1(), input), out)
 
 
 @public("log", "log_", method=True)
-def log(input: Any, *, out: Any = None) -> Any:
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The natural logarithm, for each element."""
     return deliver(apply1(Log(), input), out)
 
 
 @public("log2", "log2_", method=True)
-def log2(input: Any, *, out: Any = None) -> Any:
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 2, for each element."""
     return deliver(apply1(Log2(), input), out)
 
 
 @public("log10", "log10_", method=True)
-def log10(input: Any, *, out: Any = None) -> Any:
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm to base 10, for each element."""
     return deliver(apply1(Log10(), input), out)
 
 
 @public("log1p", "special.log1p", "log1p_", method=True)
-def log1p(input: Any, *, out: Any = None) -> Any:
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Log(1 + x), exact near 0, for each element."""
     return deliver(apply1(Log1p(), input), out)
 
 
 @public("sqrt", "sqrt_", method=True)
-def sqrt(input: Any, *, out: Any = None) -> Any:
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root, for each element."""
     return deliver(apply1(Sqrt(), input), out)
 
 
 @public("rsqrt", "rsqrt_", method=True)
-def rsqrt(input: Any, *, out: Any = None) -> Any:
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / sqrt(x), for each element."""
     return deliver(apply1(Rsqrt(), input), out)
 
 
 @public("sigmoid", "nn.functional.sigmoid", "special.expit", "sigmoid_", method=True)
-def sigmoid(input: Any, *, out: Any = None) -> Any:
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / (1 + exp(-x)), for each element."""
     return deliver(apply1(Sigmoid(), input), out)
 
 
 @public("logit", "special.logit", "logit_", method=True)
-def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
+def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
     """`log(input / (1 - input))`, the inverse of `sigmoid`; with `eps`, of the input limited to [eps, 1 - eps].
 
     >>> import retrograd as rg
@@ -271,6 +274,6 @@ def logit(input: Any, eps: float | None = None, *, out: Any = None) -> Any:
 
 
 @public("special.entr")
-def entr(input: Any, *, out: Any = None) -> Any:
+def entr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-input * log(input)`, 0 at 0, and minus infinity where `input` is negative."""
     return deliver(apply1(Entr(), input), out)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
@@ -21,8 +22,8 @@ from retrograd.values import Array
 class FrexpResult(NamedTuple):
     """What `frexp(input)` returns: numbers in [0.5, 1) with the sign, and powers of two."""
 
-    mantissa: Any
-    exponent: Any
+    mantissa: Tensor
+    exponent: Tensor
 
     def __repr__(self) -> str:
         return shown_fields("frexp", self._asdict())
@@ -40,7 +41,8 @@ class Frexp(Variadic):
 
     def scale(self, v: Any, exponent: Any) -> Any:
         """V / 2**exponent"""
-        return v / as_value(np.exp2(plain(exponent).astype(np.float64)).astype(plain(v).dtype), v)
+        e = plain(exponent)
+        return v / as_value(backend_of(e).exp2(e.astype(np.float64)).astype(plain(v).dtype), v)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         return [self.scale(gs[0], outs[1])]
@@ -64,11 +66,12 @@ class NanToNum(ElementwiseUnary):
         return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
 
     def slope(self, x: Any, out: Any) -> Any:
-        return as_value(np.isfinite(plain(x)).astype(plain(x).dtype), x)
+        a = plain(x)
+        return as_value(backend_of(a).isfinite(a).astype(a.dtype), x)
 
 
 @public("frexp", method=True)
-def frexp(input: Any, *, out: Any = None) -> Any:
+def frexp(input: Tensor, *, out: tuple[Tensor, Tensor] | None = None) -> FrexpResult:
     """`input` as `mantissa * 2 ** exponent`: the mantissa in [0.5, 1) with the sign, the exponent an int32.
 
     >>> import retrograd as rg
@@ -86,13 +89,13 @@ def frexp(input: Any, *, out: Any = None) -> Any:
 
 @public("nan_to_num", "nan_to_num_", method=True)
 def nan_to_num(
-    input: Any,
+    input: Tensor,
     nan: float | None = None,
     posinf: float | None = None,
     neginf: float | None = None,
     *,
-    out: Any = None,
-) -> Any:
+    out: Tensor | None = None,
+) -> Tensor:
     """`input` with `nan` (0) in place of NaN, and `posinf` and `neginf` (the largest numbers) of the infinities.
 
     >>> import retrograd as rg
@@ -109,15 +112,15 @@ def nan_to_num(
 
 
 @public("signbit", method=True)
-def signbit(input: Any, *, out: Any = None) -> Any:
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where the sign is negative, also that of a zero."""
     a = require_tensor("signbit", "input", 1, input).array
     if a.dtype.kind == "c":
         raise NotImplementedError("signbit is not implemented for complex tensors.")
-    return deliver(tensor_of(np.signbit(a) if a.dtype.kind == "f" else a < 0), out)
+    return deliver(tensor_of(backend_of(a).signbit(a) if a.dtype.kind == "f" else a < 0), out)
 
 
-def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
+def _equal_to(function: str, input: Any, number: float, out: Any) -> Tensor:
     a = require_tensor(function, "input", 1, input).array
     if a.dtype.kind == "c":
         raise DtypeError(f"{function} does not support complex inputs. Ask for its real or imaginary part.")
@@ -125,13 +128,13 @@ def _equal_to(function: str, input: Any, number: float, out: Any) -> Any:
 
 
 @public("isposinf", method=True)
-def isposinf(input: Any, *, out: Any = None) -> Any:
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are plus infinity."""
     return _equal_to("isposinf", input, np.inf, out)
 
 
 @public("isneginf", method=True)
-def isneginf(input: Any, *, out: Any = None) -> Any:
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Where elements are minus infinity."""
     return _equal_to("isneginf", input, -np.inf, out)
 
@@ -139,16 +142,19 @@ def isneginf(input: Any, *, out: Any = None) -> Any:
 @public("isnan", method=True)
 def isnan(input: Tensor) -> Tensor:
     """Where elements are not a number."""
-    return Tensor(np.isnan(require_tensor("isnan", "input", 1, input).array))
+    a = require_tensor("isnan", "input", 1, input).array
+    return tensor_of(backend_of(a).isnan(a))
 
 
 @public("isinf", method=True)
 def isinf(input: Tensor) -> Tensor:
     """Where elements are infinite."""
-    return Tensor(np.isinf(require_tensor("isinf", "input", 1, input).array))
+    a = require_tensor("isinf", "input", 1, input).array
+    return tensor_of(backend_of(a).isinf(a))
 
 
 @public("isfinite", method=True)
 def isfinite(input: Tensor) -> Tensor:
     """Where elements are neither infinite nor not a number."""
-    return Tensor(np.isfinite(require_tensor("isfinite", "input", 1, input).array))
+    a = require_tensor("isfinite", "input", 1, input).array
+    return tensor_of(backend_of(a).isfinite(a))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Flat(ElementwiseUnary):
@@ -102,11 +101,11 @@ class DivRounded(ElementwiseBinary):
         return 0.0
 
 
-def _checked_fmod(x: Array, y: Any) -> Array:
+def _checked_fmod(xp: Any, x: Array, y: Any) -> Array:
     """The remainder with the sign of x."""
     x, y = wrapped(x, y)
     check_division("fmod_cpu", x, y)
-    return np.fmod(x, y)
+    return xp.fmod(x, y)
 
 
 class Fmod(ElementwiseBinary):
@@ -116,7 +115,7 @@ class Fmod(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
-        return _checked_fmod(x, y)
+        return _checked_fmod(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return 1 if i == 0 else -DivRounded("trunc").on(x, y)
@@ -132,7 +131,7 @@ class FmodNumber(ElementwiseUnary):
         self.number = number
 
     def forward(self, xp: Any, x: Array) -> Array:
-        return _checked_fmod(x, self.number)
+        return _checked_fmod(xp, x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
         return 1
@@ -159,41 +158,41 @@ def _no_complex(function: str, x: Any) -> None:
 
 
 @public("floor", "floor_", method=True)
-def floor(input: Any, *, out: Any = None) -> Any:
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element."""
     _no_complex("floor", input)
     return deliver(apply1(Floor(), input), out)
 
 
 @public("ceil", "ceil_", method=True)
-def ceil(input: Any, *, out: Any = None) -> Any:
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element."""
     _no_complex("ceil", input)
     return deliver(apply1(Ceil(), input), out)
 
 
 @public("trunc", "fix", "trunc_", "fix_", method=True)
-def trunc(input: Any, *, out: Any = None) -> Any:
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction."""
     _no_complex("trunc", input)
     return deliver(apply1(Trunc(), input), out)
 
 
 @public("round", "special.round", "round_", method=True)
-def round(input: Any, *, decimals: int = 0, out: Any = None) -> Any:
+def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to `decimals` places; halves go to the even neighbour."""
     _no_complex("round", input)
     return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
 
 
 @public("frac", "frac_", method=True)
-def frac(input: Any, *, out: Any = None) -> Any:
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign."""
     return deliver(apply1(Frac(), input), out)
 
 
 @public("fmod", "Tensor.fmod_", method=True)
-def fmod(input: Any, other: Any, *, out: Any = None) -> Any:
+def fmod(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` modulo `other`, a tensor or a number, with the sign of `input`.
 
     >>> import retrograd as rg

@@ -75,19 +75,19 @@ class Sign(ElementwiseUnary):
 
 
 @public("sgn", "Tensor.sgn_", method=True)
-def sgn(input: Any, *, out: Any = None) -> Any:
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """X / |x|, and 0 at 0, for each element."""
     return deliver(apply1(Sgn(), input), out)
 
 
 @public("sign", "Tensor.sign_", method=True)
-def sign(input: Any, *, out: Any = None) -> Any:
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign, for each element."""
     return deliver(apply1(Sign(), input), out)
 
 
 @public("abs", "absolute", method=True)
-def abs(input: Any, *, out: Any = None) -> Any:
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The absolute value of each element."""
     if isinstance(input, Tensor) and input.array.dtype.kind == "b":
         raise unsupported_dtype("abs_cpu", input.array.dtype, "booleans are never negative.")

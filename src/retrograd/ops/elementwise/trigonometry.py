@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -177,7 +175,7 @@ class Sinc(FloatUnary):
         return xp.where(x == 0, xp.ones_like(x), xp.sin(y) / y)
 
     def slope(self, x: Any, out: Any) -> Any:
-        near = np.abs(plain(x)) < 0.25
+        near = abs(plain(x)) < 0.25
         square = Where().on(near, x, 0.0) * Where().on(near, x, 0.0) * (PI * PI)
         inner: Any = 1.0
         for c in SINC_SERIES:  # the difference below would cancel near 0
@@ -214,79 +212,79 @@ class Rad2deg(FloatUnary):
 
 
 @public("sin", "sin_", method=True)
-def sin(input: Any, *, out: Any = None) -> Any:
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine, for each element."""
     return deliver(apply1(Sin(), input), out)
 
 
 @public("cos", "cos_", method=True)
-def cos(input: Any, *, out: Any = None) -> Any:
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The cosine, for each element."""
     return deliver(apply1(Cos(), input), out)
 
 
 @public("tan", "tan_", method=True)
-def tan(input: Any, *, out: Any = None) -> Any:
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent, for each element."""
     return deliver(apply1(Tan(), input), out)
 
 
 @public("asin", "arcsin", "asin_", "arcsin_", method=True)
-def asin(input: Any, *, out: Any = None) -> Any:
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse sine, for each element."""
     return deliver(apply1(Asin(), input), out)
 
 
 @public("acos", "arccos", "acos_", "arccos_", method=True)
-def acos(input: Any, *, out: Any = None) -> Any:
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse cosine, for each element."""
     return deliver(apply1(Acos(), input), out)
 
 
 @public("atan", "arctan", "atan_", "arctan_", method=True)
-def atan(input: Any, *, out: Any = None) -> Any:
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse tangent, for each element."""
     return deliver(apply1(Atan(), input), out)
 
 
 @public("sinh", "sinh_", method=True)
-def sinh(input: Any, *, out: Any = None) -> Any:
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic sine, for each element."""
     return deliver(apply1(Sinh(), input), out)
 
 
 @public("cosh", "cosh_", method=True)
-def cosh(input: Any, *, out: Any = None) -> Any:
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic cosine, for each element."""
     return deliver(apply1(Cosh(), input), out)
 
 
 @public("tanh", "nn.functional.tanh", "tanh_", method=True)
-def tanh(input: Any, *, out: Any = None) -> Any:
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent, for each element."""
     return deliver(apply1(Tanh(), input), out)
 
 
 @public("asinh", "arcsinh", "asinh_", "arcsinh_", method=True)
-def asinh(input: Any, *, out: Any = None) -> Any:
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic sine, for each element."""
     return deliver(apply1(Asinh(), input), out)
 
 
 @public("acosh", "arccosh", "acosh_", "arccosh_", method=True)
-def acosh(input: Any, *, out: Any = None) -> Any:
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic cosine, for each element."""
     return deliver(apply1(Acosh(), input), out)
 
 
 @public("atanh", "arctanh", "atanh_", "arctanh_", method=True)
-def atanh(input: Any, *, out: Any = None) -> Any:
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse hyperbolic tangent, for each element."""
     return deliver(apply1(Atanh(), input), out)
 
 
 @public("sinc", "special.sinc", "sinc_", method=True)
-def sinc(input: Any, *, out: Any = None) -> Any:
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(pi * input) / (pi * input)`, and 1 at 0."""
     return deliver(apply1(Sinc(), input), out)
 
@@ -297,14 +295,14 @@ def _no_complex(function: str, x: Any) -> None:
 
 
 @public("deg2rad", "deg2rad_", method=True)
-def deg2rad(input: Any, *, out: Any = None) -> Any:
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians, for each element."""
     _no_complex("deg2rad", input)
     return deliver(apply1(Deg2rad(), input), out)
 
 
 @public("rad2deg", "rad2deg_", method=True)
-def rad2deg(input: Any, *, out: Any = None) -> Any:
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees, for each element."""
     _no_complex("rad2deg", input)
     return deliver(apply1(Rad2deg(), input), out)

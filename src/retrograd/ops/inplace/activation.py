@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from retrograd.core.tensor import Tensor
 from retrograd.ops.nn.activation import celu, dropout, elu, hardtanh, leaky_relu, selu
 from retrograd.ops.nn.activation import threshold as replace_below
 from retrograd.ops.register import public
 
 
 @public("nn.functional.elu_")
-def elu_(input: Any, alpha: float = 1.0) -> Any:
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`elu`, in place."""
-    return elu(input, alpha, inplace=True)
+    found: Tensor = elu(input, alpha, inplace=True)
+    return found
 
 
 @public("selu_", "nn.functional.selu_")
-def selu_(input: Any) -> Any:
+def selu_(input: Tensor) -> Tensor:
     """`selu`, in place."""
-    return selu(input, inplace=True)
+    found: Tensor = selu(input, inplace=True)
+    return found
 
 
 @public("celu_", "nn.functional.celu_")
-def celu_(input: Any, alpha: float = 1.0) -> Any:
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
     """`celu`, in place."""
-    return celu(input, alpha, inplace=True)
+    found: Tensor = celu(input, alpha, inplace=True)
+    return found
 
 
 @public("nn.functional.leaky_relu_")
-def leaky_relu_(input: Any, negative_slope: float = 0.01) -> Any:
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """`leaky_relu`, in place."""
-    return leaky_relu(input, negative_slope, inplace=True)
+    found: Tensor = leaky_relu(input, negative_slope, inplace=True)
+    return found
 
 
 @public("nn.functional.hardtanh_")
-def hardtanh_(input: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """`hardtanh`, in place."""
-    return hardtanh(input, min_val, max_val, inplace=True)
+    found: Tensor = hardtanh(input, min_val, max_val, inplace=True)
+    return found
 
 
 @public("threshold_", "nn.functional.threshold_")
-def threshold_(input: Any, threshold: float, value: float) -> Any:
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold`, in place."""
-    return replace_below(input, threshold, value, inplace=True)
+    found: Tensor = replace_below(input, threshold, value, inplace=True)
+    return found
 
 
 @public("dropout_")
-def dropout_(input: Any, p: float, train: bool) -> Any:
+def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`dropout`, in place."""
-    return dropout(input, p, train, inplace=True)
+    found: Tensor = dropout(input, p, train, inplace=True)
+    return found

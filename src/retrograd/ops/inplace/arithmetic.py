@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
@@ -21,7 +22,7 @@ from retrograd.ops.elementwise.choose import SAFE
 from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.inplace.write import write
 from retrograd.ops.register import public
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 def bare(x: Any, other: Any) -> Any:
@@ -45,11 +46,11 @@ def _is_plain(number: Any) -> bool:
     return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
 
 
-def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
-    """Writes `ufunc(x, other)` into the memory of `x`."""
+def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
+    """Writes what a ufunc makes of `x` and `other` into the memory of `x`."""
     token = hush(QUIET)
     try:
-        ufunc(x.array, other, out=x.array)
+        getattr(backend_of(x.array), ufunc)(x.array, other, out=x.array)
     finally:
         unhush(token)
     x.bump_version()
@@ -57,57 +58,57 @@ def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
 
 
 @public("Tensor.add_")
-def add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def add_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`self + alpha * other`, in place."""
     check_writable(self)
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, add(self, other, alpha=alpha))
-    return _into(np.add, self, b if alpha == 1 else b * alpha)
+    return _into("add", self, b if alpha == 1 else b * alpha)
 
 
 @public("Tensor.sub_")
-def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+def sub_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
     """`self - alpha * other`, in place."""
     check_writable(self)
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, sub(self, other, alpha=alpha))
-    return _into(np.subtract, self, b if alpha == 1 else b * alpha)
+    return _into("subtract", self, b if alpha == 1 else b * alpha)
 
 
 @public("Tensor.mul_")
-def mul_(self: Tensor, other: Any) -> Tensor:
+def mul_(self: Tensor, other: Tensor | Number) -> Tensor:
     """`self * other`, in place."""
     check_writable(self)
     b = bare(self, other)
-    return write(self, mul(self, other)) if b is None else _into(np.multiply, self, b)
+    return write(self, mul(self, other)) if b is None else _into("multiply", self, b)
 
 
 @public("Tensor.div_")
-def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
+def div_(self: Tensor, other: Tensor | Number, *, rounding_mode: str | None = None) -> Tensor:
     """`self / other`, in place."""
     check_writable(self)
     b = bare(self, other) if rounding_mode is None else None
     return (
         write(self, div(self, other, rounding_mode=rounding_mode))
         if b is None
-        else _into(np.true_divide, self, b)
+        else _into("true_divide", self, b)
     )
 
 
 @public("Tensor.addcmul_")
-def addcmul_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """`self + value * tensor1 * tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcmul(self, tensor1, tensor2, value=value))
-    return _into(np.add, self, a * b if value == 1 else a * value * b)
+    return _into("add", self, a * b if value == 1 else a * value * b)
 
 
 @public("Tensor.addcdiv_")
-def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Tensor:
+def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
     """`self + value * tensor1 / tensor2`, in place."""
     check_writable(self)
     a, b = bare(self, tensor1), bare(self, tensor2)
@@ -118,17 +119,17 @@ def addcdiv_(self: Tensor, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Ten
         quotient = (a if value == 1 else a * value) / b
     finally:
         unhush(token)
-    return _into(np.add, self, quotient)
+    return _into("add", self, quotient)
 
 
 @public("Tensor.lerp_")
-def lerp_(self: Tensor, end: Any, weight: Any) -> Tensor:
+def lerp_(self: Tensor, end: Tensor, weight: Tensor | Number) -> Tensor:
     """`self + weight * (end - self)`, in place."""
     check_writable(self)
     b = bare(self, end)
     if not isinstance(b, np.ndarray) or type(weight) is not float or abs(weight) >= 0.5:
         return write(self, lerp(self, end, weight))
-    return _into(np.add, self, (b - self.array) * weight)
+    return _into("add", self, (b - self.array) * weight)
 
 
 @public("abs_", "Tensor.absolute_", method=True)
@@ -141,7 +142,7 @@ def abs_(self: Tensor) -> Tensor:
 
 
 @public("Tensor.float_power_")
-def float_power_(self: Any, exponent: Any) -> Any:
+def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """`float_power`, in place: only what is float64 or complex128 already can hold the result."""
     x: Any = require_tensor("float_power_", "input", 1, self)
     kinds = [x.array.dtype.kind] + ([exponent.array.dtype.kind] if isinstance(exponent, Tensor) else [])
@@ -152,7 +153,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
             f"the base given to float_power_ has dtype {SCALAR_NAMES[x.array.dtype]} but the operation's result "
             f"requires dtype {SCALAR_NAMES[wanted]}"
         )
-    return x.pow_(exponent.to(wanted) if isinstance(exponent, Tensor) else exponent)
+    found: Tensor = x.pow_(exponent.to(wanted) if isinstance(exponent, Tensor) else exponent)
+    return found
 
 
 class ConjPhysicalInPlace(Linear):
@@ -168,7 +170,7 @@ class ConjPhysicalInPlace(Linear):
 
 
 @public("conj_physical_", method=True)
-def conj_physical_(self: Any) -> Tensor:
+def conj_physical_(self: Tensor) -> Tensor:
     """The complex conjugate, in place."""
     x = require_tensor("conj_physical_", "input", 1, self)
     check_writable(x, stretched=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.ops.common import as_value, require_tensor, zero_like
+from retrograd.ops.common import as_value, plain, require_tensor, zero_like
 from retrograd.ops.elementwise.compare import (
     eq,
     ge,
@@ -27,7 +26,7 @@ from retrograd.ops.elementwise.compare import (
 )
 from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.register import public
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class ReplacedByBoth(Variadic):
@@ -46,7 +45,7 @@ class ReplacedByBoth(Variadic):
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         given = next(t for t in ts if t is not None)
-        return as_value(np.zeros(self.values.shape, given.dtype), given)
+        return as_value(backend_of(plain(given)).zeros(self.values.shape, given.dtype), given)
 
 
 EqNumber = variant(Replaced, "EqBackward0", "1 where x equals a number, else 0")
@@ -108,37 +107,37 @@ def _compare(name: str, compare: Any, input: Any, other: Any) -> Tensor:
 
 
 @public("Tensor.eq_")
-def eq_(self: Any, other: Any) -> Tensor:
+def eq_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is equal to `other` and zeros elsewhere, in place."""
     return _compare("eq_", eq, self, other)
 
 
 @public("Tensor.ne_", "Tensor.not_equal_")
-def ne_(self: Any, other: Any) -> Tensor:
+def ne_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is other than `other` and zeros elsewhere, in place."""
     return _compare("ne_", ne, self, other)
 
 
 @public("Tensor.lt_", "Tensor.less_")
-def lt_(self: Any, other: Any) -> Tensor:
+def lt_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is below `other` and zeros elsewhere, in place."""
     return _compare("lt_", lt, self, other)
 
 
 @public("Tensor.le_", "Tensor.less_equal_")
-def le_(self: Any, other: Any) -> Tensor:
+def le_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is not above `other` and zeros elsewhere, in place."""
     return _compare("le_", le, self, other)
 
 
 @public("Tensor.gt_", "Tensor.greater_")
-def gt_(self: Any, other: Any) -> Tensor:
+def gt_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is above `other` and zeros elsewhere, in place."""
     return _compare("gt_", gt, self, other)
 
 
 @public("Tensor.ge_", "Tensor.greater_equal_")
-def ge_(self: Any, other: Any) -> Tensor:
+def ge_(self: Tensor, other: Tensor | Number) -> Tensor:
     """Ones where the tensor is not below `other` and zeros elsewhere, in place."""
     return _compare("ge_", ge, self, other)
 
@@ -156,24 +155,24 @@ def _untracked(name: str, logic: Any, input: Any, *others: Any) -> Tensor:
 
 
 @public("Tensor.logical_not_")
-def logical_not_(self: Any) -> Tensor:
+def logical_not_(self: Tensor) -> Tensor:
     """`logical_not`, in place; the history stays as it is."""
     return _untracked("logical_not_", logical_not, self)
 
 
 @public("Tensor.logical_and_")
-def logical_and_(self: Any, other: Any) -> Tensor:
+def logical_and_(self: Tensor, other: Tensor) -> Tensor:
     """`logical_and`, in place; the history stays as it is."""
     return _untracked("logical_and_", logical_and, self, other)
 
 
 @public("Tensor.logical_or_")
-def logical_or_(self: Any, other: Any) -> Tensor:
+def logical_or_(self: Tensor, other: Tensor) -> Tensor:
     """`logical_or`, in place; the history stays as it is."""
     return _untracked("logical_or_", logical_or, self, other)
 
 
 @public("Tensor.logical_xor_")
-def logical_xor_(self: Any, other: Any) -> Tensor:
+def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
     """`logical_xor`, in place; the history stays as it is."""
     return _untracked("logical_xor_", logical_xor, self, other)

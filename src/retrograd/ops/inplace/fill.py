@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import common_backend, device_of
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable
@@ -18,8 +19,9 @@ from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.common import require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
+from retrograd.ops.tensor.convert import to
 from retrograd.ops.tensor.create import filled, number_from
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 
 class Zero(Independent):
@@ -93,12 +95,12 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @public("fill_", method=True)
-def fill_(self: Tensor, value: Any) -> Tensor:
+def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     """Fills with one number; a 0-dim tensor gets its gradient."""
     check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
-    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype)
+    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype).item()
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
@@ -115,16 +117,18 @@ def _number_tensor(function: str, value: Tensor) -> Tensor:
 
 
 @public("fill")
-def fill(input: Any, value: Any) -> Any:
+def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     """One number in the shape and dtype of `input`."""
     x = require_tensor("fill", "input", 1, input)
     if isinstance(value, Tensor):
-        return apply_n(FillTensor(), (x, _number_tensor("fill", value)))
-    return apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype)), x)
+        found: Tensor = apply_n(FillTensor(), (x, _number_tensor("fill", value)))
+        return found
+    found = apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype).item()), x)
+    return found
 
 
 @public("Tensor.copy_")
-def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
     """Copies the elements of `src`, broadcast to the shape and converted to the dtype of this tensor.
 
     >>> import retrograd as rg
@@ -137,6 +141,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         src = Tensor(np.asarray(src))
     if not isinstance(src, Tensor):
         raise operand_error("copy_", "other", 1, src)
+    if type(self.array) is not type(src.array) and device_of(self.array) != device_of(src.array):
+        moved: Tensor = to(src, device_of(self.array))
+        src = moved
     if src.array.shape != self.array.shape:
         _check_fits(src.array.shape, self.array.shape)
     if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
@@ -145,7 +152,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return write(self, apply_n(Copied(), (self, src)))
     token = hush(QUIET)
     try:
-        np.copyto(self.array, src.array if self.array.dtype.kind == "c" else src.array.real, casting="unsafe")
+        values = src.array if self.array.dtype.kind == "c" else src.array.real
+        common_backend((self.array, values)).copyto(self.array, values, casting="unsafe")
     finally:
         unhush(token)
     self.bump_version()
@@ -165,7 +173,7 @@ def _check_fits(shape: Shape, target: Shape) -> None:
 
 
 @public("Tensor.fill_diagonal_")
-def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
     """Fills the main diagonal; with `wrap`, that of a tall matrix begins anew after each end."""
     shape = require_tensor("fill_diagonal_", "input", 1, self).array.shape
     if len(shape) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
@@ -74,7 +74,7 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @public("Tensor.squeeze_")
-def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
+def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """`squeeze(dim)`, in place."""
     if dim is None:
         return move_in_place(self, SqueezeInPlace())

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import as_array, common_backend
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import where as where_
@@ -412,11 +413,13 @@ def _array_equal(a1: Any, a2: Any) -> bool:
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    return Tensor(np.asarray(np.isclose(plain(a), plain(b), rtol, atol, equal_nan)))
+    x, y = plain(a), plain(b)
+    return Tensor(as_array(common_backend((x, y)).isclose(x, y, rtol, atol, equal_nan)))
 
 
 def _allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> bool:
-    return np.allclose(plain(a), plain(b), rtol, atol, equal_nan)
+    x, y = plain(a), plain(b)
+    return bool(common_backend((x, y)).allclose(x, y, rtol, atol, equal_nan))
 
 
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from retrograd.backends.base import as_array
@@ -14,7 +12,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.generator import Generator, beside, stream_of
 from retrograd.ops.random.sampling import (
     NormalBoth,
     bernoulli_array,
@@ -66,7 +64,7 @@ class LogNormal(Replaced):
 
 
 @public("Tensor.uniform_")
-def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) -> Tensor:
+def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
     check_writable(self)
     if low > to:
@@ -75,31 +73,35 @@ def uniform_(self: Tensor, low: Any = 0, to: Any = 1, *, generator: Any = None) 
     unit = uniform_array(stream_of(generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
     values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
-    return write_back(self, apply1(Uniform(values), self))
+    return write_back(self, apply1(Uniform(beside(values, self.array)), self))
 
 
 @public("Tensor.normal_")
-def normal_(self: Tensor, mean: Any = 0, std: Any = 1, *, generator: Any = None) -> Tensor:
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with normal numbers."""
     check_writable(self)
     check_std(std)
     noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
-    return write_back(self, apply1(Normal(scale_noise(noise, mean, std)), self))
+    values = scale_noise(noise, mean, std)
+    return write_back(self, apply1(Normal(beside(values, self.array)), self))
 
 
 @public("Tensor.bernoulli_")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    values = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    drawn = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    values = beside(drawn, self.array)
     if isinstance(p, Tensor) and p.requires_grad:
         return write_back(self, apply2(BernoulliOf(values), self, p))
     return write_back(self, apply1(BernoulliBy(values), self))
 
 
 @public("Tensor.random_")
-def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = None) -> Tensor:
+def random_(
+    self: Tensor, low: int | None = None, to: int | None = None, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with integers: `random_(to)`, `random_(low, to)`, or all that the dtype holds exactly."""
     check_writable(self)
     dtype = self.array.dtype
@@ -107,7 +109,7 @@ def random_(self: Tensor, low: Any = None, to: Any = None, *, generator: Any = N
     if to is None:
         low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
     values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
-    return write_back(self, apply1(op(values), self))
+    return write_back(self, apply1(op(beside(values, self.array)), self))
 
 
 def _largest_exact(dtype: DType) -> int:
@@ -118,7 +120,7 @@ def _largest_exact(dtype: DType) -> int:
 
 
 @public("Tensor.exponential_")
-def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tensor:
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with exponential numbers of rate `lambd`."""
     check_writable(self)
     dtype = self.array.dtype
@@ -131,11 +133,14 @@ def exponential_(self: Tensor, lambd: Any = 1, *, generator: Any = None) -> Tens
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
     drawn = stream_of(generator).standard_exponential(self.array.shape, width)
-    return write_back(self, apply1(Exponential(as_array(drawn / lambd).astype(dtype)), self))
+    values = as_array(drawn / lambd).astype(dtype)
+    return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
 
 @public("Tensor.cauchy_")
-def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = None) -> Tensor:
+def cauchy_(
+    self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with numbers of the Cauchy distribution around `median`, of width `sigma`."""
     check_writable(self)
     dtype = self.array.dtype
@@ -148,11 +153,11 @@ def cauchy_(self: Tensor, median: Any = 0, sigma: Any = 1, *, generator: Any = N
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
     values = middle + width * stream_of(generator).standard_cauchy(self.array.shape)
-    return write_back(self, apply1(Cauchy(as_array(values).astype(dtype)), self))
+    return write_back(self, apply1(Cauchy(beside(as_array(values).astype(dtype), self.array)), self))
 
 
 @public("Tensor.geometric_")
-def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fills with the number of trials of probability `p` up to and with the first that succeeds."""
     check_writable(self)
     dtype = self.array.dtype
@@ -162,11 +167,13 @@ def geometric_(self: Tensor, p: Any, *, generator: Any = None) -> Tensor:
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
     values = as_array(stream_of(generator).geometric(chance, self.array.shape))
-    return write_back(self, apply1(Geometric(values.astype(dtype)), self))
+    return write_back(self, apply1(Geometric(beside(values.astype(dtype), self.array)), self))
 
 
 @public("Tensor.log_normal_")
-def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = None) -> Tensor:
+def log_normal_(
+    self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
+) -> Tensor:
     """Fills with numbers whose logarithm is normal, with that mean and deviation."""
     check_writable(self)
     dtype = self.array.dtype
@@ -176,4 +183,4 @@ def log_normal_(self: Tensor, mean: Any = 1, std: Any = 2, *, generator: Any = N
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
     values = stream_of(generator).lognormal(middle, width, self.array.shape)
-    return write_back(self, apply1(LogNormal(as_array(values).astype(dtype)), self))
+    return write_back(self, apply1(LogNormal(beside(as_array(values).astype(dtype), self.array)), self))

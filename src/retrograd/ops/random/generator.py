@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, backend_of, check_device
+from retrograd.backends.base import BACKENDS, backend_of, check_device, common_backend, stands_for_many
+from retrograd.backends.device import device as Device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
@@ -38,8 +39,8 @@ class Generator:
     True
     """
 
-    def __init__(self, device: Any = "cpu") -> None:
-        self.device: Any = check_device(device)
+    def __init__(self, device: Device | str | int | None = "cpu") -> None:
+        self.device: Device = check_device(device)
         self._seed: int | None = _FIRST_SEED
         self._stream: Any = None
 
@@ -85,7 +86,7 @@ class Generator:
         """Where the stream is now, as a tensor of bytes for `set_state`."""
         return new_leaf(np.frombuffer(_packed(self), np.uint8).copy())
 
-    def set_state(self, new_state: Any) -> Generator | None:
+    def set_state(self, new_state: Tensor) -> Generator | None:
         """Puts the stream where it was when `get_state` was called."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type_name(new_state)}")
@@ -153,7 +154,7 @@ default_generator._seed = None  # unforeseeable, and drawn only when somebody as
 
 
 @public("manual_seed")
-def manual_seed(seed: Any) -> Generator:
+def manual_seed(seed: int) -> Generator:
     """Seeds the default generator and returns it."""
     return default_generator.manual_seed(int(seed))
 
@@ -183,7 +184,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Iterator[None]:
+def fork_rng(devices: Sequence[Any] | None = None, enabled: bool = True, **options: Any) -> Iterator[None]:
     """Inside the `with` block the default generator may be used freely; afterwards it stands where it stood."""
     state = default_generator.get_state()
     try:
@@ -191,6 +192,16 @@ def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Itera
     finally:
         if enabled:
             default_generator.set_state(state)
+
+
+def beside(drawn: Any, array: Any) -> Any:
+    """Numbers that a stream has drawn, where an array lives."""
+    return common_backend((drawn, array)).asarray(drawn)
+
+
+def parameter(array: Any) -> Any:
+    """An array by which a stream draws, where the stream draws."""
+    return array if type(array) is np.ndarray or stands_for_many(array) else backend_of(array).numpy(array)
 
 
 def stream_of(generator: Any, *parameters: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, is_array
+from retrograd.backends.base import as_array, backend_of, common_backend, is_array
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
@@ -18,7 +19,7 @@ from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
 from retrograd.ops.common import deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import stream_of
+from retrograd.ops.random.generator import Generator, beside, parameter, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -86,7 +87,7 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return as_array(rng.random(shape) < p).astype(dtype)
+    return as_array(beside(rng.random(shape), p) < p).astype(dtype)
 
 
 def check_std(std: Any) -> None:
@@ -100,8 +101,9 @@ def check_std(std: Any) -> None:
 
 @public("rand")
 def rand(
-    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], size: int | Sequence[int] | None = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the given size."""
     check_options(device, layout, pin_memory)
@@ -112,8 +114,9 @@ def rand(
 
 @public("randn")
 def randn(
-    *args: Any, size: Any = None, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], size: int | Sequence[int] | None = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the given size."""
     check_options(device, layout, pin_memory)
@@ -124,17 +127,18 @@ def randn(
 
 @public("randint")
 def randint(
-    *args: Any, low: Any = None, high: Any = None, size: Any = None, generator: Any = None, out: Any = None,
-    dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+    *args: int | Sequence[int], low: int | None = None, high: int | None = None,
+    size: Sequence[int] | None = None, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: Any = None, device: Device | str | int | None = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """`randint(high, size)` or `randint(low, high, size)`: integers from low (0) up to, but not including, high."""
     check_options(device, layout, pin_memory)
-    bounds = list(args)
-    if size is None and bounds:
-        size = bounds.pop()
-    if not isinstance(size, (tuple, list)):
-        raise OperandError(f"randint(): argument 'size' must be tuple of ints, not {type_name(size)}")
-    shape = shape_from("randint", (size,), None)
+    bounds: list[Any] = list(args)
+    given: Any = bounds.pop() if size is None and bounds else size
+    if not isinstance(given, (tuple, list)):
+        raise OperandError(f"randint(): argument 'size' must be tuple of ints, not {type_name(given)}")
+    shape = shape_from("randint", (given,), None)
     first, last = _bounds("randint", bounds, low, high)
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     return finish(integer_array(stream_of(generator), first, last, shape, wanted), out, requires_grad)
@@ -156,7 +160,8 @@ def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[i
 
 @public("randperm")
 def randperm(
-    n: Any, *, generator: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: Any = None, device: Device | str | int | None = None,
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers from 0 to n - 1 in random order."""
@@ -170,36 +175,40 @@ def randperm(
 
 @public("rand_like")
 def rand_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory)
-    array[...] = uniform_array(stream_of(generator), array.shape, array.dtype)
+    array[...] = beside(uniform_array(stream_of(generator), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
 @public("randn_like")
 def randn_like(
-    input: Any, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory)
-    array[...] = normal_array(stream_of(generator), array.shape, array.dtype)
+    array[...] = beside(normal_array(stream_of(generator), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
 @public("randint_like")
 def randint_like(
-    input: Any, *args: Any, low: Any = None, high: Any = None, generator: Any = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    input: Tensor, *args: int, low: int | None = None, high: int | None = None,
+    generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
     first, last = _bounds("randint_like", args, low, high)
     array = like("randint_like", input, dtype, device, layout, pin_memory)
-    array[...] = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    drawn = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    array[...] = beside(drawn, array)
     return new_leaf(array, requires_grad)
 
 
@@ -260,9 +269,10 @@ class BinomialDraw(Binary):
 
 @public("normal")
 def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, out: Any = None, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Any:  # fmt: skip
+    mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: Sequence[int] | None = None, *,
+    generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
     """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
     check_options(device, layout, pin_memory)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
@@ -282,20 +292,21 @@ def normal(
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor):
         check_std(std)
-    a, b = _bare(mean, kind), _bare(std, kind)
+    xp = common_backend([t.array for t in tensors])
+    a, b = _bare(xp, mean, kind), _bare(xp, std, kind)
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    values = scale_noise(normal_array(rng, shape, kind), a, b)
+    values = scale_noise(beside(normal_array(rng, shape, kind), tensors[0].array), a, b)
     if len(tensors) == 2:
-        return deliver(apply2(NormalBoth(values), mean, convert(std, kind)), out)
+        return deliver(apply2(NormalBoth(values), mean, convert(tensors[1], kind)), out)
     op = NormalMean(values) if isinstance(mean, Tensor) else NormalStd(values)
     return deliver(apply1(op, tensors[0]), out)
 
 
-def _bare(v: Any, dtype: DType) -> Array:
-    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else np.asarray(v, dtype)
+def _bare(xp: Any, v: Any, dtype: DType) -> Array:
+    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else xp.asarray(v, dtype)
 
 
 def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
@@ -304,7 +315,9 @@ def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
 
 
 @public("bernoulli", method=True)
-def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = None) -> Any:
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
     """1 with the probability in each element of `input` (or with probability `p`), else 0."""
     x = require_tensor("bernoulli", "input", 1, input)
     if p is None and x.array.dtype.kind != "f":
@@ -313,23 +326,24 @@ def bernoulli(input: Any, p: Any = None, *, generator: Any = None, out: Any = No
         )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
     values = bernoulli_array(stream_of(generator, x.array), chances, x.array.shape, x.array.dtype)
-    return deliver(apply1(Bernoulli(values), x), out)
+    return deliver(apply1(Bernoulli(beside(values, x.array)), x), out)
 
 
 @public("poisson")
-def poisson(input: Any, generator: Any = None) -> Any:
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts of events whose expected number is in each element of `input`."""
     x = require_tensor("poisson", "input", 1, input)
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    values = as_array(stream_of(generator, x.array).poisson(x.array)).astype(x.array.dtype)
-    return apply1(Poisson(values), x)
+    drawn = as_array(stream_of(generator, x.array).poisson(parameter(x.array))).astype(x.array.dtype)
+    found: Tensor = apply1(Poisson(beside(drawn, x.array)), x)
+    return found
 
 
 @public("binomial")
-def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of `count` trials succeed, each with probability `prob`; both are tensors.
 
     >>> import retrograd as rg
@@ -343,26 +357,34 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
                 f"binomial only supports floating-point dtypes for {name}, got: {SCALAR_NAMES[x.array.dtype]}"
             )
     try:
-        trials, chance = np.broadcast_arrays(n.array, p.array)
+        trials, chance = np.broadcast_arrays(parameter(n.array), parameter(p.array))
     except ValueError:
         raise broadcast_error(n.array.shape, p.array.shape) from None
     known = ~(np.isnan(trials) | np.isnan(chance))
     whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
     drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
-    return apply2(BinomialDraw(np.where(known, drawn, np.nan).astype(n.array.dtype)), n, p)
+    values = np.where(known, drawn, np.nan).astype(n.array.dtype)
+    found: Tensor = apply2(BinomialDraw(beside(values, n.array)), n, p)
+    return found
 
 
 @public("multinomial", method=True)
 def multinomial(
-    input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None, out: Any = None
-) -> Any:
+    input: Tensor,
+    num_samples: int,
+    replacement: bool = False,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """Indices drawn with probabilities proportional to each row of `input`.
 
     >>> import retrograd as rg
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
-    p = require_tensor("multinomial", "input", 1, input).array
+    given = require_tensor("multinomial", "input", 1, input).array
+    p = parameter(given)
     count = int_from("multinomial", "num_samples", 2, num_samples)
     _check_chances(p, count, replacement)
     rows = np.atleast_2d(p).astype(np.float64)
@@ -377,7 +399,7 @@ def multinomial(
         arrivals[rows == 0] = np.inf
         found = np.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
-    return deliver(new_leaf(result), out)
+    return deliver(new_leaf(beside(result, given)), out)
 
 
 def _intervals(steps: Array, draws: Array) -> Array:

@@ -6,8 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import ElementwiseUnary, X
+from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
 from retrograd.ops.common import deliver
 from retrograd.ops.elementwise.exponential import Exp
@@ -36,41 +38,43 @@ _FAR = (
 )  # fmt: skip
 
 
-def _tail(y: Array) -> Array:
+def _tail(xp: Any, y: Array) -> Array:
     """erfc(y) for y >= 1."""
     # A rounded y**2 would cost digits in the exponential: split y so that the larger square is exact.
-    top = np.round(np.minimum(y, 40.0) * 16) / 16
-    return np.exp(-top * top) * np.exp(-(y - top) * (y + top)) * scaled_tail(y)
+    top = xp.round(xp.minimum(y, 40.0) * 16) / 16
+    return xp.exp(-top * top) * xp.exp(-(y - top) * (y + top)) * scaled_tail(y)
 
 
 def scaled_tail(y: Array) -> Array:
     """exp(y**2) * erfc(y) for y >= 1."""
     r = 1 / (y + 3)
-    return np.asarray(r * powers(_FAR, 1 - 8 * r))
+    return r * powers(_FAR, 1 - 8 * r)
 
 
 def erf_array(x: Array) -> Array:
     """The error function of a real array, in its dtype."""
-    wide = np.asarray(x, np.float64)
-    size = np.abs(wide)
+    xp = backend_of(x)
+    wide = xp.asarray(x, np.float64)
+    size = xp.abs(wide)
     far = size > 1
-    out = np.where(far, 0.0, wide)
+    out = xp.where(far, 0.0, wide)
     out *= powers(_NEAR, out * out)
     if far.any():
-        out[far] = np.copysign(1 - _tail(size[far]), wide[far])
+        out[far] = xp.copysign(1 - _tail(xp, size[far]), wide[far])
     return out.astype(x.dtype, copy=False)
 
 
 def erfc_array(x: Array) -> Array:
     """1 - erf(x) of a real array, in its dtype; exact in the right tail, where the difference would cancel."""
-    wide = np.asarray(x, np.float64)
-    size = np.abs(wide)
+    xp = backend_of(x)
+    wide = xp.asarray(x, np.float64)
+    size = xp.abs(wide)
     far = size > 1
-    out = np.where(far, 0.0, wide)
-    out = np.asarray(1 - out * powers(_NEAR, out * out))
+    out = xp.where(far, 0.0, wide)
+    out = xp.asarray(1 - out * powers(_NEAR, out * out))
     if far.any():
-        tail = _tail(size[far])
-        out[far] = np.where(wide[far] > 0, tail, 2 - tail)
+        tail = _tail(xp, size[far])
+        out[far] = xp.where(wide[far] > 0, tail, 2 - tail)
     return out.astype(x.dtype, copy=False)
 
 
@@ -108,7 +112,7 @@ class Erfc(ElementwiseUnary):
 
 
 @public("erf", "special.erf", "erf_", method=True)
-def erf(input: Any, *, out: Any = None) -> Any:
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function of each element.
 
     >>> import retrograd as rg
@@ -119,6 +123,6 @@ def erf(input: Any, *, out: Any = None) -> Any:
 
 
 @public("erfc", "special.erfc", "erfc_", method=True)
-def erfc(input: Any, *, out: Any = None) -> Any:
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 - erf(input)`, exact where the difference would cancel."""
     return deliver(apply1(Erfc(), input), out)

@@ -16,7 +16,7 @@ from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
 from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, powers
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 LOG_PI = 1.1447298858494002
 HALF_LOG_TWO_PI = 0.9189385332046728
@@ -42,70 +42,70 @@ def stirling_rest(x: Array) -> Array:
 
 def log_gamma_1p(x: Array) -> Array:
     """log(gamma(1 + x)) for x in [0, 2], exact also where it is small."""
-    return np.asarray(x * (x - 1) * chebyshev(LGAMMA, x - 1))
+    return x * (x - 1) * chebyshev(LGAMMA, x - 1)
 
 
-def _lgamma_around_zero(x: Array) -> Array:
+def _lgamma_around_zero(xp: Any, x: Array) -> Array:
     """For x in (-1, 1)."""
     right = x > 0
-    u = np.where(right, x - 1, x)
-    inner = u * np.where(right, x, 1 + x) * chebyshev(LGAMMA, u)
-    return inner - np.log(np.abs(x)) - np.log1p(np.minimum(x, 0))
+    u = xp.where(right, x - 1, x)
+    inner = u * xp.where(right, x, 1 + x) * chebyshev(LGAMMA, u)
+    return inner - xp.log(xp.abs(x)) - xp.log1p(xp.minimum(x, 0))
 
 
-def _lgamma_above_one(x: Array) -> Array:
+def _lgamma_above_one(xp: Any, x: Array) -> Array:
     """For x >= 1: stepped down to [1, 3], or by Stirling's formula."""
     large = x >= LARGE
-    z = np.where(large, 2.0, x)
-    product = np.ones_like(z)
+    z = xp.where(large, 2.0, x)
+    product = xp.ones_like(z)
     for _ in range(7):
         high = z > 3
-        z = np.where(high, z - 1, z)
-        product = np.where(high, product * z, product)
-    found = (z - 2) * (z - 1) * chebyshev(LGAMMA, z - 2) + np.log(product)
-    y = np.where(large, x, LARGE)
-    return np.where(large, (y - 0.5) * np.log(y) - y + HALF_LOG_TWO_PI + stirling_rest(y), found)
+        z = xp.where(high, z - 1, z)
+        product = xp.where(high, product * z, product)
+    found = (z - 2) * (z - 1) * chebyshev(LGAMMA, z - 2) + xp.log(product)
+    y = xp.where(large, x, LARGE)
+    return xp.where(large, (y - 0.5) * xp.log(y) - y + HALF_LOG_TWO_PI + stirling_rest(y), found)
 
 
-def lgamma_array(x: Array) -> Array:
+def lgamma_array(xp: Any, x: Array) -> Array:
     """log|gamma(x)|; infinite at 0, at the negative integers and at both infinities."""
-    size = np.abs(x)
-    out = np.where(np.isnan(x), x, np.inf)
+    size = xp.abs(x)
+    out = xp.where(xp.isnan(x), x, np.inf)
     near = (size < 1) & (size > 0)
-    out[near] = _lgamma_around_zero(x[near])
+    out[near] = _lgamma_around_zero(xp, x[near])
     far = (size >= 1) & (size < np.inf)
-    out[far] = _lgamma_above_one(size[far])
+    out[far] = _lgamma_above_one(xp, size[far])
     left = far & (x < 0)
     y = x[left]
-    out[left] = LOG_PI - np.log(np.abs(y * np.sin(np.pi * (y - np.round(y))))) - out[left]
+    out[left] = LOG_PI - xp.log(xp.abs(y * xp.sin(np.pi * (y - xp.round(y))))) - out[left]
     return out
 
 
 # -- its derivatives -----------------------------------------------------------------------------------------------
 
 
-def _digamma_right(x: Array) -> Array:
+def _digamma_right(xp: Any, x: Array) -> Array:
     """For x > 0: stepped to [1, 2], or by the asymptotic series."""
     small, large = x < 1, x >= LARGE
-    z = np.where(large, 1.5, np.where(small, x + 1, x))
-    total = np.where(small, -1 / x, 0.0)
+    z = xp.where(large, 1.5, xp.where(small, x + 1, x))
+    total = xp.where(small, -1 / x, 0.0)
     for _ in range(8):
         high = z > 2
-        z = np.where(high, z - 1, z)
-        total += np.where(high, 1 / z, 0.0)
+        z = xp.where(high, z - 1, z)
+        total += xp.where(high, 1 / z, 0.0)
     found = total + ((z - DIGAMMA_ROOT[0]) - DIGAMMA_ROOT[1]) * chebyshev(DIGAMMA, 2 * z - 3)
-    r = 1 / np.where(large, x, LARGE)
-    return np.where(large, np.log(x) - 0.5 * r - r * r * powers(DIGAMMA_SERIES, r * r), found)
+    r = 1 / xp.where(large, x, LARGE)
+    return xp.where(large, xp.log(x) - 0.5 * r - r * r * powers(DIGAMMA_SERIES, r * r), found)
 
 
-def digamma_array(x: Array) -> Array:
+def digamma_array(xp: Any, x: Array) -> Array:
     """The derivative of log(gamma(x)); infinite at 0, NaN at the negative integers."""
     left = x < 0
-    found = _digamma_right(np.where(left, 1 - x, x))
+    found = _digamma_right(xp, xp.where(left, 1 - x, x))
     y = x[left]
-    found[left] -= np.pi / np.tan(np.pi * (y - np.round(y)))
-    found[left & (x == np.floor(x))] = np.nan
-    return np.where(x == 0, np.copysign(np.inf, -x), found)
+    found[left] -= np.pi / xp.tan(np.pi * (y - xp.round(y)))
+    found[left & (x == xp.floor(x))] = np.nan
+    return xp.where(x == 0, xp.copysign(np.inf, -x), found)
 
 
 def _zeta_right(s: Array, q: Array) -> Array:
@@ -123,21 +123,21 @@ def _zeta_right(s: Array, q: Array) -> Array:
     return total
 
 
-def zeta_array(s: Array, q: Array) -> Array:
+def zeta_array(xp: Any, s: Array, q: Array) -> Array:
     """Hurwitz's zeta function; on the left of 0 for integer s only, elsewhere NaN."""
-    out = np.full_like(q, np.nan)
+    out = xp.full_like(q, np.nan)
     right = (q > 0) & (s > 1) & (s < np.inf)
     out[right] = _zeta_right(s[right], q[right])
-    left = (q < 0) & (s > 1) & (s == np.floor(s)) & (np.abs(q) < np.inf) & (s < np.inf)
+    left = (q < 0) & (s > 1) & (s == xp.floor(s)) & (xp.abs(q) < np.inf) & (s < np.inf)
     t, y = s[left], q[left]
     # The terms left of 0 are those of another zeta function, mirrored: all but the rest of its sum.
-    step = np.floor(y)
+    step = xp.floor(y)
     mirrored = _zeta_right(t, step + 1 - y) - _zeta_right(t, 1 - y)
-    out[left] = _zeta_right(t, y - step) + np.where(t % 2 == 0, mirrored, -mirrored)
+    out[left] = _zeta_right(t, y - step) + xp.where(t % 2 == 0, mirrored, -mirrored)
     out[(s == np.inf) & (q >= 1)] = 0.0
     out[(s == np.inf) & (q == 1)] = 1.0
-    out[(s == 1) | ((s > 1) & (q <= 0) & (q == np.floor(q))) | ((s == np.inf) & (q < 1))] = np.inf
-    out[np.isnan(s) | np.isnan(q)] = np.nan
+    out[(s == 1) | ((s > 1) & (q <= 0) & (q == xp.floor(q))) | ((s == np.inf) & (q < 1))] = np.inf
+    out[xp.isnan(s) | xp.isnan(q)] = np.nan
     return out
 
 
@@ -146,8 +146,8 @@ class Lgamma(RealUnary):
 
     kernel = "lgamma_vml_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return lgamma_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return lgamma_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return Digamma().on(x)
@@ -158,8 +158,8 @@ class Digamma(RealUnary):
 
     kernel = "digamma"
 
-    def curve(self, x: Array) -> Array:
-        return digamma_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return digamma_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return Polygamma(1).on(x)
@@ -175,11 +175,11 @@ class Polygamma(RealUnary):
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def curve(self, x: Array) -> Array:
+    def curve(self, xp: Any, x: Array) -> Array:
         if self.n == 0:
-            return digamma_array(x)
+            return digamma_array(xp, x)
         factor = float(math.factorial(self.n)) if self.n <= 170 else math.inf
-        return (factor if self.n % 2 else -factor) * zeta_array(np.full_like(x, self.n + 1), x)
+        return (factor if self.n % 2 else -factor) * zeta_array(xp, xp.full_like(x, self.n + 1), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return Polygamma(self.n + 1).on(x)
@@ -200,10 +200,10 @@ class Mvlgamma(RealUnary):
     def __init__(self, p: int) -> None:
         self.p = p
 
-    def curve(self, x: Array) -> Array:
-        total = np.full_like(x, self.p * (self.p - 1) / 4 * LOG_PI)
+    def curve(self, xp: Any, x: Array) -> Array:
+        total = xp.full_like(x, self.p * (self.p - 1) / 4 * LOG_PI)
         for i in range(self.p):
-            total += lgamma_array(x - i / 2)
+            total += lgamma_array(xp, x - i / 2)
         return total
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -221,8 +221,8 @@ class Zeta(RealBinary):
     floats: ClassVar[bool] = True
     keeps0: ClassVar[int] = Y
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return zeta_array(x, y)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return zeta_array(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 0:
@@ -241,8 +241,8 @@ class ZetaOfNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return zeta_array(np.full_like(x, self.number), x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return zeta_array(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return -self.number * ZetaOfNumber(self.number + 1).on(x)
@@ -259,8 +259,8 @@ class ZetaByNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, x: Array) -> Array:
-        return zeta_array(x, np.full_like(x, self.number))
+    def curve(self, xp: Any, x: Array) -> Array:
+        return zeta_array(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
         raise no_derivative()
@@ -277,7 +277,7 @@ def no_derivative() -> NotImplementedError:
 
 
 @public("lgamma", "special.gammaln", "Tensor.lgamma_", method=True)
-def lgamma(input: Any, *, out: Any = None) -> Any:
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the absolute value of the gamma function, for each element.
 
     >>> import retrograd as rg
@@ -288,13 +288,13 @@ def lgamma(input: Any, *, out: Any = None) -> Any:
 
 
 @public("digamma", "special.digamma", "special.psi", "Tensor.digamma_", method=True)
-def digamma(input: Any, *, out: Any = None) -> Any:
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of `lgamma`, for each element."""
     return deliver(apply1(Digamma(), input), out)
 
 
 @public("polygamma", "special.polygamma")
-def polygamma(n: int, input: Any, *, out: Any = None) -> Any:
+def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The `n`-th derivative of `digamma`, for each element.
 
     >>> import retrograd as rg
@@ -313,13 +313,13 @@ def _order(n: Any) -> int:
 
 
 @public("Tensor.polygamma")
-def polygamma_method(input: Any, n: int) -> Any:
+def polygamma_method(input: Tensor, n: int) -> Tensor:
     """The `n`-th derivative of `digamma`, for each element."""
     return polygamma(n, input)
 
 
 @public("Tensor.polygamma_")
-def polygamma_(self: Any, n: int) -> Any:
+def polygamma_(self: Tensor, n: int) -> Tensor:
     """`polygamma`, in place."""
     x = require_tensor("polygamma_", "input", 1, self)
     check_writable(x)
@@ -327,7 +327,7 @@ def polygamma_(self: Any, n: int) -> Any:
 
 
 @public("mvlgamma", "special.multigammaln", "Tensor.mvlgamma_", method=True)
-def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
+def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function of `p` dimensions, for each element."""
     x = require_tensor("mvlgamma", "input", 1, input)
     if isinstance(p, (Tensor, float)) or not hasattr(p, "__index__"):
@@ -340,7 +340,7 @@ def mvlgamma(input: Any, p: int, *, out: Any = None) -> Any:
 
 
 @public("special.zeta")
-def zeta(input: Any, other: Any, *, out: Any = None) -> Any:
+def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k = 0, 1, 2, ...
 
     >>> import retrograd as rg

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply2
 from retrograd.core.op import Y
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.exponential import Exp
@@ -23,82 +24,82 @@ UNIFORM = 200.0  # from here on, Temme's expansion serves where x is near a
 ATANH = tuple(1 / k for k in range(3, 37, 2))
 
 
-def log1p_less(u: Array) -> Array:
+def log1p_less(xp: Any, u: Array) -> Array:
     """log(1 + u) - u, exact near 0."""
-    near = np.abs(u) < 0.5
-    v = np.where(near, u, 0.0)
+    near = xp.abs(u) < 0.5
+    v = xp.where(near, u, 0.0)
     r = v / (2 + v)
     # log(1 + u) is 2 artanh r, whose first term is u - u r.
     found = 2 * r * r * r * powers(ATANH, r * r) - v * r
-    return np.where(near, found, np.log1p(u) - u)
+    return xp.where(near, found, xp.log1p(u) - u)
 
 
-def _front(a: Array, x: Array) -> Array:
+def _front(xp: Any, a: Array, x: Array) -> Array:
     """x**a * exp(-x) / gamma(a + 1)."""
     large = a >= LARGE
-    b = np.where(large, a, LARGE)
+    b = xp.where(large, a, LARGE)
     u = (x - b) / b
-    exponent = np.where(u < -0.5, np.log(x) - np.log(b) - u, log1p_less(u))
-    high = np.exp(b * exponent - stirling_rest(b)) / np.sqrt(2 * np.pi * b)
-    c, y = np.where(large, 1.0, a), np.minimum(x, 1000.0)
-    low = np.where(x < 1000, y**c * np.exp(-y) / np.exp(lgamma_array(c + 1)), 0.0)
-    return np.where(large, high, low)
+    exponent = xp.where(u < -0.5, xp.log(x) - xp.log(b) - u, log1p_less(xp, u))
+    high = xp.exp(b * exponent - stirling_rest(b)) / xp.sqrt(2 * np.pi * b)
+    c, y = xp.where(large, 1.0, a), xp.minimum(x, 1000.0)
+    low = xp.where(x < 1000, y**c * xp.exp(-y) / xp.exp(lgamma_array(xp, c + 1)), 0.0)
+    return xp.where(large, high, low)
 
 
-def _lower_series(a: Array, x: Array) -> Array:
+def _lower_series(xp: Any, a: Array, x: Array) -> Array:
     """P for x below a + 1: the sum of x**n / ((a + 1) ... (a + n))."""
-    term, total = np.ones_like(x), np.ones_like(x)
+    term, total = xp.ones_like(x), xp.ones_like(x)
     for n in range(1, 500):
         term = term * (x / (a + n))
         total += term
-        if np.all(term <= EPS * total):
+        if xp.all(term <= EPS * total):
             break
-    return _front(a, x) * total
+    return _front(xp, a, x) * total
 
 
-def _upper_series(a: Array, x: Array) -> Array:
+def _upper_series(xp: Any, a: Array, x: Array) -> Array:
     """Q for a up to 1 and x up to 1.1, where the front of the lower series is near 1: the difference is summed."""
-    term, total = np.ones_like(x), np.zeros_like(x)
+    term, total = xp.ones_like(x), xp.zeros_like(x)
     for n in range(1, 25):
         term = term * (-x / n)
         total += term / (a + n)
-    exponent = a * np.log(x) - log_gamma_1p(a)
-    return -np.expm1(exponent) - np.exp(exponent) * a * total
+    exponent = a * xp.log(x) - log_gamma_1p(a)
+    return -xp.expm1(exponent) - xp.exp(exponent) * a * total
 
 
-def _fraction(a: Array, x: Array) -> Array:
+def _fraction(xp: Any, a: Array, x: Array) -> Array:
     """Q for x above a + 1: a continued fraction, from the front (Lentz)."""
     b = x + 1 - a
     d = 1 / b
-    c, found = np.full_like(x, 1e300), d
+    c, found = xp.full_like(x, 1e300), d
     for n in range(1, 500):
         k = n * (a - n)
         b = b + 2
         d, c = 1 / (b + k * d), b + k / c
         found = found * (c * d)
-        if np.all(np.abs(c * d - 1) < 2e-16):
+        if xp.all(xp.abs(c * d - 1) < 2e-16):
             break
-    return _front(a, x) * a * found
+    return _front(xp, a, x) * a * found
 
 
-def _uniform(a: Array, x: Array, upper: bool) -> Array:
+def _uniform(xp: Any, a: Array, x: Array, upper: bool) -> Array:
     """P or Q for large a and x near it, by Temme's expansion: an error function and a correction in 1/a."""
     u = (x - a) / a
-    half = -log1p_less(u)
-    eta = np.copysign(np.sqrt(2 * half), u)
-    total = np.zeros_like(a)
+    half = -log1p_less(xp, u)
+    eta = xp.copysign(xp.sqrt(2 * half), u)
+    total = xp.zeros_like(a)
     for coefficients in TEMME[::-1]:
         total = total / a + powers(coefficients, eta)
-    rest = np.exp(-a * half) / np.sqrt(2 * np.pi * a) * total
-    z = eta * np.sqrt(a / 2)
+    rest = xp.exp(-a * half) / xp.sqrt(2 * np.pi * a) * total
+    z = eta * xp.sqrt(a / 2)
     return 0.5 * erfc_array(z) + rest if upper else 0.5 * erfc_array(-z) - rest
 
 
-def _inside(a: Array, x: Array, upper: bool) -> Array:
+def _inside(xp: Any, a: Array, x: Array, upper: bool) -> Array:
     """P or Q for finite positive a and x."""
-    out = np.empty_like(x)
-    even = (a >= UNIFORM) & (np.abs(x - a) < 0.3 * a)
-    out[even] = _uniform(a[even], x[even], upper)
+    out = xp.empty_like(x)
+    even = (a >= UNIFORM) & (xp.abs(x - a) < 0.3 * a)
+    out[even] = _uniform(xp, a[even], x[even], upper)
     below = ~even & ((x < a + 1) | (x <= 1.1))
     small = below & upper & (a <= 1) & (x <= 1.1)
     for where, function, gives_upper in (
@@ -107,19 +108,19 @@ def _inside(a: Array, x: Array, upper: bool) -> Array:
         (~even & ~below, _fraction, True),
     ):
         if where.any():
-            found = function(a[where], x[where])
+            found = function(xp, a[where], x[where])
             out[where] = found if gives_upper == upper else 1 - found
     return out
 
 
-def incomplete(a: Array, x: Array, upper: bool) -> Array:
+def incomplete(xp: Any, a: Array, x: Array, upper: bool) -> Array:
     """P(a, x), or Q(a, x); NaN where either is negative, or both are 0 or infinite."""
-    out = np.full_like(x, np.nan)
+    out = xp.full_like(x, np.nan)
     right = (a >= 0) & (x >= 0)
     out[right & (a < np.inf) & ((x == np.inf) | ((a == 0) & (x > 0)))] = 0.0 if upper else 1.0
     out[right & (x < np.inf) & ((a == np.inf) | ((x == 0) & (a > 0)))] = 1.0 if upper else 0.0
     inside = (a > 0) & (x > 0) & (a < np.inf) & (x < np.inf)
-    out[inside] = _inside(a[inside], x[inside], upper)
+    out[inside] = _inside(xp, a[inside], x[inside], upper)
     return out
 
 
@@ -129,8 +130,8 @@ class Igamma(RealBinary):
     kernel = "igamma_cpu"
     keeps0: ClassVar[int] = Y
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return incomplete(x, y, upper=False)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return incomplete(xp, x, y, upper=False)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 0:
@@ -146,15 +147,15 @@ class Igammac(Igamma):
 
     kernel = "igammac_cpu"
 
-    def surface(self, x: Array, y: Array) -> Array:
-        return incomplete(x, y, upper=True)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        return incomplete(xp, x, y, upper=True)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         return -super().slope(i, x, y, out)
 
 
 @public("igamma", "special.gammainc", "Tensor.igamma_", method=True)
-def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
+def igamma(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised lower incomplete gamma function P(`input`, `other`), for each pair of elements.
 
     >>> import retrograd as rg
@@ -167,7 +168,7 @@ def igamma(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("igammac", "special.gammaincc", "Tensor.igammac_", method=True)
-def igammac(input: Any, other: Any, *, out: Any = None) -> Any:
+def igammac(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The regularised upper incomplete gamma function Q(`input`, `other`), for each pair of elements."""
     require_tensor("igammac", "input", 1, input)
     require_tensor("igammac", "other", 2, other)

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.register import public
@@ -25,57 +26,57 @@ HALF_ROOT_PI = 0.886226925452758
 # -- numbers: each takes a flat array of float64 -------------------------------------------------------------------
 
 
-def _exp_square(x: Array) -> Array:
+def _exp_square(xp: Any, x: Array) -> Array:
     """exp(x**2), without the rounding of the square."""
-    size = np.abs(x)
-    top = np.round(np.minimum(size, 40.0) * 16) / 16
-    return np.exp(top * top) * np.exp((size - top) * (size + top))
+    size = xp.abs(x)
+    top = xp.round(xp.minimum(size, 40.0) * 16) / 16
+    return xp.exp(top * top) * xp.exp((size - top) * (size + top))
 
 
-def erfcx_array(x: Array) -> Array:
+def erfcx_array(xp: Any, x: Array) -> Array:
     """exp(x**2) * erfc(x)"""
-    size = np.abs(x)
-    tail = scaled_tail(np.maximum(size, 1.0))
-    found = np.where(x <= -1, 2 * _exp_square(x) - tail, tail)
-    near = np.where(size < 1, x, 0.0)
-    return np.where(size < 1, np.exp(near * near) * erfc_array(near), found)
+    size = xp.abs(x)
+    tail = scaled_tail(xp.maximum(size, 1.0))
+    found = xp.where(x <= -1, 2 * _exp_square(xp, x) - tail, tail)
+    near = xp.where(size < 1, x, 0.0)
+    return xp.where(size < 1, xp.exp(near * near) * erfc_array(near), found)
 
 
-def log_ndtr_array(x: Array) -> Array:
+def log_ndtr_array(xp: Any, x: Array) -> Array:
     """The logarithm of the normal distribution function."""
-    left = np.minimum(x, -1.0)
-    tail = np.log(0.5 * erfcx_array(left * -ROOT_HALF)) - 0.5 * left * left
-    return np.where(x < -1, tail, np.log1p(-0.5 * erfc_array(x * ROOT_HALF)))
+    left = xp.minimum(x, -1.0)
+    tail = xp.log(0.5 * erfcx_array(xp, left * -ROOT_HALF)) - 0.5 * left * left
+    return xp.where(x < -1, tail, xp.log1p(-0.5 * erfc_array(x * ROOT_HALF)))
 
 
-def _erfcinv_tail(q: Array) -> Array:
+def _erfcinv_tail(xp: Any, q: Array) -> Array:
     """The y with erfc(y) = q, for q up to 1/4; infinite at 0."""
-    w = np.sqrt(-np.log(q))
+    w = xp.sqrt(-xp.log(q))
     first, last = ERFCINV_RANGE
     return w * chebyshev(ERFCINV, 2 * (1 / (w + 4) - first) / (last - first) - 1)
 
 
-def erfinv_array(x: Array) -> Array:
+def erfinv_array(xp: Any, x: Array) -> Array:
     """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
-    size = np.abs(x)
-    out = np.where(size <= 1, np.copysign(np.inf, x), np.nan)
+    size = xp.abs(x)
+    out = xp.where(size <= 1, xp.copysign(np.inf, x), np.nan)
     near = size <= 0.75
     y = x[near]
     out[near] = y * chebyshev(ERFINV, y * y / 0.28125 - 1)
     far = (size > 0.75) & (size < 1)
-    out[far] = np.copysign(_erfcinv_tail(1 - size[far]), x[far])
+    out[far] = xp.copysign(_erfcinv_tail(xp, 1 - size[far]), x[far])
     return out
 
 
-def ndtri_array(x: Array) -> Array:
+def ndtri_array(xp: Any, x: Array) -> Array:
     """The inverse of the normal distribution function; infinite at 0 and 1, NaN beyond."""
-    out = np.full_like(x, np.nan)
+    out = xp.full_like(x, np.nan)
     out[x == 0], out[x == 1] = -np.inf, np.inf
     middle = (x >= 0.125) & (x <= 0.875)
-    out[middle] = ROOT_TWO * erfinv_array(2 * x[middle] - 1)
+    out[middle] = ROOT_TWO * erfinv_array(xp, 2 * x[middle] - 1)
     left, right = (x > 0) & (x < 0.125), (x > 0.875) & (x < 1)
-    out[left] = -ROOT_TWO * _erfcinv_tail(2 * x[left])
-    out[right] = ROOT_TWO * _erfcinv_tail(2 * (1 - x[right]))
+    out[left] = -ROOT_TWO * _erfcinv_tail(xp, 2 * x[left])
+    out[right] = ROOT_TWO * _erfcinv_tail(xp, 2 * (1 - x[right]))
     return out
 
 
@@ -89,8 +90,8 @@ class Erfcx(RealUnary):
     kernel = "erfcx_cpu"
     keeps: ClassVar[int] = X | OUT
 
-    def curve(self, x: Array) -> Array:
-        return erfcx_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return erfcx_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return 2 * x * out - TWO_OVER_ROOT_PI
@@ -102,8 +103,8 @@ class Erfinv(RealUnary):
     kernel = "erfinv_vml_cpu"
     keeps: ClassVar[int] = OUT
 
-    def curve(self, x: Array) -> Array:
-        return erfinv_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return erfinv_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return Exp().on(out * out) * HALF_ROOT_PI
@@ -116,8 +117,8 @@ class Ndtri(RealUnary):
     kernel = "ndtri_cpu"
     keeps: ClassVar[int] = OUT
 
-    def curve(self, x: Array) -> Array:
-        return ndtri_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return ndtri_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return Exp().on(out * out * 0.5) * ROOT_TWO_PI
@@ -129,8 +130,8 @@ class LogNdtr(RealUnary):
     node_name = "SpecialLogNdtrBackward0"
     kernel = "log_ndtr_cpu"
 
-    def curve(self, x: Array) -> Array:
-        return log_ndtr_array(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        return log_ndtr_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
         return ROOT_TWO_OVER_PI / Erfcx().on(x * -ROOT_HALF)
@@ -140,7 +141,7 @@ class LogNdtr(RealUnary):
 
 
 @public("erfinv", "special.erfinv", "Tensor.erfinv_", method=True)
-def erfinv(input: Any, *, out: Any = None) -> Any:
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of the error function, for each element.
 
     >>> import retrograd as rg
@@ -151,13 +152,13 @@ def erfinv(input: Any, *, out: Any = None) -> Any:
 
 
 @public("special.erfcx")
-def erfcx(input: Any, *, out: Any = None) -> Any:
+def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
     return deliver(apply1(Erfcx(), input), out)
 
 
 @public("special.ndtr")
-def ndtr(input: Any, *, out: Any = None) -> Any:
+def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The probability that a normal variable is below each element.
 
     >>> import retrograd as rg
@@ -169,12 +170,12 @@ def ndtr(input: Any, *, out: Any = None) -> Any:
 
 
 @public("special.ndtri")
-def ndtri(input: Any, *, out: Any = None) -> Any:
+def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number below which a normal variable is with the probability in each element."""
     return deliver(apply1(Ndtri(), input), out)
 
 
 @public("special.log_ndtr")
-def log_ndtr(input: Any, *, out: Any = None) -> Any:
+def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `ndtr`, exact where that underflows."""
     return deliver(apply1(LogNdtr(), input), out)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply2
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver
 from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class Polynomial(RealBinary):
@@ -34,14 +33,14 @@ class Polynomial(RealBinary):
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
-    def surface(self, x: Array, y: Array) -> Array:
-        degree = np.where(np.isfinite(y), np.trunc(np.where(np.isfinite(y), y, 0.0)), -1.0)
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+        degree = xp.where(xp.isfinite(y), xp.trunc(xp.where(xp.isfinite(y), y, 0.0)), -1.0)
         x = self.at(x)
-        before, last = np.ones_like(x), self.first(x)
-        out = np.where(degree >= 1, last, np.where(degree == 0, 1.0, 0.0))
-        for k in range(1, int(degree.max(initial=0.0))):
+        before, last = xp.ones_like(x), self.first(x)
+        out = xp.where(degree >= 1, last, xp.where(degree == 0, 1.0, 0.0))
+        for k in range(1, int(degree.max()) if degree.size else 0):
             before, last = last, self.following(k, x, last, before)
-            out = np.where(degree == k + 1, last, out)
+            out = xp.where(degree == k + 1, last, out)
         return out
 
 
@@ -169,7 +168,7 @@ class LegendreP(Polynomial):
 
 
 @public("special.chebyshev_polynomial_t")
-def chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
+def chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the first kind, of degree `n` at `x`.
 
     >>> import retrograd as rg
@@ -180,66 +179,74 @@ def chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
 
 
 @public("special.chebyshev_polynomial_u")
-def chebyshev_polynomial_u(x: Any, n: Any, *, out: Any = None) -> Any:
+def chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the second kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevU(), x, n), out)
 
 
 @public("special.chebyshev_polynomial_v")
-def chebyshev_polynomial_v(x: Any, n: Any, *, out: Any = None) -> Any:
+def chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the third kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevV(), x, n), out)
 
 
 @public("special.chebyshev_polynomial_w")
-def chebyshev_polynomial_w(x: Any, n: Any, *, out: Any = None) -> Any:
+def chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `x`."""
     return deliver(apply2(ChebyshevW(), x, n), out)
 
 
 @public("special.shifted_chebyshev_polynomial_t")
-def shifted_chebyshev_polynomial_t(x: Any, n: Any, *, out: Any = None) -> Any:
+def shifted_chebyshev_polynomial_t(
+    x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Chebyshev's polynomial of the first kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevT(), x, n), out)
 
 
 @public("special.shifted_chebyshev_polynomial_u")
-def shifted_chebyshev_polynomial_u(x: Any, n: Any, *, out: Any = None) -> Any:
+def shifted_chebyshev_polynomial_u(
+    x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Chebyshev's polynomial of the second kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevU(), x, n), out)
 
 
 @public("special.shifted_chebyshev_polynomial_v")
-def shifted_chebyshev_polynomial_v(x: Any, n: Any, *, out: Any = None) -> Any:
+def shifted_chebyshev_polynomial_v(
+    x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Chebyshev's polynomial of the third kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevV(), x, n), out)
 
 
 @public("special.shifted_chebyshev_polynomial_w")
-def shifted_chebyshev_polynomial_w(x: Any, n: Any, *, out: Any = None) -> Any:
+def shifted_chebyshev_polynomial_w(
+    x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
+) -> Tensor:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `2 x - 1`."""
     return deliver(apply2(ShiftedChebyshevW(), x, n), out)
 
 
 @public("special.hermite_polynomial_h")
-def hermite_polynomial_h(x: Any, n: Any, *, out: Any = None) -> Any:
+def hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite's polynomial as physicists define it, of degree `n` at `x`."""
     return deliver(apply2(HermiteH(), x, n), out)
 
 
 @public("special.hermite_polynomial_he")
-def hermite_polynomial_he(x: Any, n: Any, *, out: Any = None) -> Any:
+def hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite's polynomial as statisticians define it, of degree `n` at `x`."""
     return deliver(apply2(HermiteHe(), x, n), out)
 
 
 @public("special.laguerre_polynomial_l")
-def laguerre_polynomial_l(x: Any, n: Any, *, out: Any = None) -> Any:
+def laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Laguerre's polynomial of degree `n` at `x`."""
     return deliver(apply2(LaguerreL(), x, n), out)
 
 
 @public("special.legendre_polynomial_p")
-def legendre_polynomial_p(x: Any, n: Any, *, out: Any = None) -> Any:
+def legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Legendre's polynomial of degree `n` at `x`."""
     return deliver(apply2(LegendreP(), x, n), out)

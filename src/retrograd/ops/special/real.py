@@ -13,9 +13,10 @@ from retrograd.values import Array
 
 
 def powers(coefficients: Sequence[float], t: Array) -> Array:
-    """The polynomial with these coefficients, lowest first, by Horner's rule."""
-    total = np.full_like(t, coefficients[-1])
-    for c in coefficients[-2::-1]:
+    """The polynomial with these coefficients, lowest first, by Horner's rule; there are two or more."""
+    total: Array = coefficients[-1] * t
+    total += coefficients[-2]
+    for c in coefficients[-3::-1]:
         total *= t
         total += c
     return total
@@ -24,11 +25,11 @@ def powers(coefficients: Sequence[float], t: Array) -> Array:
 def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     """The Chebyshev series with these coefficients, lowest first, at t in [-1, 1], by Clenshaw's rule."""
     double = 2 * t
-    last = np.zeros_like(t)
-    total = np.full_like(t, coefficients[-1])
+    last: Array = 0.0
+    total: Array = coefficients[-1]
     for c in coefficients[-2:0:-1]:
         last, total = total, c + double * total - last
-    return np.asarray(coefficients[0] + t * total - last)
+    return coefficients[0] + t * total - last
 
 
 def _refuse(kernel: str, dtype: Any) -> None:
@@ -36,32 +37,32 @@ def _refuse(kernel: str, dtype: Any) -> None:
 
 
 class RealUnary(ElementwiseUnary):
-    """A function of a real number. Owes `curve`, of a flat array of float64."""
+    """A function of a real number. Owes `curve`, of a flat array of float64; `xp` computes on it."""
 
     kernel: str = ""  # how PyTorch's messages call it
     floats: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
-    def curve(self, x: Array) -> Array:
+    def curve(self, xp: Any, x: Array) -> Array:
         """The function."""
         raise NotImplementedError(f"{self.name()} has no curve()")
 
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind != "f":
             _refuse(self.kernel, x.dtype)
-        found = self.curve(np.asarray(x, np.float64).reshape(-1))
+        found = self.curve(xp, xp.asarray(x, np.float64).reshape(-1))
         return found.reshape(x.shape).astype(x.dtype, copy=False)
 
 
 class RealBinary(ElementwiseBinary):
-    """A function of two real numbers. Owes `surface`, of two flat arrays of float64."""
+    """A function of two real numbers. Owes `surface`, of two flat arrays of float64; `xp` computes on them."""
 
     kernel: str = ""
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def surface(self, x: Array, y: Array) -> Array:
+    def surface(self, xp: Any, x: Array, y: Array) -> Array:
         """The function."""
         raise NotImplementedError(f"{self.name()} has no surface()")
 
@@ -69,8 +70,8 @@ class RealBinary(ElementwiseBinary):
         dtype = (y if isinstance(x, (int, float, complex)) else x).dtype
         if dtype.kind != "f":
             _refuse(self.kernel, dtype)
-        a, b = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(y, np.float64))
-        return self.surface(a.reshape(-1), b.reshape(-1)).reshape(a.shape).astype(dtype, copy=False)
+        a, b = xp.broadcast_arrays(xp.asarray(x, np.float64), xp.asarray(y, np.float64))
+        return self.surface(xp, a.reshape(-1), b.reshape(-1)).reshape(a.shape).astype(dtype, copy=False)
 
 
 class Underived(RealUnary):
@@ -86,6 +87,6 @@ class Underived(RealUnary):
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
-    def curve(self, x: Array) -> Array:
-        found: Array = self.function(x)
+    def curve(self, xp: Any, x: Array) -> Array:
+        found: Array = self.function(xp, x)
         return found
