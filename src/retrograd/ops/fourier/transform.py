@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
@@ -36,7 +37,7 @@ def mirrored(v: Any, dim: int, length: int, weight: float) -> Any:
     weights[1 : (length + 1) // 2] = weight
     shape = [1] * v.ndim
     shape[dim] = -1
-    return v * as_value(weights.reshape(shape), v)
+    return v * as_value(backend_of(plain(v)).asarray(weights.reshape(shape)), v)
 
 
 class FftC2C(Linear):
@@ -212,7 +213,7 @@ def resized(x: Tensor, dims: Sequence[int], lengths: Sequence[int]) -> Tensor:
             widths[2 * (ndim - 1 - d) + 1] = n - size
     if not any(widths):
         return x
-    padded: Tensor = apply1(ConstantPadNd(tuple(widths), np.zeros((), x.array.dtype)), x)
+    padded: Tensor = apply1(ConstantPadNd(tuple(widths), 0), x)
     return padded
 
 

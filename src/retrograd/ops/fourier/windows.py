@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.places import warn
@@ -131,9 +132,14 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Tensor) -> Any:
     if window is None:
         if win_length == n_fft:
             return None
-        window = Tensor(np.ones(win_length, real_of(like.array.dtype)))
+        window = _rectangle(win_length, like)
     before = (n_fft - win_length) // 2
     return window if win_length == n_fft else pad(window, (before, n_fft - win_length - before))
+
+
+def _rectangle(length: int, like: Tensor) -> Tensor:
+    """A window of ones for a signal."""
+    return Tensor(backend_of(like.array).ones(length, real_of(like.array.dtype)))
 
 
 @public("stft", method=True)
@@ -259,7 +265,7 @@ def istft(
     half = _check_istft(x, points, hop, width, window, onesided, bool(return_complex))
     if window is None:
         _warn_without_window("which inverts stft only if that was called without one too.")
-        window = Tensor(np.ones(width, real_of(x.array.dtype)))
+        window = _rectangle(width, x)
     shape = _centred(window, width, points, x)
     frames = _signals(x, points, 1 if normalized else 2, half, bool(return_complex))
     count = frames.array.shape[1]
@@ -273,8 +279,9 @@ def istft(
     start = points // 2 if center else 0
     end = start + int_from("istft", "length", 9, length) if length is not None else whole - start
     sums, weights = (apply1(Slice(1, start, end), v) for v in (sums, weights))
-    if not (np.abs(weights.array) > 1e-11).all():
-        least = np.abs(weights.array).min(initial=np.inf)
+    cover = abs(weights.array)
+    if not (cover > 1e-11).all():
+        least = cover.min().item()
         raise RuntimeError(
             f"istft: window overlap add min: {least}. Where all windows are zero the signal cannot be known: overlap "
             "them more, or choose center=True."

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, Unary, X, Y, added
@@ -98,13 +99,18 @@ def lengths(xp: Any, d: Array, p: float) -> Array:
     return VectorNorm(p, (-1,), False).measure(xp, d).astype(d.dtype, copy=False)
 
 
+def ones_beside(v: Any) -> Any:
+    """Ones in the shape and kind of a value."""
+    return as_value(backend_of(plain(v)).ones_like(plain(v)), v)
+
+
 def pulled(p: float, v: Any, d: Any, out: Any) -> Any:
     """`v` times the derivative of the lengths of d; where the largest offset is the length, all that reach it count."""
     v, out = v[..., None], out[..., None]
     if p == 0:
         return zero_like(d)
     if p == math.inf:
-        reached = np.absolute(plain(d)) == plain(out)
+        reached = abs(plain(d)) == plain(out)
         return Sgn().on(d) * as_value(reached.astype(plain(d).dtype), d) * v
     return VectorNorm(p, (-1,), True).field(v, d, out)
 
@@ -128,7 +134,7 @@ class Cdist(Binary):
         return -found.sum(axis=-3) if i else found.sum(axis=-2)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
-        slope = pulled(self.p, as_value(np.ones_like(plain(out)), out), offsets(x, y), out)
+        slope = pulled(self.p, ones_beside(out), offsets(x, y), out)
         a = None if tx is None else slope * tx[..., :, None, :]
         b = None if ty is None else -slope * ty[..., None, :, :]
         return added(a, b).sum(axis=-1)
@@ -180,7 +186,7 @@ class Pdist(Unary):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         n = x.shape[0]
-        one = self.all_pairs(as_value(np.ones_like(plain(out)), out), n)
+        one = self.all_pairs(ones_beside(out), n)
         slope = pulled(self.p, one, offsets(x, x), self.all_pairs(out, n))
         return Take(self.places).on((slope * offsets(t, t)).sum(axis=-1))
 
@@ -407,7 +413,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         wide = v if v.array.shape == shape else expand(v, shape)
         length = clone(vector_norm(wide, 2, dim, True))
         # The limit holds for the number, not for its derivative.
-        np.maximum(length.array, eps, out=length.array)
+        backend_of(length.array).maximum(length.array, eps, out=length.array)
         directions.append(div(wide, length))
     return sum(mul(*directions), dim)
 

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic
-from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
@@ -36,6 +36,8 @@ from retrograd.ops.linalg.checks import (
     plus,
     row,
     skew,
+    unit_array,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.solve import LinalgSolveEx
@@ -46,12 +48,12 @@ from retrograd.values import Array
 
 def gaps(v: Any) -> Any:
     """v_j - v_i in row i and column j; 1 on the diagonal, where nothing is divided by it."""
-    return Where().on(np.eye(v.shape[-1], dtype=bool), 1.0, row(v) - column(v))
+    return Where().on(unit_array(v.shape[-1], plain(v), bool), 1.0, row(v) - column(v))
 
 
 def check_gauge(function: str, what: str, term: str, phases: Array) -> None:
     """Refuses a loss that depends on phases which nothing determines. See Note [Gauge]."""
-    if not np.allclose(phases, 0, rtol=1e-2, atol=1e-2):
+    if not backend_of(phases).allclose(phases, 0, rtol=1e-2, atol=1e-2):
         raise GradientError(
             f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The "
             f"specified loss function depends on this {term}. Make it independent of the choice: take abs(), or "
@@ -73,7 +75,7 @@ class LinalgEigh(Variadic):
         self.side = side
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
                 "many repeated eigenvalues (it holds NaN or Inf)."
@@ -108,7 +110,7 @@ class LinalgEig(Variadic):
     shown: ClassVar[dict[str, str]] = {"eigenvalues": "out:0", "eigenvectors": "out:1"}
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
         dtype = np.result_type(xs[0].dtype, np.complex64)
         values, vectors = xp.linalg.eig(xs[0])
@@ -149,7 +151,7 @@ class LinalgSvd(Variadic):
         self.full = full
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
             )
@@ -330,6 +332,6 @@ def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None
     u, s, vh = _svd("svd", x, not some, None)
     if not compute_uv:
         m, n = x.array.shape[-2:]
-        empty = [np.zeros((*x.array.shape[:-2], side, side), x.array.dtype) for side in (m, n)]
-        return delivered(svd_result, (Tensor(empty[0]), s, Tensor(empty[1])), out)
+        empty = [zeros_beside((*x.array.shape[:-2], side, side), x) for side in (m, n)]
+        return delivered(svd_result, (empty[0], s, empty[1]), out)
     return delivered(svd_result, (u, s, vh.mH), out)

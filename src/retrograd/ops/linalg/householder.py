@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
@@ -17,7 +16,14 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain
 from retrograd.ops.linalg import lapack
-from retrograd.ops.linalg.checks import check_batches, check_kernel, delivered, matrix_argument, plus
+from retrograd.ops.linalg.checks import (
+    check_batches,
+    check_kernel,
+    delivered,
+    matrix_argument,
+    plus,
+    zeros_beside,
+)
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import geqrf_result
@@ -29,7 +35,7 @@ from retrograd.ops.shape.join import Cat
 def vector(a: Any, i: int) -> Any:
     """v_i, as a matrix of one column."""
     m = a.shape[-2]
-    place = np.arange(m)[:, None]
+    place = backend_of(plain(a)).arange(m)[:, None]
     dtype = plain(a).dtype
     below, one = as_value((place > i).astype(dtype), a), as_value((place == i).astype(dtype), a)
     return a[..., :, i : i + 1] * below + one
@@ -80,18 +86,18 @@ def reflections_gradient(g: Any, a: Any, tau: Any, c: Any, turned: bool) -> tupl
 
 def columns_gradient(found: dict[int, Any], a: Any, g: Any) -> Any:
     """Gradients of single columns as that of the matrix: only what is below the diagonal was used."""
-    shape, dtype = (*g.shape[:-2], a.shape[-2]), plain(g).dtype
+    shape = (*g.shape[:-2], a.shape[-2])
     if not a.shape[-1]:
-        return as_value(np.zeros((*shape, 0), dtype), g)
-    below = as_value(np.tri(a.shape[-2], a.shape[-1], -1, dtype=dtype), g)
-    blank = as_value(np.zeros((*shape, 1), dtype), g)
+        return zeros_beside((*shape, 0), g)
+    below = as_value(backend_of(plain(g)).tri(a.shape[-2], a.shape[-1], -1, dtype=plain(g).dtype), g)
+    blank = zeros_beside((*shape, 1), g)
     return Cat(g.ndim - 1).on(*[found.get(i, blank) for i in range(a.shape[-1])]) * below
 
 
 def factors_gradient(found: dict[int, Any], tau: Any, g: Any) -> Any:
     """Gradients of single factors as that of the vector."""
     if not found:
-        return as_value(np.zeros(tau.shape, plain(g).dtype), g)
+        return zeros_beside(tau.shape, g)
     return Cat(g.ndim - 1).on(*[found[i] for i in range(tau.shape[-1])])[..., 0, :]
 
 
@@ -129,8 +135,9 @@ class LinalgHouseholderProduct(Variadic):
 
     def columns(self, a: Any) -> Any:
         """The first columns of the unit matrix, for each matrix of a batch."""
-        one = np.eye(*a.shape[-2:], dtype=plain(a).dtype)
-        return as_value(np.broadcast_to(one, a.shape).copy(), a)
+        xp = backend_of(plain(a))
+        one = xp.eye(*a.shape[-2:], dtype=plain(a).dtype)
+        return as_value(xp.broadcast_to(one, tuple(a.shape)).copy(), a)
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         return reflections_tangent(ts[0], ts[1], None, xs[0], xs[1], self.columns(xs[0]), False)

@@ -62,12 +62,12 @@ class LdlFactor(Undifferentiated):
     function = "linalg_ldl_factor_ex"
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        a = np.tril(xs[0])
+        a = np.tril(on_host(xp, xs[0]))
         pivots = np.zeros(a.shape[:-1], np.int32)
         info = np.zeros(a.shape[:-2], np.int32)
         for i in np.ndindex(info.shape):
             info[i] = factor(a[i], pivots[i], self.hermitian)
-        return a, pivots, info
+        return from_host(xp, a), from_host(xp, pivots), from_host(xp, info)
 
 
 class LdlSolve(Undifferentiated):
@@ -77,13 +77,23 @@ class LdlSolve(Undifferentiated):
     function = "linalg_ldl_solve"
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        ld, pivots, b = xs
+        ld, pivots, b = (on_host(xp, x) for x in xs)
         batch = np.broadcast_shapes(ld.shape[:-2], b.shape[:-2])
         out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
         many = np.broadcast_to(ld, (*batch, *ld.shape[-2:])), np.broadcast_to(pivots, (*batch, ld.shape[-1]))
         for i in np.ndindex(batch):
             solve(many[0][i], many[1][i], out[i], self.hermitian)
-        return out
+        return from_host(xp, out)
+
+
+def on_host(xp: Any, a: Array) -> Array:
+    """An array as one of NumPy's, all samples of it: the algorithm looks at single numbers, one after another."""
+    return xp.inner.numpy(xp.whole(a))
+
+
+def from_host(xp: Any, a: Array) -> Array:
+    """The reverse of `on_host`."""
+    return xp.of_whole(xp.inner.asarray(a))
 
 
 def factor(a: Array, pivots: Array, hermitian: bool) -> int:

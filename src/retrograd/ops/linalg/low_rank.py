@@ -31,7 +31,7 @@ def svd_lowrank(A: Any, q: Any = 6, niter: Any = 2, M: Any = None) -> Any:
 
 def _projected(x: Any, q: int, niter: Any) -> tuple[Any, Any, Any]:
     """The singular values of tall matrices, as those of their projection to the range of a random sample."""
-    sample = randn(x.array.shape[-1], q, dtype=x.array.dtype)
+    sample = randn(x.array.shape[-1], q, dtype=x.array.dtype).to(x.device)
     basis = linalg_qr_of(x @ sample).Q
     for _ in range(2 if niter is None else niter):
         basis = linalg_qr_of(x.mH @ basis).Q

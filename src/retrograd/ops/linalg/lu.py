@@ -24,6 +24,7 @@ from retrograd.ops.linalg.checks import (
     identity,
     matrix_argument,
     plus,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular
@@ -85,7 +86,7 @@ def beside(first: Any, second: Any, size: int, dim: int) -> Any:
     if second is None:
         shape = list(first.shape)
         shape[dim] = size - shape[dim]
-        second = as_value(np.zeros(shape, plain(first).dtype), first)
+        second = zeros_beside(shape, first)
     return Cat(first.ndim + dim).on(first, second)
 
 
@@ -169,7 +170,7 @@ class LuUnpack(Variadic):
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         if not self.data:
-            return [as_value(np.zeros(self.in_shape, self.out_dtype), next(g for g in gs if g is not None))]
+            return [zeros_beside(self.in_shape, next(g for g in gs if g is not None))]
         m, n = self.in_shape[-2:]
         gl = None if gs[0] is None else beside(Tril(-1).on(gs[0]), None, n, -1)
         return [plus(gl, None if gs[1] is None else beside(Triu(0).on(gs[1]), None, m, -2))]
@@ -363,5 +364,5 @@ def lu_unpack(
             "of lu_factor?"
         )
     low, up = apply_n(LuUnpack(bool(unpack_data)), (a,))
-    matrix = _permutation(p, a) if unpack_pivots else Tensor(np.zeros(0, a.array.dtype))
+    matrix = _permutation(p, a) if unpack_pivots else zeros_beside((0,), a)
     return delivered(lu_unpack_result, (matrix, low, up), out)

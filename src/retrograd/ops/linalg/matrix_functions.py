@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Bilinear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
@@ -21,7 +22,9 @@ from retrograd.ops.linalg.checks import (
     check_same_dtype,
     check_square,
     deprecation,
+    identity,
     matrix_argument,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint, vdot
 from retrograd.ops.linalg.product_arguments import C_NAMES
@@ -56,7 +59,7 @@ class LinalgMatrixExp(Unary):
 def exponential_tangent(x: Any, t: Any) -> Any:
     """The derivative of exp at x along t: the corner of exp([[x, t], [0, x]])."""
     n, axis = x.shape[-1], x.ndim - 1
-    blank = as_value(np.zeros(x.shape, plain(x).dtype), x)
+    blank = zeros_beside(x.shape, x)
     block = Cat(axis - 1).on(Cat(axis).on(x, t), Cat(axis).on(blank, x))
     return LinalgMatrixExp().on(block)[..., :n, n:]
 
@@ -97,8 +100,7 @@ def matrix_power(input: Any, n: Any, *, out: Any = None) -> Any:
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}")
     power = n.__index__()
     if power == 0:
-        one = np.broadcast_to(np.eye(x.array.shape[-1], dtype=x.array.dtype), x.array.shape)
-        return deliver(x.clone().copy_(Tensor(one)), out)
+        return deliver(x.clone().copy_(identity(x.array.shape[-1], x)), out)
     base = inv(x) if power < 0 else x
     if power in (1, -1):
         return deliver(base.clone() if power == 1 else base, out)
@@ -317,7 +319,7 @@ def linalg_diagonal(A: Any, *, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) 
 
 def _powers(x: Any, n: int) -> Any:
     """The powers 0 to n - 1 of every element, along a new dimension."""
-    ones = Tensor(np.ones((*x.array.shape, 1), x.array.dtype))
+    ones = Tensor(backend_of(x.array).ones((*x.array.shape, 1), x.array.dtype))
     rest = x.unsqueeze(-1).expand((*x.array.shape, n - 1)).cumprod(-1)
     return cat([ones, rest], -1)
 

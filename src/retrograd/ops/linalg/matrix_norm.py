@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -136,7 +137,7 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     if p is not None and p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if x.array.size == 0:
-        return deliver(Tensor(np.zeros(x.array.shape[:-2], x.array.real.dtype)), out)
+        return deliver(Tensor(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out)
     if p is None or p in (2, -2):
         values = svdvals(x)
         ends = values[..., :1], values[..., -1:]
@@ -180,11 +181,12 @@ def matrix_rank(
         )
     if hermitian:
         check_square("linalg.eigh", x)
+    xp = backend_of(x.array)
     low, high = bounds(
         "torch.linalg.matrix_rank", x, atol if tol is None else tol, rtol if tol is None else 0.0
     )
     if x.array.size == 0:
-        return deliver(Tensor(np.zeros(x.array.shape[:-2], np.int64)), out)
-    values = abs(spectrum(np, x.array, bool(hermitian))[1])
-    counted = (values > tolerance(np, values, low, high)).sum(axis=-1)
+        return deliver(Tensor(xp.zeros(x.array.shape[:-2], np.int64)), out)
+    values = abs(spectrum(xp, x.array, bool(hermitian))[1])
+    counted = (values > tolerance(xp, values, low, high)).sum(axis=-1)
     return deliver(tensor_of(counted.astype(np.int64)), out)

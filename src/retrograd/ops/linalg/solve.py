@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -138,10 +137,11 @@ def adjugate(x: Any, determinant: Any) -> Any:
         return LinalgInvEx().on(x)[0] * grid(determinant)
     if isinstance(x, Tensor):
         return _adjugate_by_powers(x)
-    u, s, vh = np.linalg.svd(x)
+    xp = backend_of(x)
+    u, s, vh = xp.linalg.svd(x)
     n = s.shape[-1]
-    others = np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(axis=-1)
-    phase = np.linalg.det(u) * np.linalg.det(vh)
+    others = xp.where(xp.eye(n, dtype=bool), 1, s[..., None, :]).prod(axis=-1)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
     return grid(phase) * (adjoint(vh) * others[..., None, :] @ adjoint(u))
 
 
