@@ -291,9 +291,6 @@ class StrictBackend(NumpyBackend):
     def numpy(self, array: Any) -> Any:
         return array.held.copy()
 
-    def set_writable(self, array: Any, writable: bool) -> None:
-        array.held.flags.writeable = writable
-
     def owner_of(self, array: Any) -> Any:
         return StrictArray(BACKENDS.cpu.owner_of(array.held), array.index)
 

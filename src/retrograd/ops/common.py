@@ -17,7 +17,7 @@ from retrograd.errors import DtypeError, GradientError, dimension_error, operand
 from retrograd.values import Axis
 
 
-def deliver(result: Any, out: Any) -> Any:
+def deliver(result: Tensor, out: Tensor | None) -> Tensor:
     """The result, written into `out` if one was given."""
     if out is None:
         return result

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.shape.diagonals import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
+
+R = TypeVar("R")
 
 # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -122,7 +124,7 @@ def deprecation(message: str) -> None:
     warn(message, UserWarning)
 
 
-def delivered(kind: Any, results: Sequence[Any], out: Any) -> Any:
+def delivered(kind: Callable[..., R], results: Sequence[Any], out: Sequence[Any] | None) -> R:
     """Several results under their names, written into the tensors in `out` if they were given."""
     if out is not None:
         results = [deliver(r, o) for r, o in zip(results, out, strict=True)]
@@ -167,10 +169,10 @@ def unit_array(n: int, like: Array, dtype: Any) -> Array:
     return backend_of(like).eye(n, dtype=dtype)
 
 
-def zeros_beside(shape: Sequence[int], like: Any) -> Any:
-    """Zeros in the dtype and kind of a value."""
-    array = plain(like)
-    return as_value(backend_of(array).zeros(tuple(shape), array.dtype), like)
+def zeros_beside(v: Any, shape: Sequence[int]) -> Any:
+    """Zeros of a shape, in the dtype and kind of a value."""
+    array = plain(v)
+    return as_value(backend_of(array).zeros(tuple(shape), array.dtype), v)
 
 
 def skew(v: Any) -> Any:

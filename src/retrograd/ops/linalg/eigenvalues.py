@@ -8,6 +8,7 @@ them has a gradient only if it does not depend on that choice; a loss that does 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
 from retrograd.ops.common import deliver, plain
 from retrograd.ops.elementwise.choose import Where
@@ -227,7 +229,7 @@ def phase_gradient(seen_u: Any, seen_v: Any) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
+def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> linalg_eigh:
     """The eigenvalues, in increasing order, and the eigenvectors of symmetric or Hermitian matrices.
 
     Args:
@@ -251,13 +253,13 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 
 
 @public("linalg.eigvalsh")
-def eigvalsh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
     return deliver(_eigh("linalg.eigvalsh", A, UPLO)[0], out)
 
 
 @public("linalg.eig")
-def eig(A: Any, *, out: Any = None) -> Any:
+def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     """The eigenvalues and the eigenvectors of square matrices; both are complex, in no particular order.
 
     >>> import retrograd as rg
@@ -279,7 +281,7 @@ def _eig(function: str, A: Any) -> Any:
 
 
 @public("linalg.eigvals")
-def eigvals(A: Any, *, out: Any = None) -> Any:
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no particular order."""
     return deliver(_eig("linalg.eigvals", A)[0], out)
 
@@ -297,7 +299,9 @@ def _svd(function: str, A: Any, full: Any, driver: Any) -> Any:
 
 
 @public("linalg.svd")
-def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out: Any = None) -> Any:
+def linalg_svd_of(
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Sequence[Tensor] | None = None
+) -> linalg_svd:
     """U, S and Vh of `A = U @ diag(S) @ Vh`, with S in decreasing order.
 
     Args:
@@ -311,13 +315,15 @@ def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out:
 
 
 @public("linalg.svdvals")
-def svdvals(A: Any, *, driver: Any = None, out: Any = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in decreasing order."""
     return deliver(_svd("linalg.svdvals", A, False, driver)[1], out)
 
 
 @public("svd", method=True)
-def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None) -> Any:
+def svd(
+    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None
+) -> svd_result:
     """U, S and V (not its adjoint) of `input = U @ diag(S) @ V.mH`.
 
     Args:
@@ -332,6 +338,6 @@ def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None
     u, s, vh = _svd("svd", x, not some, None)
     if not compute_uv:
         m, n = x.array.shape[-2:]
-        empty = [zeros_beside((*x.array.shape[:-2], side, side), x) for side in (m, n)]
+        empty = [zeros_beside(x, (*x.array.shape[:-2], side, side)) for side in (m, n)]
         return delivered(svd_result, (empty[0], s, empty[1]), out)
     return delivered(svd_result, (u, s, vh.mH), out)

@@ -6,6 +6,7 @@ here is the product Q = H_1 @ H_2 @ … applied to something; Q itself is Q appl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import backend_of
@@ -88,16 +89,16 @@ def columns_gradient(found: dict[int, Any], a: Any, g: Any) -> Any:
     """Gradients of single columns as that of the matrix: only what is below the diagonal was used."""
     shape = (*g.shape[:-2], a.shape[-2])
     if not a.shape[-1]:
-        return zeros_beside((*shape, 0), g)
+        return zeros_beside(g, (*shape, 0))
     below = as_value(backend_of(plain(g)).tri(a.shape[-2], a.shape[-1], -1, dtype=plain(g).dtype), g)
-    blank = zeros_beside((*shape, 1), g)
+    blank = zeros_beside(g, (*shape, 1))
     return Cat(g.ndim - 1).on(*[found.get(i, blank) for i in range(a.shape[-1])]) * below
 
 
 def factors_gradient(found: dict[int, Any], tau: Any, g: Any) -> Any:
     """Gradients of single factors as that of the vector."""
     if not found:
-        return zeros_beside(tau.shape, g)
+        return zeros_beside(g, tau.shape)
     return Cat(g.ndim - 1).on(*[found[i] for i in range(tau.shape[-1])])[..., 0, :]
 
 
@@ -216,7 +217,7 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
 
 
 @public("linalg.householder_product")
-def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
+def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` found.
 
     >>> import retrograd as rg
@@ -233,7 +234,7 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
 
 
 @public("orgqr", method=True)
-def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.householder_product` under LAPACK's name."""
     matrix_argument("orgqr", input, "input")
     return householder_product(input, input2, out=out)
@@ -241,8 +242,9 @@ def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
 
 @public("ormqr", method=True)
 def ormqr(
-    input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Any = None
-) -> Any:
+    input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The product of the orthogonal matrix that `geqrf` found, given by `input` and tau `input2`, with `input3`.
 
     Args:
@@ -269,7 +271,7 @@ def ormqr(
 
 
 @public("geqrf", method=True)
-def geqrf(input: Any, *, out: Any = None) -> Any:
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
     """A QR factorization as LAPACK leaves it: R with the reflections below its diagonal, and their factors tau."""
     x = matrix_argument("geqrf", input, "input")
     if x.array.ndim < 2:

@@ -6,6 +6,7 @@ marks a block of two rows. PyTorch does not differentiate these functions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -206,7 +207,9 @@ def _factored(A: Any, hermitian: Any) -> Any:
 
 
 @public("linalg.ldl_factor_ex")
-def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, out: Any = None) -> Any:
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> linalg_ldl_factor_ex:
     """`ldl_factor` without an exception: `info` says which block of D is zero, 0 for none."""
     found = _factored(A, hermitian)
     if check_errors:
@@ -215,7 +218,9 @@ def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, 
 
 
 @public("linalg.ldl_factor")
-def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
+def ldl_factor(
+    A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
+) -> linalg_ldl_factor:
     """L and D of `A = L @ D @ L.T`, in one matrix, and the pivots; A is symmetric, its lower triangle is read.
 
     >>> import retrograd as rg
@@ -232,7 +237,9 @@ def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
 
 
 @public("linalg.ldl_solve")
-def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: Any = False, out: Any = None) -> Any:
+def ldl_solve(
+    LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
     """X of `A @ X = B`, where A is given by what `ldl_factor` returned."""
     function = "torch.linalg.ldl_solve"
     ld, p = (

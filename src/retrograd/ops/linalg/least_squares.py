@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -160,8 +161,9 @@ class LinalgLstsq(Variadic):
 
 @public("linalg.pinv")
 def pinv(
-    A: Any, rcond: Any = None, hermitian: Any = False, *, atol: Any = None, rtol: Any = None, out: Any = None
-) -> Any:
+    A: Tensor, rcond: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The pseudo-inverse of matrices; singular values up to `max(atol, rtol * largest)` count as zero.
 
     Args:
@@ -191,16 +193,20 @@ def _checked(called: str, A: Any) -> Tensor:
 
 
 @public("pinverse", method=True)
-def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: Tensor | float = 1e-15) -> Tensor:
     """The pseudo-inverse of matrices."""
-    return apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
+    found: Tensor = apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
+    return found
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @public("linalg.lstsq")
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None, out: Any = None) -> Any:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None,
+    out: Sequence[Tensor] | None = None,
+) -> linalg_lstsq:  # fmt: skip
     """X that makes `A @ X - B` smallest, with the residuals, the rank of A and its singular values.
 
     Args:
