@@ -34,7 +34,7 @@ def mh(a: Array) -> Array:
 
 def positive_definite(a: Any) -> Any:
     """A Hermitian matrix of any square one."""
-    return a @ a.mH + rg.Tensor(np.eye(a.shape[-1], dtype=a.dtype))
+    return a @ a.mH + rg.Tensor(np.eye(a.shape[-1], dtype=a.dtype)).to(a.device)
 
 
 def triangle(a: Array, upper: bool, unit: bool = False) -> Array:
@@ -90,7 +90,7 @@ def factored(x: rg.Tensor) -> Any:
     """A matrix as if it held L and U, with pivots."""
     n = x.shape[-1]
     pivots = np.broadcast_to(np.array([2, 3, 3], np.int32)[:n], (*x.shape[:-2], n))
-    return x, rg.Tensor(pivots.copy())
+    return x, rg.Tensor(pivots.copy()).to(x.device)
 
 
 def product(a: Array) -> Array:
@@ -244,7 +244,7 @@ SOLVE = (
     Case("linalg.det", (*SQUARE, call_with((1, 1))), np.linalg.det),
     Case("det", SQUARE, np.linalg.det),
     Case("linalg.det", (call_with((3, 3)), call_with((2, 2, 2))), lambda a: 0 * a[..., 0, 0], form="singular",
-         call=lambda a: rg.linalg.det(a * rg.arange(a.shape[-1]).unsqueeze(-1)),
+         call=lambda a: rg.linalg.det(a * rg.arange(a.shape[-1]).unsqueeze(-1).to(a.device)),
          excuses=COMPOSED),
     Case("linalg.slogdet", SQUARE, lambda a: tuple(np.linalg.slogdet(a)), BIG),
     Case("slogdet", SQUARE, lambda a: tuple(np.linalg.slogdet(a)), BIG),

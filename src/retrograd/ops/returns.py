@@ -5,8 +5,9 @@ This file stays interpreted in a compiled build: mypyc has no subclasses of name
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from retrograd.core.tensor import Tensor
 
 
 def shown_fields(name: str, fields: dict[str, Any]) -> str:
@@ -18,8 +19,8 @@ def shown_fields(name: str, fields: dict[str, Any]) -> str:
 class Found(NamedTuple):
     """Elements, and their indices along the dimension."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
     def __repr__(self) -> str:
         return shown_fields(type(self).__name__.removesuffix("Result").lower(), self._asdict())
@@ -68,43 +69,192 @@ class CumminResult(Found):
 class AminmaxResult(NamedTuple):
     """What `aminmax(input)` returns: the smallest and the largest."""
 
-    min: Any
-    max: Any
+    min: Tensor
+    max: Tensor
 
     def __repr__(self) -> str:
         return shown_fields("aminmax", self._asdict())
 
 
-# -- of linear algebra ---------------------------------------------------------------------------------------------
+# -- of linear algebra: their classes have the names of PyTorch's ---------------------------------------------------
+
+C = TypeVar("C", bound=type)
 
 
-def _shown(self: Any) -> str:
+def shown(cls: C) -> C:
+    """Lets the tuples of a class print as PyTorch's do."""
+    loose: Any = cls
+    loose.__repr__ = _text
+    return cls
+
+
+def _text(self: Any) -> str:
     return shown_fields(type(self).__name__.removesuffix("_result"), self._asdict())
 
 
-def _named(name: str, fields: str) -> Any:
-    """The class of a function's several results, which prints as PyTorch's does."""
-    base: Any = namedtuple(name, fields)  # type: ignore[misc]
-    return type(name, (base,), {"__repr__": _shown, "__module__": __name__, "__slots__": ()})
+@shown
+class linalg_cholesky_ex(NamedTuple):  # noqa: N801
+    """The Cholesky factor, and the order of the first minor that is not positive, else 0."""
+
+    L: Tensor
+    info: Tensor
 
 
-linalg_cholesky_ex = _named("linalg_cholesky_ex", "L info")
-linalg_eig = _named("linalg_eig", "eigenvalues eigenvectors")
-linalg_eigh = _named("linalg_eigh", "eigenvalues eigenvectors")
-linalg_inv_ex = _named("linalg_inv_ex", "inverse info")
-linalg_ldl_factor = _named("linalg_ldl_factor", "LD pivots")
-linalg_ldl_factor_ex = _named("linalg_ldl_factor_ex", "LD pivots info")
-linalg_lstsq = _named("linalg_lstsq", "solution residuals rank singular_values")
-linalg_lu = _named("linalg_lu", "P L U")
-linalg_lu_factor = _named("linalg_lu_factor", "LU pivots")
-linalg_lu_factor_ex = _named("linalg_lu_factor_ex", "LU pivots info")
-linalg_qr = _named("linalg_qr", "Q R")
-linalg_slogdet = _named("linalg_slogdet", "sign logabsdet")
-linalg_solve_ex = _named("linalg_solve_ex", "result info")
-linalg_svd = _named("linalg_svd", "U S Vh")
-geqrf_result = _named("geqrf_result", "a tau")
-lu_unpack_result = _named("lu_unpack_result", "P L U")
-qr_result = _named("qr_result", "Q R")
-slogdet_result = _named("slogdet_result", "sign logabsdet")
-svd_result = _named("svd_result", "U S V")
-triangular_solve_result = _named("triangular_solve_result", "solution cloned_coefficient")
+@shown
+class linalg_eig(NamedTuple):  # noqa: N801
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+@shown
+class linalg_eigh(NamedTuple):  # noqa: N801
+    """Eigenvalues and eigenvectors of Hermitian matrices."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+@shown
+class linalg_inv_ex(NamedTuple):  # noqa: N801
+    """The inverse, and where elimination met a zero pivot, else 0."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+@shown
+class linalg_ldl_factor(NamedTuple):  # noqa: N801
+    """L and D in one matrix, and the pivots."""
+
+    LD: Tensor
+    pivots: Tensor
+
+
+@shown
+class linalg_ldl_factor_ex(NamedTuple):  # noqa: N801
+    """L and D in one matrix, the pivots, and which block of D is zero, else 0."""
+
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+@shown
+class linalg_lstsq(NamedTuple):  # noqa: N801
+    """What makes `A @ X - B` smallest, and what is known of A."""
+
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+@shown
+class linalg_lu(NamedTuple):  # noqa: N801
+    """P, L and U of `A = P @ L @ U`."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+@shown
+class linalg_lu_factor(NamedTuple):  # noqa: N801
+    """L and U in one matrix, and the pivots."""
+
+    LU: Tensor
+    pivots: Tensor
+
+
+@shown
+class linalg_lu_factor_ex(NamedTuple):  # noqa: N801
+    """L and U in one matrix, the pivots, and where U has a zero on its diagonal, else 0."""
+
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+@shown
+class linalg_qr(NamedTuple):  # noqa: N801
+    """Q and R of `A = Q @ R`."""
+
+    Q: Tensor
+    R: Tensor
+
+
+@shown
+class linalg_slogdet(NamedTuple):  # noqa: N801
+    """The determinant's sign, and the logarithm of its size."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+@shown
+class linalg_solve_ex(NamedTuple):  # noqa: N801
+    """The solution, and where elimination met a zero pivot, else 0."""
+
+    result: Tensor
+    info: Tensor
+
+
+@shown
+class linalg_svd(NamedTuple):  # noqa: N801
+    """U, S and Vh of `A = U @ diag(S) @ Vh`."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+@shown
+class geqrf_result(NamedTuple):  # noqa: N801
+    """R with reflections below its diagonal, and their factors."""
+
+    a: Tensor
+    tau: Tensor
+
+
+@shown
+class lu_unpack_result(NamedTuple):  # noqa: N801
+    """P, L and U of `A = P @ L @ U`."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+@shown
+class qr_result(NamedTuple):  # noqa: N801
+    """Q and R of `A = Q @ R`."""
+
+    Q: Tensor
+    R: Tensor
+
+
+@shown
+class slogdet_result(NamedTuple):  # noqa: N801
+    """The determinant's sign, and the logarithm of its size."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+@shown
+class svd_result(NamedTuple):  # noqa: N801
+    """U, S and V of `A = U @ diag(S) @ V.mH`."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
+
+@shown
+class triangular_solve_result(NamedTuple):  # noqa: N801
+    """The solution, and a copy of the triangle."""
+
+    solution: Tensor
+    cloned_coefficient: Tensor

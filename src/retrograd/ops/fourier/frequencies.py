@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.device import device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
@@ -15,7 +17,7 @@ from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.transpose import roll
 from retrograd.ops.tensor.create import finish, int_from, number_from, shape_from
 from retrograd.ops.tensor.data import check_options
-from retrograd.values import Array, Shape
+from retrograd.values import Array, DType, Shape
 
 
 def _frequencies(
@@ -35,8 +37,8 @@ def _frequencies(
 
 @public("fft.fftfreq")
 def fftfreq(
-    n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: object = None,
+    device: device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `fft` of `n` points at a distance `d`.
 
@@ -52,8 +54,8 @@ def fftfreq(
 
 @public("fft.rfftfreq")
 def rfftfreq(
-    n: Any, d: Any = 1.0, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False,
+    n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: object = None,
+    device: device | str | None = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `rfft` of `n` points at a distance `d`."""
     check_options(device, layout, False)
@@ -62,7 +64,7 @@ def rfftfreq(
     return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad)
 
 
-def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: int) -> Any:
+def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: int) -> Tensor:
     x = require_tensor(f"fft_{function}", "input", 1, input)
     dim = numpy.pop("axis", dim)
     if numpy:
@@ -72,16 +74,17 @@ def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: in
     else:
         listed = sizes_of(f"fft_{function}", "dim", (dim if isinstance(dim, (tuple, list)) else (dim,),))
         dims = tuple([wrap_dim(d, x.array.ndim) for d in listed])
-    return roll(x, tuple([(x.array.shape[d] + extra) // 2 for d in dims]), dims)
+    found: Tensor = roll(x, tuple([(x.array.shape[d] + extra) // 2 for d in dims]), dims)
+    return found
 
 
 @public("fft.fftshift")
-def fftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
+def fftshift(input: Tensor, dim: int | Sequence[int] | None = None, **numpy: Any) -> Tensor:
     """A spectrum with frequency 0 in the middle of each dimension in `dim`, all unless given."""
     return _shift("fftshift", input, dim, numpy, 0)
 
 
 @public("fft.ifftshift")
-def ifftshift(input: Any, dim: Any = None, **numpy: Any) -> Any:
+def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None, **numpy: Any) -> Tensor:
     """The inverse of `fftshift`."""
     return _shift("ifftshift", input, dim, numpy, 1)

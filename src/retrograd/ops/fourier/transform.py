@@ -7,10 +7,11 @@ weights: a transform of a real signal is its own mirror image, so half of it sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
@@ -26,6 +27,8 @@ from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import int_from
 from retrograd.values import Array, Shape
 
+Dims: TypeAlias = int | Sequence[int] | None
+
 # NumPy's names for: not scaled, by 1/sqrt(n), by 1/n. Forwards and backwards they differ.
 SCALES = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}
 
@@ -36,7 +39,7 @@ def mirrored(v: Any, dim: int, length: int, weight: float) -> Any:
     weights[1 : (length + 1) // 2] = weight
     shape = [1] * v.ndim
     shape[dim] = -1
-    return v * as_value(weights.reshape(shape), v)
+    return v * as_value(backend_of(plain(v)).asarray(weights.reshape(shape)), v)
 
 
 class FftC2C(Linear):
@@ -212,11 +215,11 @@ def resized(x: Tensor, dims: Sequence[int], lengths: Sequence[int]) -> Tensor:
             widths[2 * (ndim - 1 - d) + 1] = n - size
     if not any(widths):
         return x
-    padded: Tensor = apply1(ConstantPadNd(tuple(widths), np.zeros((), x.array.dtype)), x)
+    padded: Tensor = apply1(ConstantPadNd(tuple(widths), 0), x)
     return padded
 
 
-def delivered(function: str, result: Any, out: Any) -> Any:
+def delivered(function: str, result: Any, out: Any) -> Tensor:
     """The result, in `out` if that is of the kind of the result."""
     kind = result.array.dtype.kind
     if isinstance(out, Tensor) and out.array.dtype.kind != kind:
@@ -232,7 +235,7 @@ def delivered(function: str, result: Any, out: Any) -> Any:
 
 def _full(
     function: str, input: Any, n: Any, dim: Any, norm: Any, out: Any, numpy: dict[str, Any], ahead: bool
-) -> Any:
+) -> Tensor:
     """`fft` and `ifft`."""
     x = signal(function, input)
     d, length = one_axis(function, x, n, dim, numpy)
@@ -247,7 +250,7 @@ def _full(
 
 def _full_n(
     function: str, input: Any, s: Any, dim: Any, norm: Any, out: Any, numpy: dict[str, Any], ahead: bool
-) -> Any:
+) -> Tensor:
     """`fftn` and `ifftn`."""
     x = complex_signal(function, input)
     dims, lengths = axes_and_sizes(function, x, s, dim, numpy)
@@ -257,7 +260,7 @@ def _full_n(
 
 def _half(
     function: str, input: Any, n: Any, dim: Any, norm: Any, out: Any, numpy: dict[str, Any], ahead: bool
-) -> Any:
+) -> Tensor:
     """`rfft` and `ihfft`: half a spectrum of a real signal."""
     x = real_signal(function, input, f"{function} expects a real input tensor, but got")
     d, length = one_axis(function, x, n, dim, numpy)
@@ -267,7 +270,7 @@ def _half(
 
 def _real(
     function: str, input: Any, n: Any, dim: Any, norm: Any, out: Any, numpy: dict[str, Any], ahead: bool
-) -> Any:
+) -> Tensor:
     """`irfft` and `hfft`: the real signal of half a spectrum."""
     x = complex_signal(function, input)
     d, length = one_axis(function, x, n, dim, numpy, half=True)
@@ -287,7 +290,10 @@ def some_axes(function: str, dims: Shape) -> None:
 
 
 @public("fft.fft")
-def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def fft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The discrete Fourier transform along one dimension.
 
     Args:
@@ -302,13 +308,19 @@ def fft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any 
 
 
 @public("fft.ifft")
-def ifft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def ifft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `fft`; `norm="backward"` scales by 1/n."""
     return _full("ifft", input, n, dim, norm, out, numpy, False)
 
 
 @public("fft.rfft")
-def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def rfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The Fourier transform of a real signal: its `n // 2 + 1` elements of non-negative frequency.
 
     >>> import retrograd as rg
@@ -320,22 +332,27 @@ def rfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any
 
 @public("fft.irfft")
 def irfft(
-    input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `rfft`. The signal's length `n` is even unless given: half a spectrum does not tell."""
     return _real("irfft", input, n, dim, norm, out, numpy, False)
 
 
 @public("fft.hfft")
-def hfft(input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def hfft(
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The Fourier transform, which is real, of a signal that is its own conjugate mirror image; half of it is given."""
     return _real("hfft", input, n, dim, norm, out, numpy, True)
 
 
 @public("fft.ihfft")
 def ihfft(
-    input: Any, n: Any = None, dim: Any = -1, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `hfft`."""
     return _half("ihfft", input, n, dim, norm, out, numpy, False)
 
@@ -345,24 +362,27 @@ def ihfft(
 
 @public("fft.fftn")
 def fftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The Fourier transform over several dimensions, all unless `dim` (or `s`, for the last ones) is given."""
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
 @public("fft.ifftn")
 def ifftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `fftn`."""
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
 @public("fft.rfftn")
 def rfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The Fourier transform of a real signal over several dimensions; the last of them is halved."""
     x = real_signal("rfftn", input, "rfftn expects a real-valued input tensor, but got")
     dims, lengths = axes_and_sizes("rfftn", x, s, dim, numpy)
@@ -374,8 +394,9 @@ def rfftn(
 
 @public("fft.irfftn")
 def irfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `rfftn`."""
     x = complex_signal("irfftn", input)
     dims, lengths = axes_and_sizes("irfftn", x, s, dim, numpy, half=True)
@@ -386,8 +407,9 @@ def irfftn(
 
 @public("fft.hfftn")
 def hfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`hfft` over several dimensions; the last of them is halved."""
     x = complex_signal("hfftn", input)
     dims, lengths = axes_and_sizes("hfftn", x, s, dim, numpy, half=True)
@@ -400,8 +422,9 @@ def hfftn(
 
 @public("fft.ihfftn")
 def ihfftn(
-    input: Any, s: Any = None, dim: Any = None, norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = None, norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """The inverse of `hfftn`."""
     x = real_signal("ihfftn", input, "Only supports floating-point dtypes, but found:")
     dims, lengths = axes_and_sizes("ihfftn", x, s, dim, numpy)
@@ -415,47 +438,53 @@ def ihfftn(
 
 @public("fft.fft2")
 def fft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`fftn` over the last two dimensions."""
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
 @public("fft.ifft2")
 def ifft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`ifftn` over the last two dimensions."""
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
 @public("fft.rfft2")
 def rfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`rfftn` over the last two dimensions."""
     return rfftn(input, s, dim, norm, out=out, **numpy)
 
 
 @public("fft.irfft2")
 def irfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`irfftn` over the last two dimensions."""
     return irfftn(input, s, dim, norm, out=out, **numpy)
 
 
 @public("fft.hfft2")
 def hfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`hfftn` over the last two dimensions."""
     return hfftn(input, s, dim, norm, out=out, **numpy)
 
 
 @public("fft.ihfft2")
 def ihfft2(
-    input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, s: Dims = None, dim: Dims = (-2, -1), norm: str | None = None, *, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`ihfftn` over the last two dimensions."""
     return ihfftn(input, s, dim, norm, out=out, **numpy)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
+from retrograd.backends.device import device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.places import warn
@@ -53,8 +55,8 @@ def _points(
 
 @public("hann_window")
 def hann_window(
-    window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: Any = False, requires_grad: bool = False,
+    window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
+    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A raised cosine that is 0 at its ends.
 
@@ -71,8 +73,8 @@ def hann_window(
 
 @public("hamming_window")
 def hamming_window(
-    window_length: Any, periodic: Any = True, alpha: Any = 0.54, beta: Any = 0.46, *, dtype: Any = None,
-    layout: Any = None, device: Any = None, pin_memory: Any = False, requires_grad: bool = False,
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DType | None = None,
+    layout: object = None, device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A raised cosine, `alpha - beta * cos`, that is not quite 0 at its ends."""
     at, n, target = _points("hamming_window", window_length, periodic, dtype, layout, device)
@@ -85,8 +87,8 @@ def hamming_window(
 
 @public("blackman_window")
 def blackman_window(
-    window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: Any = False, requires_grad: bool = False,
+    window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
+    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A sum of three cosines that is 0 at its ends."""
     at, n, target = _points("blackman_window", window_length, periodic, dtype, layout, device)
@@ -96,8 +98,8 @@ def blackman_window(
 
 @public("bartlett_window")
 def bartlett_window(
-    window_length: Any, periodic: Any = True, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: Any = False, requires_grad: bool = False,
+    window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
+    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A triangle that is 0 at its ends."""
     at, n, target = _points("bartlett_window", window_length, periodic, dtype, layout, device)
@@ -106,8 +108,8 @@ def bartlett_window(
 
 @public("kaiser_window")
 def kaiser_window(
-    window_length: Any, periodic: Any = True, beta: Any = 12.0, *, dtype: Any = None, layout: Any = None,
-    device: Any = None, pin_memory: Any = False, requires_grad: bool = False,
+    window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DType | None = None,
+    layout: object = None, device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A Bessel function's bell, the narrower the larger `beta`."""
     at, n, target = _points("kaiser_window", window_length, periodic, dtype, layout, device)
@@ -131,17 +133,22 @@ def _centred(window: Any, win_length: int, n_fft: int, like: Tensor) -> Any:
     if window is None:
         if win_length == n_fft:
             return None
-        window = Tensor(np.ones(win_length, real_of(like.array.dtype)))
+        window = _rectangle(win_length, like)
     before = (n_fft - win_length) // 2
     return window if win_length == n_fft else pad(window, (before, n_fft - win_length - before))
 
 
+def _rectangle(length: int, like: Tensor) -> Tensor:
+    """A window of ones for a signal."""
+    return Tensor(backend_of(like.array).ones(length, real_of(like.array.dtype)))
+
+
 @public("stft", method=True)
 def stft(
-    input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True,
-    pad_mode: Any = "reflect", normalized: Any = False, onesided: Any = None, return_complex: Any = None,
-    align_to_window: Any = None,
-) -> Any:  # fmt: skip
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
+) -> Tensor:  # fmt: skip
     """Fourier transforms of `n_fft` points each of a signal, taken every `hop_length` points: (frequency, time).
 
     Args:
@@ -179,7 +186,7 @@ def stft(
             "which is known to cause spectral leakage: pass window=hann_window(win_length), say."
         )
     frames = _framed(x, points, hop, length, window, bool(align_to_window))
-    found = _spectra(frames, 1 if normalized else 0, onesided)
+    found: Tensor = _spectra(frames, 1 if normalized else 0, onesided)
     transpose_(found, 1, 2)
     if x.array.ndim == 1:
         squeeze_(found, 0)
@@ -189,7 +196,8 @@ def stft(
         "stft with return_complex=False is deprecated: ask for complex numbers, and view_as_real() them if need be.",
         UserWarning,
     )
-    return view_as_real(found)
+    pairs: Tensor = view_as_real(found)
+    return pairs
 
 
 def _check_stft(x: Tensor, points: int, hop: int, length: int, window: Any) -> None:
@@ -239,9 +247,10 @@ def _spectra(frames: Any, scale: int, onesided: Any) -> Any:
 
 @public("istft", method=True)
 def istft(
-    input: Any, n_fft: Any, hop_length: Any = None, win_length: Any = None, window: Any = None, center: Any = True,
-    normalized: Any = False, onesided: Any = None, length: Any = None, return_complex: Any = False,
-) -> Any:  # fmt: skip
+    input: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
+    length: int | None = None, return_complex: bool = False,
+) -> Tensor:  # fmt: skip
     """The signal of which `input` is the `stft`: pieces are overlapped, added, and divided by the windows' sum.
 
     Args:
@@ -259,7 +268,7 @@ def istft(
     half = _check_istft(x, points, hop, width, window, onesided, bool(return_complex))
     if window is None:
         _warn_without_window("which inverts stft only if that was called without one too.")
-        window = Tensor(np.ones(width, real_of(x.array.dtype)))
+        window = _rectangle(width, x)
     shape = _centred(window, width, points, x)
     frames = _signals(x, points, 1 if normalized else 2, half, bool(return_complex))
     count = frames.array.shape[1]
@@ -273,24 +282,26 @@ def istft(
     start = points // 2 if center else 0
     end = start + int_from("istft", "length", 9, length) if length is not None else whole - start
     sums, weights = (apply1(Slice(1, start, end), v) for v in (sums, weights))
-    if not (np.abs(weights.array) > 1e-11).all():
-        least = np.abs(weights.array).min(initial=np.inf)
+    cover = abs(weights.array)
+    if not (cover > 1e-11).all():
+        least = cover.min().item()
         raise RuntimeError(
             f"istft: window overlap add min: {least}. Where all windows are zero the signal cannot be known: overlap "
             "them more, or choose center=True."
         )
-    found = sums / weights
+    found: Tensor = sums / weights
     found = squeeze(found, 0) if x.array.ndim == 2 else found
     return found if end <= whole else _lengthened(found, end - whole)
 
 
-def _lengthened(found: Any, missing: int) -> Any:
+def _lengthened(found: Tensor, missing: int) -> Tensor:
     warn(
         "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
         "Check center and hop_length.",
         UserWarning,
     )
-    return pad(found, (0, missing))
+    longer: Tensor = pad(found, (0, missing))
+    return longer
 
 
 def _check_istft(

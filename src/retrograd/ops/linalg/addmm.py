@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
 from retrograd.ops.shape.transpose import t
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Addbmm(Baddbmm):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Any:
+def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape: Shape, out: Any) -> Tensor:
     """`beta * base + alpha * product`, once the product itself has been checked."""
     a = require_tensor(function, "input", 1, base).array
     if a.dtype is not x.array.dtype and a.dtype != x.array.dtype:
@@ -174,7 +175,9 @@ def _check_expands(shape: Shape, target: Shape) -> None:
 
 
 @public("addmm", "Tensor.addmm_", method=True)
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addmm(
+    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`beta * input + alpha * (mat1 @ mat2)`."""
     x, y = tensor_pair("addmm", mat1, mat2, "mat2")
     if x.array.ndim != 2:
@@ -184,7 +187,9 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, ou
 
 
 @public("addmv", "addmv_", method=True)
-def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
     x, y = tensor_pair("addmv", mat, vec, "vec")
     a = require_tensor("addmv", "input", 1, input).array
@@ -193,7 +198,9 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1, out:
 
 
 @public("addr", "Tensor.addr_", method=True)
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`beta * input + alpha * outer(vec1, vec2)`."""
     x, y = tensor_pair("addr", vec1, vec2, "vec2")
     if x.array.ndim != 1 or y.array.ndim != 1:
@@ -204,7 +211,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1, out
 
 
 @public("baddbmm", "Tensor.baddbmm_", method=True)
-def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def baddbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     x, y = tensor_pair("baddbmm", batch1, batch2, "batch2")
     check_bmm(x, y)
@@ -213,7 +222,9 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
 
 
 @public("addbmm", "Tensor.addbmm_", method=True)
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+def addbmm(
+    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
     x, y = tensor_pair("addbmm", batch1, batch2, "batch2")
     check_bmm(x, y)
@@ -221,7 +232,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 
 @public("linear", "nn.functional.linear")
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`: the rows of `weight` are the outputs.
 
     >>> import retrograd as rg
@@ -232,9 +243,11 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     x, w = tensor_pair("linear", input, weight, "weight")
     turned = t(w)
     if bias is None:
-        return matmul_of(x, turned)
+        found: Tensor = matmul_of(x, turned)
+        return found
     if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
-        return matmul_of(x, turned) + bias
+        found = matmul_of(x, turned) + bias
+        return found
     if x.array.ndim == 2:
         return addmm(bias, x, turned)
     shape = x.array.shape

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, whole
+from retrograd.backends.base import as_array, backend_of, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -16,6 +16,8 @@ from retrograd.ops.common import as_value, deliver, plain, require_tensor
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.shape.diagonals import DiagEmbed, Diagonal
 from retrograd.values import Array, Shape
+
+R = TypeVar("R")
 
 # -- checks --------------------------------------------------------------------------------------------------------
 
@@ -93,10 +95,11 @@ def matrix_argument(function: str, x: Any, name: str = "A", position: int = 1) -
 def check_info(function: str, info: Any, verdict: str) -> None:
     """Raises where a factorization failed; `{}` in the verdict stands for the place."""
     found = whole(as_array(plain(info)))
-    failed = np.flatnonzero(found)
+    failed = backend_of(found).flatnonzero(found)
     if len(failed):
-        element = f"(Batch element {failed[0]}): " if found.ndim else ""
-        raise LinAlgError(f"{function}: {element}{verdict.format(found.flat[failed[0]])}")
+        first = int(failed[0])
+        element = f"(Batch element {first}): " if found.ndim else ""
+        raise LinAlgError(f"{function}: {element}{verdict.format(int(found.reshape(-1)[first]))}")
 
 
 SINGULAR = (
@@ -121,7 +124,7 @@ def deprecation(message: str) -> None:
     warn(message, UserWarning)
 
 
-def delivered(kind: Any, results: Sequence[Any], out: Any) -> Any:
+def delivered(kind: Callable[..., R], results: Sequence[Any], out: Sequence[Any] | None) -> R:
     """Several results under their names, written into the tensors in `out` if they were given."""
     if out is not None:
         results = [deliver(r, o) for r, o in zip(results, out, strict=True)]
@@ -153,12 +156,23 @@ def on_diagonal(v: Any) -> Any:
 
 def off_diagonal(v: Any) -> Any:
     """Matrices with zeros on the diagonal."""
-    return v * as_value(1 - np.eye(v.shape[-1], dtype=plain(v).real.dtype), v)
+    return v * as_value(1 - unit_array(v.shape[-1], plain(v), plain(v).real.dtype), v)
 
 
 def identity(n: int, like: Any) -> Any:
     """The unit matrix in the dtype and kind of a value."""
-    return as_value(np.eye(n, dtype=plain(like).dtype), like)
+    return as_value(unit_array(n, plain(like), plain(like).dtype), like)
+
+
+def unit_array(n: int, like: Array, dtype: Any) -> Array:
+    """The unit matrix of a dtype, where an array lives."""
+    return backend_of(like).eye(n, dtype=dtype)
+
+
+def zeros_beside(v: Any, shape: Sequence[int]) -> Any:
+    """Zeros of a shape, in the dtype and kind of a value."""
+    array = plain(v)
+    return as_value(backend_of(array).zeros(tuple(shape), array.dtype), v)
 
 
 def skew(v: Any) -> Any:
@@ -181,5 +195,5 @@ def plus(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def is_finite(a: Array) -> bool:
-    return bool(np.isfinite(a).all())
+def is_finite(xp: Any, a: Array) -> bool:
+    return bool(xp.isfinite(a).all())

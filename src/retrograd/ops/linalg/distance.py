@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, Unary, X, Y, added
@@ -32,7 +34,7 @@ from retrograd.ops.shape.reshape import Reshape, expand, expand_as, reshape
 from retrograd.ops.shape.transpose import transpose
 from retrograd.ops.tensor.convert import clone, convert
 from retrograd.ops.tensor.create import int_from
-from retrograd.values import Array, Axis, Shape
+from retrograd.values import Array, Axis, DType, Shape
 
 # -- the distance of two tensors -----------------------------------------------------------------------------------
 
@@ -98,13 +100,18 @@ def lengths(xp: Any, d: Array, p: float) -> Array:
     return VectorNorm(p, (-1,), False).measure(xp, d).astype(d.dtype, copy=False)
 
 
+def ones_beside(v: Any) -> Any:
+    """Ones in the shape and kind of a value."""
+    return as_value(backend_of(plain(v)).ones_like(plain(v)), v)
+
+
 def pulled(p: float, v: Any, d: Any, out: Any) -> Any:
     """`v` times the derivative of the lengths of d; where the largest offset is the length, all that reach it count."""
     v, out = v[..., None], out[..., None]
     if p == 0:
         return zero_like(d)
     if p == math.inf:
-        reached = np.absolute(plain(d)) == plain(out)
+        reached = abs(plain(d)) == plain(out)
         return Sgn().on(d) * as_value(reached.astype(plain(d).dtype), d) * v
     return VectorNorm(p, (-1,), True).field(v, d, out)
 
@@ -128,7 +135,7 @@ class Cdist(Binary):
         return -found.sum(axis=-3) if i else found.sum(axis=-2)
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
-        slope = pulled(self.p, as_value(np.ones_like(plain(out)), out), offsets(x, y), out)
+        slope = pulled(self.p, ones_beside(out), offsets(x, y), out)
         a = None if tx is None else slope * tx[..., :, None, :]
         b = None if ty is None else -slope * ty[..., None, :, :]
         return added(a, b).sum(axis=-1)
@@ -180,7 +187,7 @@ class Pdist(Unary):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         n = x.shape[0]
-        one = self.all_pairs(as_value(np.ones_like(plain(out)), out), n)
+        one = self.all_pairs(ones_beside(out), n)
         slope = pulled(self.p, one, offsets(x, x), self.all_pairs(out, n))
         return Take(self.places).on((slope * offsets(t, t)).sum(axis=-1))
 
@@ -234,7 +241,7 @@ class Renorm(Unary):
 
 
 @public("dist", method=True)
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of `input - other`, broadcasting.
 
     >>> import retrograd as rg
@@ -248,7 +255,8 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
     shape = _together(x.array.shape, y.array.shape)
     if order < 0 or order == math.inf:
         check_identity(order, None, Tensor(np.empty(shape)))
-    return apply2(Dist(order), x, y)
+    found: Tensor = apply2(Dist(order), x, y)
+    return found
 
 
 def _power(function: str, p: Any, position: int) -> float:
@@ -283,7 +291,9 @@ MODES = {
 
 
 @public("cdist")
-def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+def cdist(
+    x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Tensor:
     """The p-norm distance of every row of `x1` to every row of `x2`; leading dimensions are batches.
 
     Args:
@@ -305,8 +315,10 @@ def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: str = "use_mm_for_euclid
     rows, columns = x.array.shape[-2], y.array.shape[-2]
     shape = (*_together(x.array.shape[:-2], y.array.shape[:-2]), rows, columns)
     if power == 2 and max(rows, columns) > MODES[compute_mode] and x.array.size and y.array.size:
-        return apply1(Reshape(shape), apply2(EuclideanDist(2.0), x, y))
-    return apply2(Cdist(power), x, y)
+        found: Tensor = apply1(Reshape(shape), apply2(EuclideanDist(2.0), x, y))
+        return found
+    found = apply2(Cdist(power), x, y)
+    return found
 
 
 def _check_rows(x: Array, y: Array, p: float) -> None:
@@ -334,7 +346,7 @@ def _check_rows(x: Array, y: Array, p: float) -> None:
 
 
 @public("pdist", "nn.functional.pdist")
-def pdist(input: Any, p: Any = 2) -> Any:
+def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances of all pairs of rows, each pair once: those of the first row come first.
 
     >>> import retrograd as rg
@@ -351,11 +363,12 @@ def pdist(input: Any, p: Any = 2) -> Any:
         raise RuntimeError(f"pdist only supports non-negative p values, not {power}")
     if a.dtype == np.float16:
         raise unsupported_dtype("pdist", a.dtype, "convert with .float() first.")
-    return apply1(Pdist(power), x)
+    found: Tensor = apply1(Pdist(power), x)
+    return found
 
 
 @public("renorm", "Tensor.renorm_", method=True)
-def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Any = None) -> Any:
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:
     """`input` with each slice along `dim` whose p-norm is larger than `maxnorm` scaled down to it.
 
     >>> import retrograd as rg
@@ -386,7 +399,7 @@ def renorm(input: Any, p: Any, dim: Any, maxnorm: Any, *, out: Any = None) -> An
 
 
 @public("cosine_similarity", "nn.functional.cosine_similarity")
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along `dim`; norms smaller than `eps` count as `eps`.
 
     >>> import retrograd as rg
@@ -407,13 +420,16 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
         wide = v if v.array.shape == shape else expand(v, shape)
         length = clone(vector_norm(wide, 2, dim, True))
         # The limit holds for the number, not for its derivative.
-        np.maximum(length.array, eps, out=length.array)
+        backend_of(length.array).maximum(length.array, eps, out=length.array)
         directions.append(div(wide, length))
-    return sum(mul(*directions), dim)
+    found: Tensor = sum(mul(*directions), dim)
+    return found
 
 
 @public("pairwise_distance", "nn.functional.pairwise_distance")
-def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The p-norm of `x1 - x2 + eps` along the last dimension.
 
     >>> import retrograd as rg
@@ -424,27 +440,23 @@ def pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float = 1e-6, keepdim
     y = require_tensor("pairwise_distance", "x2", 2, x2)
     offset = add(sub(x, y), eps)
     axis: Axis = (offset.array.ndim - 1,) if offset.array.ndim else None
-    return _norm(Norm(_power("pairwise_distance", p, 3), axis, keepdim), offset)
+    return _norm(Norm(_power("pairwise_distance", p, 3), axis, bool(keepdim)), offset)
 
 
-def _norm(op: Norm, x: Tensor) -> Any:
+def _norm(op: Norm, x: Tensor) -> Tensor:
     """The norm of a tensor that has one."""
     _check_norm(x.array.dtype)
     if op.ord < 0 or op.ord == math.inf:
         check_identity(op.ord, op.axis, x)
-    return apply1(op, x)
+    found: Tensor = apply1(op, x)
+    return found
 
 
 @public("norm", method=True)
 def norm(
-    input: Any,
-    p: Any = "fro",
-    dim: Any = None,
-    keepdim: bool = False,
-    out: Any = None,
-    dtype: Any = None,
-    **numpy: Any,
-) -> Any:
+    input: Tensor, p: str | float | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    out: Tensor | None = None, dtype: DType | None = None, **numpy: Any
+) -> Tensor:  # fmt: skip
     """The p-norm of all elements, or of the vectors along `dim`; "fro" and None stand for 2,
     and "nuc" is the sum of the singular values of matrices.
 
@@ -452,20 +464,23 @@ def norm(
     >>> rg.norm(rg.tensor([3.0, 4.0])), rg.norm(rg.tensor([3.0, 4.0]), p=1)
     (tensor(5.), tensor(7.))
     """
-    dim, keepdim = dims_given("norm", dim, keepdim, numpy)
+    dims, keepdim = dims_given("norm", dim, keepdim, numpy)
     if p == "nuc":
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
-    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
-        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+        return matrix_norm(input, "nuc", (-2, -1) if dims is None else dims, keepdim, dtype=dtype, out=out)
+    if p == "fro" and isinstance(dims, (tuple, list)) and len(dims) > 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. Give a number, or 'fro'.")
-    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype, out=out)
+    order = 2 if p is None or p == "fro" else p
+    found: Tensor = vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
+    return found
 
 
 @public("nn.functional.normalize")
 def normalize(
-    input: Any, p: Any = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12, out: Tensor | None = None,
+    **numpy: Any
+) -> Tensor:  # fmt: skip
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`.
 
     >>> import retrograd as rg
@@ -474,11 +489,12 @@ def normalize(
     """
     dim, _ = dims_given("normalize", dim, False, numpy)
     x = require_tensor("normalize", "input", 1, input)
-    return div(x, expand_as(clamp_min(vector_norm(x, p, dim, True), eps), x), out=out)
+    found: Tensor = div(x, expand_as(clamp_min(vector_norm(x, p, dim, True), eps), x), out=out)
+    return found
 
 
 @public("norm_except_dim")
-def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norm of each slice along `dim`, over all other dimensions, which stay with size 1; of all if `dim` is -1.
 
     >>> import retrograd as rg
@@ -496,8 +512,11 @@ def norm_except_dim(v: Any, pow: Any = 2, dim: Any = 0) -> Any:
     wrap_dim(dim, len(shape))
     if dim == 0:
         rows = reshape(x, shape[0], -1)
-        return reshape(_norm(Norm(order, (1,), False), rows), (shape[0],) + (1,) * (len(shape) - 1))
+        found: Tensor = reshape(_norm(Norm(order, (1,), False), rows), (shape[0],) + (1,) * (len(shape) - 1))
+        return found
     if dim == len(shape) - 1:
         columns = reshape(x, -1, shape[dim])
-        return reshape(_norm(Norm(order, (0,), False), columns), (1,) * dim + (shape[dim],))
-    return transpose(norm_except_dim(transpose(x, 0, dim), order, 0), 0, dim)
+        found = reshape(_norm(Norm(order, (0,), False), columns), (1,) * dim + (shape[dim],))
+        return found
+    found = transpose(norm_except_dim(transpose(x, 0, dim), order, 0), 0, dim)
+    return found

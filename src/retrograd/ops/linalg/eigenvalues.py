@@ -8,10 +8,12 @@ them has a gradient only if it does not depend on that choice; a loss that does 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic
@@ -36,6 +38,8 @@ from retrograd.ops.linalg.checks import (
     plus,
     row,
     skew,
+    unit_array,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.solve import LinalgSolveEx
@@ -46,12 +50,12 @@ from retrograd.values import Array
 
 def gaps(v: Any) -> Any:
     """v_j - v_i in row i and column j; 1 on the diagonal, where nothing is divided by it."""
-    return Where().on(np.eye(v.shape[-1], dtype=bool), 1.0, row(v) - column(v))
+    return Where().on(unit_array(v.shape[-1], plain(v), bool), 1.0, row(v) - column(v))
 
 
 def check_gauge(function: str, what: str, term: str, phases: Array) -> None:
     """Refuses a loss that depends on phases which nothing determines. See Note [Gauge]."""
-    if not np.allclose(phases, 0, rtol=1e-2, atol=1e-2):
+    if not backend_of(phases).allclose(phases, 0, rtol=1e-2, atol=1e-2):
         raise GradientError(
             f"{function}: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. The "
             f"specified loss function depends on this {term}. Make it independent of the choice: take abs(), or "
@@ -73,7 +77,7 @@ class LinalgEigh(Variadic):
         self.side = side
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
                 "many repeated eigenvalues (it holds NaN or Inf)."
@@ -108,7 +112,7 @@ class LinalgEig(Variadic):
     shown: ClassVar[dict[str, str]] = {"eigenvalues": "out:0", "eigenvectors": "out:1"}
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
         dtype = np.result_type(xs[0].dtype, np.complex64)
         values, vectors = xp.linalg.eig(xs[0])
@@ -149,7 +153,7 @@ class LinalgSvd(Variadic):
         self.full = full
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        if not is_finite(xs[0]):
+        if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
             )
@@ -225,7 +229,7 @@ def phase_gradient(seen_u: Any, seen_v: Any) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
+def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> linalg_eigh:
     """The eigenvalues, in increasing order, and the eigenvectors of symmetric or Hermitian matrices.
 
     Args:
@@ -249,13 +253,13 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 
 
 @public("linalg.eigvalsh")
-def eigvalsh(A: Any, UPLO: Any = "L", *, out: Any = None) -> Any:
+def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
     return deliver(_eigh("linalg.eigvalsh", A, UPLO)[0], out)
 
 
 @public("linalg.eig")
-def eig(A: Any, *, out: Any = None) -> Any:
+def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     """The eigenvalues and the eigenvectors of square matrices; both are complex, in no particular order.
 
     >>> import retrograd as rg
@@ -277,7 +281,7 @@ def _eig(function: str, A: Any) -> Any:
 
 
 @public("linalg.eigvals")
-def eigvals(A: Any, *, out: Any = None) -> Any:
+def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no particular order."""
     return deliver(_eig("linalg.eigvals", A)[0], out)
 
@@ -295,7 +299,9 @@ def _svd(function: str, A: Any, full: Any, driver: Any) -> Any:
 
 
 @public("linalg.svd")
-def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out: Any = None) -> Any:
+def linalg_svd_of(
+    A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Sequence[Tensor] | None = None
+) -> linalg_svd:
     """U, S and Vh of `A = U @ diag(S) @ Vh`, with S in decreasing order.
 
     Args:
@@ -309,13 +315,15 @@ def linalg_svd_of(A: Any, full_matrices: Any = True, *, driver: Any = None, out:
 
 
 @public("linalg.svdvals")
-def svdvals(A: Any, *, driver: Any = None, out: Any = None) -> Any:
+def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in decreasing order."""
     return deliver(_svd("linalg.svdvals", A, False, driver)[1], out)
 
 
 @public("svd", method=True)
-def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None) -> Any:
+def svd(
+    input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Sequence[Tensor] | None = None
+) -> svd_result:
     """U, S and V (not its adjoint) of `input = U @ diag(S) @ V.mH`.
 
     Args:
@@ -330,6 +338,6 @@ def svd(input: Any, some: Any = True, compute_uv: Any = True, *, out: Any = None
     u, s, vh = _svd("svd", x, not some, None)
     if not compute_uv:
         m, n = x.array.shape[-2:]
-        empty = [np.zeros((*x.array.shape[:-2], side, side), x.array.dtype) for side in (m, n)]
-        return delivered(svd_result, (Tensor(empty[0]), s, Tensor(empty[1])), out)
+        empty = [zeros_beside(x, (*x.array.shape[:-2], side, side)) for side in (m, n)]
+        return delivered(svd_result, (empty[0], s, empty[1]), out)
     return delivered(svd_result, (u, s, vh.mH), out)

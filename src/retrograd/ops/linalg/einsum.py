@@ -189,7 +189,7 @@ def _shaped(a: Array, shape: Shape) -> Array:
 
 
 @public("einsum")
-def einsum(*args: Any) -> Any:
+def einsum(*args: str | Tensor | Sequence[Any]) -> Tensor:
     """Sums of products by an equation: `einsum("ij,jk->ik", a, b)` is a matrix product.
 
     Labels missing from the right side are summed; `...` stands for dimensions that broadcast; without `->` the result
@@ -211,7 +211,8 @@ def einsum(*args: Any) -> Any:
         terms[i], xs[i] = _cleaned(terms[i], x, sizes, equation.repeats)
     if len(xs) == 1:
         return _single(terms[0], xs[0], output)
-    return apply_n(Einsum(tuple(terms), output), _one_dtype(xs, terms, output))
+    found: Tensor = apply_n(Einsum(tuple(terms), output), _one_dtype(xs, terms, output))
+    return found
 
 
 class Equation:
@@ -247,7 +248,7 @@ def _read(groups: list[Group], right: Group | None, ndims: list[int]) -> Equatio
     return Equation(tuple(terms), _output(right, groups, terms))
 
 
-def _single(term: Term, x: Any, output: Term) -> Any:
+def _single(term: Term, x: Tensor, output: Term) -> Tensor:
     """One operand: a permutation, and the sum over what is left."""
     rest = [label for label in term if label not in output]
     x = x.permute([term.index(label) for label in (*output, *rest)])

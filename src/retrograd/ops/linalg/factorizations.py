@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name
 from retrograd.ops.common import deliver
 from retrograd.ops.linalg import lapack
@@ -208,7 +210,7 @@ def diagonal_phase(v: Any) -> Any:
 
 
 @public("linalg.cholesky")
-def linalg_cholesky(A: Any, *, upper: Any = False, out: Any = None) -> Any:
+def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangle L of `A = L @ L.mH` for a positive-definite A; with `upper` its adjoint.
 
     >>> import retrograd as rg
@@ -230,7 +232,9 @@ def _cholesky(function: str, A: Any, upper: Any) -> Any:
 
 
 @public("linalg.cholesky_ex")
-def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: Any = None) -> Any:
+def cholesky_ex(
+    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> linalg_cholesky_ex:
     """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
     low, info = _cholesky("linalg.cholesky_ex", A, upper)
     if check_errors:
@@ -239,7 +243,7 @@ def cholesky_ex(A: Any, *, upper: Any = False, check_errors: Any = False, out: A
 
 
 @public("cholesky", method=True)
-def cholesky(input: Any, upper: Any = False, *, out: Any = None) -> Any:
+def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` under its older name."""
     deprecated("cholesky", "linalg.cholesky")
     x = matrix_argument("cholesky", input, "input")
@@ -251,7 +255,7 @@ def cholesky(input: Any, upper: Any = False, *, out: Any = None) -> Any:
 
 
 @public("cholesky_inverse", method=True)
-def cholesky_inverse(input: Any, upper: Any = False, *, out: Any = None) -> Any:
+def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a matrix that is given by its Cholesky factor."""
     x = matrix_argument("cholesky_inverse", input, "L")
     check_square("cholesky_inverse", x)
@@ -262,7 +266,9 @@ def cholesky_inverse(input: Any, upper: Any = False, *, out: Any = None) -> Any:
 
 
 @public("cholesky_solve", method=True)
-def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Any = None) -> Any:
+def cholesky_solve(
+    input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """X of `A @ X = input`, where A is given by its Cholesky factor `input2`."""
     b, factor = (
         matrix_argument("cholesky_solve", input, "B"),
@@ -285,7 +291,7 @@ def cholesky_solve(input: Any, input2: Any, upper: Any = False, *, out: Any = No
 
 
 @public("linalg.qr")
-def linalg_qr_of(A: Any, mode: Any = "reduced", *, out: Any = None) -> Any:
+def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | None = None) -> linalg_qr:
     """Q with orthonormal columns and the upper triangle R of `A = Q @ R`.
 
     Args:
@@ -310,7 +316,7 @@ def linalg_qr_of(A: Any, mode: Any = "reduced", *, out: Any = None) -> Any:
 
 
 @public("qr", method=True)
-def qr(input: Any, some: Any = True, *, out: Any = None) -> Any:
+def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
     """`linalg.qr` under its older name; `some=False` gives a square Q."""
     deprecated("qr", "linalg.qr")
     return delivered(qr_result, linalg_qr_of(input, "reduced" if some else "complete"), out)

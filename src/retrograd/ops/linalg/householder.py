@@ -6,10 +6,10 @@ here is the product Q = H_1 @ H_2 @ … applied to something; Q itself is Q appl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
@@ -17,7 +17,14 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain
 from retrograd.ops.linalg import lapack
-from retrograd.ops.linalg.checks import check_batches, check_kernel, delivered, matrix_argument, plus
+from retrograd.ops.linalg.checks import (
+    check_batches,
+    check_kernel,
+    delivered,
+    matrix_argument,
+    plus,
+    zeros_beside,
+)
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
 from retrograd.ops.returns import geqrf_result
@@ -29,7 +36,7 @@ from retrograd.ops.shape.join import Cat
 def vector(a: Any, i: int) -> Any:
     """v_i, as a matrix of one column."""
     m = a.shape[-2]
-    place = np.arange(m)[:, None]
+    place = backend_of(plain(a)).arange(m)[:, None]
     dtype = plain(a).dtype
     below, one = as_value((place > i).astype(dtype), a), as_value((place == i).astype(dtype), a)
     return a[..., :, i : i + 1] * below + one
@@ -80,18 +87,18 @@ def reflections_gradient(g: Any, a: Any, tau: Any, c: Any, turned: bool) -> tupl
 
 def columns_gradient(found: dict[int, Any], a: Any, g: Any) -> Any:
     """Gradients of single columns as that of the matrix: only what is below the diagonal was used."""
-    shape, dtype = (*g.shape[:-2], a.shape[-2]), plain(g).dtype
+    shape = (*g.shape[:-2], a.shape[-2])
     if not a.shape[-1]:
-        return as_value(np.zeros((*shape, 0), dtype), g)
-    below = as_value(np.tri(a.shape[-2], a.shape[-1], -1, dtype=dtype), g)
-    blank = as_value(np.zeros((*shape, 1), dtype), g)
+        return zeros_beside(g, (*shape, 0))
+    below = as_value(backend_of(plain(g)).tri(a.shape[-2], a.shape[-1], -1, dtype=plain(g).dtype), g)
+    blank = zeros_beside(g, (*shape, 1))
     return Cat(g.ndim - 1).on(*[found.get(i, blank) for i in range(a.shape[-1])]) * below
 
 
 def factors_gradient(found: dict[int, Any], tau: Any, g: Any) -> Any:
     """Gradients of single factors as that of the vector."""
     if not found:
-        return as_value(np.zeros(tau.shape, plain(g).dtype), g)
+        return zeros_beside(g, tau.shape)
     return Cat(g.ndim - 1).on(*[found[i] for i in range(tau.shape[-1])])[..., 0, :]
 
 
@@ -129,8 +136,9 @@ class LinalgHouseholderProduct(Variadic):
 
     def columns(self, a: Any) -> Any:
         """The first columns of the unit matrix, for each matrix of a batch."""
-        one = np.eye(*a.shape[-2:], dtype=plain(a).dtype)
-        return as_value(np.broadcast_to(one, a.shape).copy(), a)
+        xp = backend_of(plain(a))
+        one = xp.eye(*a.shape[-2:], dtype=plain(a).dtype)
+        return as_value(xp.broadcast_to(one, tuple(a.shape)).copy(), a)
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         return reflections_tangent(ts[0], ts[1], None, xs[0], xs[1], self.columns(xs[0]), False)
@@ -209,7 +217,7 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
 
 
 @public("linalg.householder_product")
-def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
+def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` found.
 
     >>> import retrograd as rg
@@ -226,7 +234,7 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
 
 
 @public("orgqr", method=True)
-def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
+def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.householder_product` under LAPACK's name."""
     matrix_argument("orgqr", input, "input")
     return householder_product(input, input2, out=out)
@@ -234,8 +242,9 @@ def orgqr(input: Any, input2: Any, *, out: Any = None) -> Any:
 
 @public("ormqr", method=True)
 def ormqr(
-    input: Any, input2: Any, input3: Any, left: Any = True, transpose: Any = False, *, out: Any = None
-) -> Any:
+    input: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False, *,
+    out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The product of the orthogonal matrix that `geqrf` found, given by `input` and tau `input2`, with `input3`.
 
     Args:
@@ -262,7 +271,7 @@ def ormqr(
 
 
 @public("geqrf", method=True)
-def geqrf(input: Any, *, out: Any = None) -> Any:
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
     """A QR factorization as LAPACK leaves it: R with the reflections below its diagonal, and their factors tau."""
     x = matrix_argument("geqrf", input, "input")
     if x.array.ndim < 2:

@@ -6,6 +6,7 @@ marks a block of two rows. PyTorch does not differentiate these functions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,12 @@ class LdlFactor(Undifferentiated):
     function = "linalg_ldl_factor_ex"
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        a = np.tril(xs[0])
+        a = np.tril(on_host(xp, xs[0]))
         pivots = np.zeros(a.shape[:-1], np.int32)
         info = np.zeros(a.shape[:-2], np.int32)
         for i in np.ndindex(info.shape):
             info[i] = factor(a[i], pivots[i], self.hermitian)
-        return a, pivots, info
+        return from_host(xp, a), from_host(xp, pivots), from_host(xp, info)
 
 
 class LdlSolve(Undifferentiated):
@@ -77,13 +78,23 @@ class LdlSolve(Undifferentiated):
     function = "linalg_ldl_solve"
 
     def forward(self, xp: Any, xs: Any) -> Any:
-        ld, pivots, b = xs
+        ld, pivots, b = (on_host(xp, x) for x in xs)
         batch = np.broadcast_shapes(ld.shape[:-2], b.shape[:-2])
         out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
         many = np.broadcast_to(ld, (*batch, *ld.shape[-2:])), np.broadcast_to(pivots, (*batch, ld.shape[-1]))
         for i in np.ndindex(batch):
             solve(many[0][i], many[1][i], out[i], self.hermitian)
-        return out
+        return from_host(xp, out)
+
+
+def on_host(xp: Any, a: Array) -> Array:
+    """An array as one of NumPy's, all samples of it: the algorithm looks at single numbers, one after another."""
+    return xp.inner.numpy(xp.whole(a))
+
+
+def from_host(xp: Any, a: Array) -> Array:
+    """The reverse of `on_host`."""
+    return xp.of_whole(xp.inner.asarray(a))
 
 
 def factor(a: Array, pivots: Array, hermitian: bool) -> int:
@@ -196,7 +207,9 @@ def _factored(A: Any, hermitian: Any) -> Any:
 
 
 @public("linalg.ldl_factor_ex")
-def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, out: Any = None) -> Any:
+def ldl_factor_ex(
+    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+) -> linalg_ldl_factor_ex:
     """`ldl_factor` without an exception: `info` says which block of D is zero, 0 for none."""
     found = _factored(A, hermitian)
     if check_errors:
@@ -205,7 +218,9 @@ def ldl_factor_ex(A: Any, *, hermitian: Any = False, check_errors: Any = False, 
 
 
 @public("linalg.ldl_factor")
-def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
+def ldl_factor(
+    A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
+) -> linalg_ldl_factor:
     """L and D of `A = L @ D @ L.T`, in one matrix, and the pivots; A is symmetric, its lower triangle is read.
 
     >>> import retrograd as rg
@@ -222,7 +237,9 @@ def ldl_factor(A: Any, *, hermitian: Any = False, out: Any = None) -> Any:
 
 
 @public("linalg.ldl_solve")
-def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: Any = False, out: Any = None) -> Any:
+def ldl_solve(
+    LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
+) -> Tensor:
     """X of `A @ X = B`, where A is given by what `ldl_factor` returned."""
     function = "torch.linalg.ldl_solve"
     ld, p = (

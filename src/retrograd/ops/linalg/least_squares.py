@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
@@ -61,7 +63,7 @@ def pinv_gradient(g: Any, a: Any, p: Any) -> Any:
 
 def spectrum(xp: Any, a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """Singular values and vectors; for Hermitian matrices eigenvalues, which may be negative."""
-    if not is_finite(a):
+    if not is_finite(xp, a):
         raise LinAlgError(
             "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
             if not hermitian
@@ -76,7 +78,7 @@ def spectrum(xp: Any, a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
 
 def tolerance(xp: Any, s: Array, atol: Any, rtol: Any) -> Array:
     """The size up to which singular values count as zero; both bounds are numbers or arrays, one per matrix."""
-    largest = s.max(axis=-1, initial=0)
+    largest = s.max(axis=-1) if s.shape[-1] else s.sum(axis=-1)
     return column(xp.maximum(xp.asarray(atol), xp.asarray(rtol) * largest))
 
 
@@ -91,7 +93,7 @@ def bounds(function: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     if rtol is not None:
         return a, plain(rtol)
     eps = float(np.finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
-    return a, np.where(a > 0, 0.0, eps)
+    return a, backend_of(a).where(a > 0, 0.0, eps)
 
 
 # -- least squares -------------------------------------------------------------------------------------------------
@@ -159,8 +161,9 @@ class LinalgLstsq(Variadic):
 
 @public("linalg.pinv")
 def pinv(
-    A: Any, rcond: Any = None, hermitian: Any = False, *, atol: Any = None, rtol: Any = None, out: Any = None
-) -> Any:
+    A: Tensor, rcond: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The pseudo-inverse of matrices; singular values up to `max(atol, rtol * largest)` count as zero.
 
     Args:
@@ -190,16 +193,20 @@ def _checked(called: str, A: Any) -> Tensor:
 
 
 @public("pinverse", method=True)
-def pinverse(input: Any, rcond: Any = 1e-15) -> Any:
+def pinverse(input: Tensor, rcond: Tensor | float = 1e-15) -> Tensor:
     """The pseudo-inverse of matrices."""
-    return apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
+    found: Tensor = apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
+    return found
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @public("linalg.lstsq")
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None, out: Any = None) -> Any:
+def lstsq(
+    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None,
+    out: Sequence[Tensor] | None = None,
+) -> linalg_lstsq:  # fmt: skip
     """X that makes `A @ X - B` smallest, with the residuals, the rank of A and its singular values.
 
     Args:
@@ -222,10 +229,11 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: Any = None, out: Any = N
     rtol = float(np.finfo(a.array.dtype).eps) * max(m, n) if rcond is None else float(rcond)
     op = LinalgLstsq(rtol, m > n and name != "gelsy", vector)
     x, left, rank = apply_n(op, (a, b))
-    values = np.zeros(0, left.array.dtype)
+    xp = backend_of(a.array)
+    values = xp.zeros(0, left.array.dtype)
     if name in ("gelsd", "gelss"):
-        values = np.linalg.svd(a.array, compute_uv=False)
-    found = (x, left, Tensor(np.zeros(0, np.int64)) if name == "gels" else rank, Tensor(values))
+        values = xp.linalg.svd(a.array, compute_uv=False)
+    found = (x, left, Tensor(xp.zeros(0, np.int64)) if name == "gels" else rank, Tensor(values))
     return delivered(linalg_lstsq, found, out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from retrograd.ops.linalg.checks import (
     identity,
     matrix_argument,
     plus,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular
@@ -85,7 +87,7 @@ def beside(first: Any, second: Any, size: int, dim: int) -> Any:
     if second is None:
         shape = list(first.shape)
         shape[dim] = size - shape[dim]
-        second = as_value(np.zeros(shape, plain(first).dtype), first)
+        second = zeros_beside(first, shape)
     return Cat(first.ndim + dim).on(first, second)
 
 
@@ -169,7 +171,7 @@ class LuUnpack(Variadic):
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         if not self.data:
-            return [as_value(np.zeros(self.in_shape, self.out_dtype), next(g for g in gs if g is not None))]
+            return [zeros_beside(next(g for g in gs if g is not None), self.in_shape)]
         m, n = self.in_shape[-2:]
         gl = None if gs[0] is None else beside(Tril(-1).on(gs[0]), None, n, -1)
         return [plus(gl, None if gs[1] is None else beside(Triu(0).on(gs[1]), None, m, -2))]
@@ -251,7 +253,9 @@ def _checked(function: str, called: str, A: Any, pivot: Any) -> Tensor:
 
 
 @public("linalg.lu_factor_ex")
-def lu_factor_ex(A: Any, *, pivot: Any = True, check_errors: Any = False, out: Any = None) -> Any:
+def lu_factor_ex(
+    A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Sequence[Tensor | None] | None = None
+) -> linalg_lu_factor_ex:
     """`lu_factor` without an exception: `info` says where U has a zero on its diagonal, 0 for nowhere."""
     x = _checked("torch.lu_factor", "linalg.lu_factor_ex", A, pivot)
     lu, pivots, info = apply_n(LinalgLuFactorEx(), (x,))
@@ -261,7 +265,7 @@ def lu_factor_ex(A: Any, *, pivot: Any = True, check_errors: Any = False, out: A
 
 
 @public("linalg.lu_factor")
-def lu_factor(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
+def lu_factor(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu_factor:
     """L and U of `A = P @ L @ U` in one matrix, and the pivots: for each row, counted from 1, its partner.
 
     >>> import retrograd as rg
@@ -276,7 +280,7 @@ def lu_factor(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
 
 
 @public("linalg.lu")
-def linalg_lu_of(A: Any, *, pivot: Any = True, out: Any = None) -> Any:
+def linalg_lu_of(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None = None) -> linalg_lu:
     """The permutation P, the lower triangle L and the upper triangle U of `A = P @ L @ U`."""
     x = _checked("linalg.lu", "linalg.lu", A, pivot)
     low, up, pivots = apply_n(LinalgLu(), (x,))
@@ -290,7 +294,9 @@ def _permutation(pivots: Tensor, x: Tensor) -> Tensor:
 
 
 @public("lu", method=True)
-def lu(A: Any, pivot: Any = True, get_infos: Any = False, out: Any = None) -> Any:
+def lu(
+    A: Tensor, pivot: bool = True, get_infos: bool = False, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...]:
     """`linalg.lu_factor` under its older name: a plain tuple, with `get_infos` of three."""
     deprecated("lu", "linalg.lu_factor / torch.linalg.lu_factor_ex")
     found = lu_factor_ex(A, pivot=pivot, out=None if out is None else (*out, None)[:3])
@@ -313,8 +319,8 @@ def _check_pivots(function: str, pivots: Tensor, a: Tensor) -> None:
 
 @public("linalg.lu_solve")
 def linalg_lu_solve(
-    LU: Any, pivots: Any, B: Any, *, left: Any = True, adjoint: Any = False, out: Any = None
-) -> Any:
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """X of `A @ X = B`, where A is given by what `lu_factor` returned.
 
     Args:
@@ -331,13 +337,13 @@ def linalg_lu_solve(
     _check_pivots("linalg.lu_solve", p, a)
     if b.array.ndim < 2:
         raise ShapeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
-    check_system("linalg.lu_solve", a, b.array.shape, left)
+    check_system("linalg.lu_solve", a, b.array.shape, bool(left))
     check_kernel("lu_solve_cpu", a)
     return deliver(apply_n(LinalgLuSolve(bool(left), bool(adjoint)), (a, b, p)), out)
 
 
 @public("lu_solve", method=True)
-def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
     deprecated("lu_solve", "linalg.lu_solve")
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
@@ -345,8 +351,9 @@ def lu_solve(b: Any, LU_data: Any, LU_pivots: Any, *, out: Any = None) -> Any:
 
 @public("lu_unpack")
 def lu_unpack(
-    LU_data: Any, LU_pivots: Any, unpack_data: Any = True, unpack_pivots: Any = True, *, out: Any = None
-) -> Any:
+    LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True, *,
+    out: Sequence[Tensor] | None = None,
+) -> lu_unpack_result:  # fmt: skip
     """P, L and U out of what `lu_factor` returned; what is not asked for is an empty tensor."""
     a, p = (
         matrix_argument("lu_unpack", LU_data, "LU_data"),
@@ -363,5 +370,5 @@ def lu_unpack(
             "of lu_factor?"
         )
     low, up = apply_n(LuUnpack(bool(unpack_data)), (a,))
-    matrix = _permutation(p, a) if unpack_pivots else Tensor(np.zeros(0, a.array.dtype))
+    matrix = _permutation(p, a) if unpack_pivots else zeros_beside(a, (0,))
     return delivered(lu_unpack_result, (matrix, low, up), out)

@@ -11,6 +11,7 @@ from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, LENGTH_SHI
 from retrograd.backends.native import CPU_BACKEND, quick_layout, small_product
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Bilinear, Linear
+from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error
 from retrograd.ops.common import deliver
 from retrograd.ops.linalg.product_arguments import (
@@ -171,7 +172,7 @@ class Squeezed(Linear):
 
 
 @public("dot", method=True)
-def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the products of two vectors' elements."""
     x, y = tensor_pair("dot", input, tensor, "tensor")
     check_dot(x, y)
@@ -179,7 +180,7 @@ def dot(input: Any, tensor: Any, *, out: Any = None) -> Any:
 
 
 @public("vdot", method=True)
-def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`dot` with the first vector conjugated."""
     x, y = tensor_pair("vdot", input, other, "other")
     check_dot(x, y)
@@ -187,7 +188,7 @@ def vdot(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("mv", method=True)
-def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix times a vector."""
     x, y = tensor_pair("mv", input, vec, "vec")
     check_mv(x, y, x.array.shape[0] if x.array.ndim else 1)
@@ -195,7 +196,7 @@ def mv(input: Any, vec: Any, *, out: Any = None) -> Any:
 
 
 @public("mm", method=True)
-def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix times a matrix."""
     x, y = tensor_pair("mm", input, mat2, "mat2")
     check_mm(x, y)
@@ -203,7 +204,7 @@ def mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 @public("bmm", method=True)
-def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrices times matrices: the first dimension numbers the pairs."""
     x, y = tensor_pair("bmm", input, mat2, "mat2")
     check_bmm(x, y)
@@ -211,7 +212,7 @@ def bmm(input: Any, mat2: Any, *, out: Any = None) -> Any:
 
 
 @public("matmul", "linalg.matmul", method=True)
-def matmul(input: Any, other: Any, *, out: Any = None) -> Any:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The product `input @ other` of vectors, matrices, and batches of matrices, which broadcast.
 
     >>> import retrograd as rg

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Bilinear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
@@ -21,7 +22,9 @@ from retrograd.ops.linalg.checks import (
     check_same_dtype,
     check_square,
     deprecation,
+    identity,
     matrix_argument,
+    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint, vdot
 from retrograd.ops.linalg.product_arguments import C_NAMES
@@ -30,7 +33,7 @@ from retrograd.ops.linalg.tensordot import chained
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
 from retrograd.ops.shape.join import Cat, cat
-from retrograd.ops.shape.reshape import UnsafeView
+from retrograd.ops.shape.reshape import UnsafeView, integer
 from retrograd.values import Array
 
 # -- exponentials and powers ---------------------------------------------------------------------------------------
@@ -56,13 +59,13 @@ class LinalgMatrixExp(Unary):
 def exponential_tangent(x: Any, t: Any) -> Any:
     """The derivative of exp at x along t: the corner of exp([[x, t], [0, x]])."""
     n, axis = x.shape[-1], x.ndim - 1
-    blank = as_value(np.zeros(x.shape, plain(x).dtype), x)
+    blank = zeros_beside(x, x.shape)
     block = Cat(axis - 1).on(Cat(axis).on(x, t), Cat(axis).on(blank, x))
     return LinalgMatrixExp().on(block)[..., :n, n:]
 
 
 @public("linalg.matrix_exp")
-def linalg_matrix_exp(A: Any) -> Any:
+def linalg_matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: the sum of A**k / k!.
 
     >>> import retrograd as rg
@@ -74,16 +77,17 @@ def linalg_matrix_exp(A: Any) -> Any:
 
 
 @public("matrix_exp", method=True)
-def matrix_exp(input: Any) -> Any:
+def matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices."""
     x = matrix_argument("matrix_exp", input, "input")
     check_square("linalg.matrix_exp", x)
     check_floating("linalg.matrix_exp", x)
-    return apply1(LinalgMatrixExp(), x)
+    found: Tensor = apply1(LinalgMatrixExp(), x)
+    return found
 
 
 @public("matrix_power", "linalg.matrix_power", method=True)
-def matrix_power(input: Any, n: Any, *, out: Any = None) -> Any:
+def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix times itself, `n` times; its inverse for negative `n`.
 
     >>> import retrograd as rg
@@ -97,8 +101,7 @@ def matrix_power(input: Any, n: Any, *, out: Any = None) -> Any:
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}")
     power = n.__index__()
     if power == 0:
-        one = np.broadcast_to(np.eye(x.array.shape[-1], dtype=x.array.dtype), x.array.shape)
-        return deliver(x.clone().copy_(Tensor(one)), out)
+        return deliver(x.clone().copy_(identity(x.array.shape[-1], x)), out)
     base = inv(x) if power < 0 else x
     if power in (1, -1):
         return deliver(base.clone() if power == 1 else base, out)
@@ -138,7 +141,7 @@ class LinalgCross(Bilinear):
         return LinalgCross(self.axis).on(g, x.conj())
 
 
-def _crossed(x: Any, y: Any, dim: int) -> Any:
+def _crossed(x: Any, y: Any, dim: Any) -> Any:
     a, b = x.array, y.array
     if a.ndim != b.ndim:
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -161,7 +164,7 @@ def _crossed(x: Any, y: Any, dim: int) -> Any:
 
 
 @public("linalg.cross")
-def linalg_cross(input: Any, other: Any, *, dim: Any = -1, out: Any = None) -> Any:
+def linalg_cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The vector product of vectors with 3 elements, which lie along `dim`.
 
     >>> import retrograd as rg
@@ -173,7 +176,7 @@ def linalg_cross(input: Any, other: Any, *, dim: Any = -1, out: Any = None) -> A
 
 
 @public("cross", method=True)
-def cross(input: Any, other: Any, dim: Any = None, *, out: Any = None) -> Any:
+def cross(input: Tensor, other: Tensor, dim: int | None = None, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cross`, along the first dimension of size 3 unless `dim` is given."""
     x, y = require_tensor("cross", "input", 1, input), require_tensor("cross", "other", 2, other)
     if dim is None:
@@ -188,7 +191,7 @@ def cross(input: Any, other: Any, dim: Any = None, *, out: Any = None) -> Any:
 
 
 @public("kron", method=True)
-def kron(input: Any, other: Any, *, out: Any = None) -> Any:
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Kronecker product: every element of `input` times the whole of `other`, in its place.
 
     >>> import retrograd as rg
@@ -207,7 +210,7 @@ def kron(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("linalg.vecdot")
-def vecdot(x: Any, y: Any, *, dim: Any = -1, out: Any = None) -> Any:
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The sums of `x.conj() * y` along a dimension, broadcasting."""
     a: Any = matrix_argument("linalg.vecdot", x, "x")
     b: Any = matrix_argument("linalg.vecdot", y, "y", 2)
@@ -219,7 +222,7 @@ def vecdot(x: Any, y: Any, *, dim: Any = -1, out: Any = None) -> Any:
 
 
 @public("linalg.multi_dot")
-def multi_dot(tensors: Any, *, out: Any = None) -> Any:
+def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
 
     >>> import retrograd as rg
@@ -269,7 +272,7 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
 
 
 @public("linalg.tensorinv")
-def tensorinv(A: Any, ind: Any = 2, *, out: Any = None) -> Any:
+def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
     x: Any = matrix_argument("linalg.tensorinv", A, "input")
     if ind <= 0:
@@ -285,7 +288,9 @@ def tensorinv(A: Any, ind: Any = 2, *, out: Any = None) -> Any:
 
 
 @public("linalg.tensorsolve")
-def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
+def tensorsolve(
+    A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """X with `tensordot(A, X, X.ndim) == B`: the last dimensions of A are those of X.
 
     Args:
@@ -307,23 +312,25 @@ def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
 
 
 @public("linalg.diagonal")
-def linalg_diagonal(A: Any, *, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The diagonals of matrices, a view."""
-    return diagonal(matrix_argument("linalg.diagonal", A), offset, dim1, dim2)
+    found: Tensor = diagonal(matrix_argument("linalg.diagonal", A), offset, dim1, dim2)
+    return found
 
 
 # -- powers of vectors ---------------------------------------------------------------------------------------------
 
 
-def _powers(x: Any, n: int) -> Any:
+def _powers(x: Any, n: int) -> Tensor:
     """The powers 0 to n - 1 of every element, along a new dimension."""
-    ones = Tensor(np.ones((*x.array.shape, 1), x.array.dtype))
+    ones = Tensor(backend_of(x.array).ones((*x.array.shape, 1), x.array.dtype))
     rest = x.unsqueeze(-1).expand((*x.array.shape, n - 1)).cumprod(-1)
-    return cat([ones, rest], -1)
+    found: Tensor = cat([ones, rest], -1)
+    return found
 
 
 @public("linalg.vander")
-def linalg_vander(x: Any, *, N: Any = None) -> Any:
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """The powers 0 to N - 1 of every element, along a new dimension.
 
     >>> import retrograd as rg
@@ -337,19 +344,19 @@ def linalg_vander(x: Any, *, N: Any = None) -> Any:
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             f"{SCALAR_NAMES[v.array.dtype]}"
         )
-    n = (v.array.shape[-1] if v.array.ndim else 1) if N is None else N
+    n = (v.array.shape[-1] if v.array.ndim else 1) if N is None else integer(N)
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
     return _powers(v, n)
 
 
 @public("vander")
-def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers N - 1 to 0 of the elements of a vector, in columns; with `increasing` from 0 up."""
     v: Any = require_tensor("vander", "x", 1, x)
     if v.array.ndim != 1:
         raise ShapeError("x must be a one-dimensional tensor.")
-    n = v.array.shape[0] if N is None else N
+    n = v.array.shape[0] if N is None else integer(N)
     if n < 0:
         raise RuntimeError("N must be non-negative.")
     found = _powers(v, n) if n > 1 else _powers(v.detach(), 1)[:, :n]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -24,14 +26,16 @@ from retrograd.ops.linalg.least_squares import bounds, spectrum, tolerance
 from retrograd.ops.linalg.solve import inv_ex
 from retrograd.ops.reduce.statistics import check_norm_target, vector_norm
 from retrograd.ops.register import public
+from retrograd.values import DType
 
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
 @public("linalg.matrix_norm")
 def matrix_norm(
-    A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: Any = False, *, dtype: Any = None, out: Any = None
-) -> Any:
+    A: Tensor, ord: str | float = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    dtype: DType | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The norm of matrices, which lie along the two dimensions in `dim`.
 
     Args:
@@ -84,8 +88,9 @@ def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
 
 @public("linalg.norm")
 def linalg_norm(
-    A: Any, ord: Any = None, dim: Any = None, keepdim: Any = False, *, dtype: Any = None, out: Any = None
-) -> Any:
+    A: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
+    dtype: DType | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The norm of vectors or matrices: of all elements as a vector if neither `ord` nor `dim` is given.
 
     >>> import retrograd as rg
@@ -104,23 +109,26 @@ def linalg_norm(
     matrices = len(dims) == 2 if dims is not None else x.array.ndim == 2
     if ord is not None and (matrices or isinstance(ord, str)):
         return matrix_norm(x, ord, dims or (-2, -1), keepdim, dtype=dtype, out=out)
-    return vector_norm(x, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
+    found: Tensor = vector_norm(x, 2 if ord is None else ord, dims, keepdim, dtype=dtype, out=out)
+    return found
 
 
 @public("nuclear_norm")
-def nuclear_norm(input: Any, dim: Any = None, keepdim: Any = False, *, out: Any = None) -> Any:
+def nuclear_norm(
+    input: Tensor, dim: Sequence[int] | bool | None = None, keepdim: bool = False, *, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The sum of the singular values."""
     deprecation(
         "torch.nuclear_norm is deprecated. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead"
     )
     x = matrix_argument("nuclear_norm", input, "input")
     if isinstance(dim, bool):
-        dim, keepdim = None, dim
+        return matrix_norm(x, "nuc", (-2, -1), dim, out=out)
     return matrix_norm(x, "nuc", (-2, -1) if dim is None else dim, keepdim, out=out)
 
 
 @public("linalg.cond")
-def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
+def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much a linear system magnifies errors: the norm of A times the norm of its inverse.
 
     Args:
@@ -136,7 +144,7 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     if p is not None and p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if x.array.size == 0:
-        return deliver(Tensor(np.zeros(x.array.shape[:-2], x.array.real.dtype)), out)
+        return deliver(Tensor(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out)
     if p is None or p in (2, -2):
         values = svdvals(x)
         ends = values[..., :1], values[..., -1:]
@@ -160,8 +168,9 @@ def _condition(x: Any, p: Any) -> Any:
 
 @public("linalg.matrix_rank")
 def matrix_rank(
-    A: Any, tol: Any = None, hermitian: Any = False, *, atol: Any = None, rtol: Any = None, out: Any = None
-) -> Any:
+    A: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    rtol: Tensor | float | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """How many singular values (or eigenvalues) are larger than `max(atol, rtol * largest)`.
 
     Args:
@@ -180,11 +189,12 @@ def matrix_rank(
         )
     if hermitian:
         check_square("linalg.eigh", x)
+    xp = backend_of(x.array)
     low, high = bounds(
         "torch.linalg.matrix_rank", x, atol if tol is None else tol, rtol if tol is None else 0.0
     )
     if x.array.size == 0:
-        return deliver(Tensor(np.zeros(x.array.shape[:-2], np.int64)), out)
-    values = abs(spectrum(np, x.array, bool(hermitian))[1])
-    counted = (values > tolerance(np, values, low, high)).sum(axis=-1)
+        return deliver(Tensor(xp.zeros(x.array.shape[:-2], np.int64)), out)
+    values = abs(spectrum(xp, x.array, bool(hermitian))[1])
+    counted = (values > tolerance(xp, values, low, high)).sum(axis=-1)
     return deliver(tensor_of(counted.astype(np.int64)), out)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -138,10 +138,11 @@ def adjugate(x: Any, determinant: Any) -> Any:
         return LinalgInvEx().on(x)[0] * grid(determinant)
     if isinstance(x, Tensor):
         return _adjugate_by_powers(x)
-    u, s, vh = np.linalg.svd(x)
+    xp = backend_of(x)
+    u, s, vh = xp.linalg.svd(x)
     n = s.shape[-1]
-    others = np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(axis=-1)
-    phase = np.linalg.det(u) * np.linalg.det(vh)
+    others = xp.where(xp.eye(n, dtype=bool), 1, s[..., None, :]).prod(axis=-1)
+    phase = xp.linalg.det(u) * xp.linalg.det(vh)
     return grid(phase) * (adjoint(vh) * others[..., None, :] @ adjoint(u))
 
 
@@ -197,7 +198,7 @@ def _solved(called: str, A: Any, B: Any, left: Any) -> Any:
 
 
 @public("linalg.solve")
-def solve(A: Any, B: Any, *, left: Any = True, out: Any = None) -> Any:
+def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None) -> Tensor:
     """X of `A @ X = B`, or with `left=False` of `X @ A = B`; B may be matrices or vectors.
 
     >>> import retrograd as rg
@@ -210,7 +211,9 @@ def solve(A: Any, B: Any, *, left: Any = True, out: Any = None) -> Any:
 
 
 @public("linalg.solve_ex")
-def solve_ex(A: Any, B: Any, *, left: Any = True, check_errors: Any = False, out: Any = None) -> Any:
+def solve_ex(
+    A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Sequence[Tensor] | None = None,
+) -> linalg_solve_ex:  # fmt: skip
     """`solve` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
     x, info = _solved("linalg.solve_ex", A, B, left)
     if check_errors:
@@ -226,7 +229,7 @@ def _inverse(called: str, name: str, A: Any) -> Any:
 
 
 @public("linalg.inv")
-def inv(A: Any, *, out: Any = None) -> Any:
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices.
 
     >>> import retrograd as rg
@@ -240,7 +243,7 @@ def inv(A: Any, *, out: Any = None) -> Any:
 
 
 @public("linalg.inv_ex")
-def inv_ex(A: Any, *, check_errors: Any = False, out: Any = None) -> Any:
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> linalg_inv_ex:
     """`inv` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
     found, info = _inverse("linalg.inv_ex", "A", A)
     if check_errors:
@@ -249,7 +252,7 @@ def inv_ex(A: Any, *, check_errors: Any = False, out: Any = None) -> Any:
 
 
 @public("inverse", method=True)
-def inverse(input: Any, *, out: Any = None) -> Any:
+def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
     found, info = _inverse("inverse", "input", input)
     check_info("linalg.inv", info, SINGULAR)
@@ -257,7 +260,7 @@ def inverse(input: Any, *, out: Any = None) -> Any:
 
 
 @public("linalg.det")
-def linalg_det(A: Any, *, out: Any = None) -> Any:
+def linalg_det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices; its gradient is right for singular ones too.
 
     >>> import retrograd as rg
@@ -267,46 +270,50 @@ def linalg_det(A: Any, *, out: Any = None) -> Any:
     return deliver(_det("linalg.det", "A", A), out)
 
 
-def _det(called: str, name: str, A: Any) -> Any:
+def _det(called: str, name: str, A: Any) -> Tensor:
     x = matrix_argument(called, A, name)
     check_square("linalg.det", x)
     check_floating("linalg.det", x)
     check_kernel("lu_cpu", x)
-    return apply1(LinalgDet(), x)
+    found: Tensor = apply1(LinalgDet(), x)
+    return found
 
 
 @public("det", method=True)
-def det(input: Any) -> Any:
+def det(input: Tensor) -> Tensor:
     """The determinant of square matrices."""
     return _det("det", "input", input)
 
 
-def _slogdet(function: str, called: str, name: str, A: Any) -> Any:
+def _slogdet(function: str, called: str, name: str, A: Any) -> tuple[Tensor, Tensor]:
     x = matrix_argument(called, A, name)
     check_square(function, x)
     check_floating(function, x, half=False)
-    return apply_n(LinalgSlogdet(), (x,))
+    sign, size = apply_n(LinalgSlogdet(), (x,))
+    return sign, size
 
 
 @public("linalg.slogdet")
-def linalg_slogdet_of(A: Any, *, out: Any = None) -> Any:
+def linalg_slogdet_of(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_slogdet:
     """The sign and the logarithm of the size of the determinant, for determinants too large or small for a float."""
     return delivered(linalg_slogdet, _slogdet("linalg.slogdet", "linalg.slogdet", "A", A), out)
 
 
 @public("slogdet", method=True)
-def slogdet(input: Any, *, out: Any = None) -> Any:
+def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> slogdet_result:
     """The sign and the logarithm of the size of the determinant."""
     return delivered(slogdet_result, _slogdet("linalg.slogdet", "slogdet", "input", input), out)
 
 
 @public("logdet", method=True)
-def logdet(input: Any) -> Any:
+def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant: -inf where it is 0, NaN where it is negative."""
     sign, size = _slogdet("logdet", "logdet", "input", input)
     if sign.array.dtype.kind == "c":
-        return sign.log() + size
-    return where(sign == -1, float("nan"), size)
+        found: Tensor = sign.log() + size
+        return found
+    found = where(sign == -1, float("nan"), size)
+    return found
 
 
 public("linalg.LinAlgError")(LinAlgError)

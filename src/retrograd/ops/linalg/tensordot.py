@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from retrograd.core.places import warn
@@ -17,7 +18,7 @@ from retrograd.values import Shape
 
 
 @public("outer", "ger", method=True)
-def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The products of all elements of one vector with all of another."""
     x, y = tensor_pair("outer", input, vec2, "vec2")
     for name, v in (("self", x), ("vec2", y)):
@@ -27,7 +28,7 @@ def outer(input: Any, vec2: Any, *, out: Any = None) -> Any:
 
 
 @public("inner", method=True)
-def inner(input: Any, other: Any, *, out: Any = None) -> Any:
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sums of products over the last dimension of both."""
     x, y = tensor_pair("inner", input, other, "other")
     a, b = x.array.shape, y.array.shape
@@ -41,7 +42,9 @@ def inner(input: Any, other: Any, *, out: Any = None) -> Any:
 
 
 @public("tensordot")
-def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+def tensordot(
+    a: Tensor, b: Tensor, dims: int | Tensor | Sequence[Sequence[int]] = 2, out: Tensor | None = None
+) -> Tensor:
     """The sums of products over several dimensions of both.
 
     Args:
@@ -115,7 +118,7 @@ def _contracted(x: Any, y: Any, first: Shape, second: Shape) -> Any:
 
 
 @public("chain_matmul")
-def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+def chain_matmul(*matrices: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """The product of several matrices, multiplied in the order that costs least."""
     if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)):
         matrices = tuple(matrices[0])

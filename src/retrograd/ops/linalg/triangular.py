@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.core.apply import apply_n
@@ -118,8 +119,8 @@ class TriangularSolve(Variadic):
 
 @public("linalg.solve_triangular")
 def solve_triangular(
-    A: Any, B: Any, *, upper: Any, left: Any = True, unitriangular: Any = False, out: Any = None
-) -> Any:
+    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """X of `A @ X = B`, or with `left=False` of `X @ A = B`, where A is triangular.
 
     Args:
@@ -136,21 +137,21 @@ def solve_triangular(
     check_square("linalg.solve_triangular", a)
     if b.array.ndim < 2:
         raise ShapeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
-    check_system("linalg.solve_triangular", a, b.array.shape, left)
+    check_system("linalg.solve_triangular", a, b.array.shape, bool(left))
     check_kernel("triangular_solve_cpu", a)
-    return deliver(apply_n(LinalgSolveTriangular(upper, left, unitriangular), (a, b.to(a.array.dtype))), out)
+    return deliver(
+        apply_n(
+            LinalgSolveTriangular(bool(upper), bool(left), bool(unitriangular)), (a, b.to(a.array.dtype))
+        ),
+        out,
+    )
 
 
 @public("triangular_solve", method=True)
 def triangular_solve(
-    input: Any,
-    A: Any,
-    upper: Any = True,
-    transpose: Any = False,
-    unitriangular: Any = False,
-    *,
-    out: Any = None,
-) -> Any:
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *,
+    out: Sequence[Tensor] | None = None,
+) -> triangular_solve_result:  # fmt: skip
     """X of `A @ X = input`, where A is triangular, and a copy of A; `solve_triangular` replaces it."""
     deprecated("triangular_solve", "linalg.solve_triangular")
     b, a = matrix_argument("triangular_solve", input, "input"), matrix_argument("triangular_solve", A, "A", 2)
@@ -164,7 +165,9 @@ def triangular_solve(
     check_sizes("triangular_solve", a, b)
     check_kernel("triangular_solve_cpu", a)
     return delivered(
-        triangular_solve_result, apply_n(TriangularSolve(upper, transpose, unitriangular), (b, a)), out
+        triangular_solve_result,
+        apply_n(TriangularSolve(bool(upper), bool(transpose), bool(unitriangular)), (b, a)),
+        out,
     )
 
 

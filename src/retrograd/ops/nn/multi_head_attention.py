@@ -88,7 +88,8 @@ def _projected_together(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple
         return linear(q, weights[0], biases[0]), pair[0], pair[1]
     weights = weight.chunk(3)
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple([linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)])
+    first, second, third = [linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)]
+    return first, second, third
 
 
 def _projected_apart(q: Any, k: Any, v: Any, weights: Any, bias: Any) -> tuple[Any, Any, Any]:
@@ -102,7 +103,8 @@ def _projected_apart(q: Any, k: Any, v: Any, weights: Any, bias: Any) -> tuple[A
             tuple(w.shape) == wanted, f"expecting {name} weights shape of {wanted}, but got {tuple(w.shape)}"
         )
     biases = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple([linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)])
+    first, second, third = [linear(x, w, b) for x, w, b in zip((q, k, v), weights, biases, strict=True)]
+    return first, second, third
 
 
 def _three_dims(mask: Any, heads: int, queries: int, keys: int) -> Any:
