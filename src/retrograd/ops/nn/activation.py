@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
@@ -162,7 +160,7 @@ class LeakyRelu(Leaky):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return as_value(np.where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
+        return as_value(backend_of(a).where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
 
 
 LeakyReluInPlace = variant(LeakyRelu, "LeakyReluBackward1", "LeakyRelu, in its own memory")
@@ -178,7 +176,7 @@ class Hardsigmoid(Leaky):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return as_value((np.abs(a) < 3).astype(a.dtype) / 6, x)
+        return as_value((abs(a) < 3).astype(a.dtype) / 6, x)
 
 
 class Hardswish(Activation):
@@ -191,7 +189,7 @@ class Hardswish(Activation):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return Where().on(np.abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
+        return Where().on(abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
 
 
 # -- smooth ones ---------------------------------------------------------------------------------------------------
@@ -481,7 +479,7 @@ def _noise(a: Array, p: float) -> Array:
     from retrograd.ops.random.generator import default_generator
 
     if p == 1:
-        return np.zeros((), a.dtype)  # nothing is drawn
+        return backend_of(a).asarray(0, a.dtype)  # nothing is drawn
     if a.dtype.kind == "c":
         raise unsupported("bernoulli_scalar_cpu_", a)
     if a.dtype.kind != "f":

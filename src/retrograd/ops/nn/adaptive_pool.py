@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -44,7 +45,8 @@ class MaximaAt(Maxima):
         """The result by the array library."""
         lead = x.shape[: x.ndim - self.rank]
         flat, values, positions = flattened(x, lead), None, None
-        for where in self.candidates(x.shape[len(lead) :], len(lead)):
+        for place in self.candidates(x.shape[len(lead) :], len(lead)):
+            where = xp.asarray(place)
             index = where.reshape((*where.shape[: len(lead)], -1))
             if index.size == index.shape[-1]:  # the same in all images
                 found = flat.take(index.reshape(-1), len(lead))
@@ -246,9 +248,9 @@ def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indice
 
 def _starts(n: int, m: int, k: int, samples: Array) -> Array:
     """Where m windows of k elements begin in n, for each random number; the last ends at the end."""
-    one = samples.dtype.type
+    xp, one = backend_of(samples), samples.dtype.type
     alpha = one(n - k) / one(max(m - 1, 1))
-    steps = (np.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
+    steps = (xp.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
     found = steps.astype(np.int64) - (samples * alpha).astype(np.int64)[..., None]
     found[..., -1] = n - k
     return found
@@ -305,7 +307,7 @@ def _fractional(
     samples = samples[..., ::-1] if rank == 2 else samples
     covers = []
     for d, (n, m, k) in enumerate(zip(shape[-rank:], target, kernel, strict=True)):
-        cover = _starts(n, m, k, samples[..., d])[..., None, :] + np.arange(k)[:, None]
+        cover = _starts(n, m, k, samples[..., d])[..., None, :] + backend_of(samples).arange(k)[:, None]
         covers.append(cover if len(shape) == rank + 2 else cover[0])
     op = (FractionalMaxPool2D if rank == 2 else FractionalMaxPool3D)(tuple(covers))
     values, indices = maxima(op, x)

@@ -12,16 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import common_backend, stands_for_many
+from retrograd.backends.base import backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
-from retrograd.ops.common import as_value, require_tensor
+from retrograd.ops.common import require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.index.index_select import repeat_interleave
 from retrograd.ops.nn.activation import dropout
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.reduce.sums import SumDim, float16, float32
@@ -90,7 +91,9 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
         if mask is not None:
             scores = scores + self.grouped(mask)
         if self.is_causal:
-            scores = scores + as_value(lower_mask(scores.shape[-2], scores.shape[-1], scores.dtype), scores)
+            scores = scores + as_constant(
+                lower_mask(scores.shape[-2], scores.shape[-1], scores.dtype), scores
+            )
         return SafeSoftmax(-1).on(scores)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
@@ -210,7 +213,7 @@ def _composed(
     root = math.sqrt(abs(scale))
     scores = (q * math.copysign(root, scale)) @ (k.transpose(-2, -1) * root)
     if is_causal:
-        mask = Tensor(lower_mask(q.array.shape[-2], k.array.shape[-2], q.array.dtype))
+        mask = as_constant(lower_mask(q.array.shape[-2], k.array.shape[-2], q.array.dtype), q)
     if mask is not None:
         scores = scores + mask
     p = apply1(SafeSoftmax(-1), scores)
@@ -274,6 +277,6 @@ def _check_mask(mask: Any, shape: Shape) -> None:
 def _as_bias(mask: Tensor, dtype: DType) -> Tensor:
     """A mask as numbers to add: 0 where a boolean one is true, else -inf."""
     if mask.array.dtype.kind == "b":
-        return Tensor(np.where(mask.array, dtype.type(0), dtype.type(-np.inf)))
+        return Tensor(backend_of(mask.array).where(mask.array, dtype.type(0), dtype.type(-np.inf)))
     wider = promote_types(mask.array.dtype, dtype)
     return mask if wider == mask.array.dtype else convert(mask, dtype)

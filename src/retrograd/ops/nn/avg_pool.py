@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import is_array
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.errors import ShapeError, type_name
@@ -44,8 +45,8 @@ class AvgPool2D(Linear):
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
-            return xp.sign(total) * (abs(total) // self.divisors(total.dtype))
-        return (total / self.divisors(total.dtype)).astype(dtype, copy=False)
+            return xp.sign(total) * (abs(total) // self.divisors_in(xp, total.dtype))
+        return (total / self.divisors_in(xp, total.dtype)).astype(dtype, copy=False)
 
     def transpose(self, g: Any) -> Any:
         return AvgPoolAdjoint(self).on(g)
@@ -63,6 +64,11 @@ class AvgPool2D(Linear):
             total = total[..., None] * (end - start).astype(dtype)
         first = total.reshape(-1)[:1]
         return first[0] if (total == first).all() and total.size else total
+
+    def divisors_in(self, xp: Any, dtype: Any) -> Any:
+        """The divisors as an array of the library `xp`, or one number."""
+        found = self.divisors(dtype)
+        return xp.asarray(found) if is_array(found) else found
 
 
 class AvgPool3D(AvgPool2D):
@@ -84,7 +90,7 @@ class AvgPoolAdjoint(Linear):
     def computed(self, xp: Any, x: Array) -> Array:
         """The result by the array library."""
         windows, dtype = self.pool.windows, x.dtype
-        out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors(x.dtype)
+        out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors_in(xp, x.dtype)
         lead = out.ndim - len(windows.kernel)
         rows = zip(windows.kernel, windows.stride, windows.number, windows.lengths, strict=True)
         for axis, (k, s, c, n) in enumerate(rows):

@@ -9,11 +9,11 @@ import numpy as np
 
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
-from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
 from retrograd.ops.common import differ, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import OfChannels, check_mixed, check_several, statistics, wide
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
@@ -179,7 +179,8 @@ def native_batch_norm(
     """`batch_norm`, with the mean and the reciprocal standard deviation of the batch (both empty if not training)."""
     out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
-        return out, Tensor(np.empty(0, input.array.dtype)), Tensor(np.empty(0, input.array.dtype))
+        nothing = np.empty(0, input.array.dtype)
+        return out, as_constant(nothing, input), as_constant(nothing.copy(), input)
     return out, *statistics(input.array, (0, *range(2, input.array.ndim)), eps, False)
 
 

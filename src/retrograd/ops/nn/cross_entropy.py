@@ -80,7 +80,7 @@ class NllLoss(WithConstants):
         wrong = (target < 0) | (target >= classes)
         if wrong.any() and (wrong := wrong & (target != self.ignore_index)).any():
             target, wrong = whole(target), whole(wrong)
-            first = target[wrong].flat[0] if target.ndim else target
+            first = target[wrong].reshape(-1)[0] if target.ndim else target
             raise IndexError(
                 f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
             )
@@ -91,7 +91,7 @@ class NllLoss(WithConstants):
         shape = (*target.shape[: self.axis], 1, *target.shape[self.axis :])
         if weight is None and used.all():
             return target.reshape(shape).astype(np.int64, copy=False), -1.0, float(target.size)
-        safe = np.where(used, target, 0).astype(np.int64)
+        safe = backend_of(target).where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:
             weights = weights * backend_of(safe).take(weight, safe)
@@ -101,9 +101,9 @@ class NllLoss(WithConstants):
         """`v` times the derivatives that are not 0."""
         if isinstance(factors, float):
             return v * (factors / (total or np.nan) if self.reduction == MEAN else factors)
-        return v * as_value(
-            np.where(factors == 0, 0, factors / total) if self.reduction == MEAN else factors, v
-        )
+        if self.reduction == MEAN:
+            factors = backend_of(factors).where(factors == 0, 0, factors / total)
+        return v * as_value(factors, v)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         return [common_backend((gs[0], *xs[1:])).nll_backward(self, gs[0], xs)]
@@ -419,7 +419,8 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
         return losses.sum()
     share = (~ignored).astype(logs.array.dtype)
     if weight is not None:
-        share = share * backend_of(t.array).take(weight.array, np.where(ignored, 0, t.array))
+        xp = backend_of(t.array)
+        share = share * xp.take(weight.array, xp.where(ignored, 0, t.array))
     return losses.sum() / tensor_of(share.sum())
 
 

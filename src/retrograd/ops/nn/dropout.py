@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -20,6 +20,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.random.generator import default_generator
 from retrograd.ops.register import public
@@ -59,8 +60,9 @@ def _kept(a: Array, p: float, shape: Shape) -> Array:
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}. Convert with "
             ".float() first."
         )
-    like = a if a.shape == shape else np.empty(shape, a.dtype)
-    return backend_of(like).noise(default_generator.numpy, like, p, 1)
+    xp = backend_of(a)
+    like = a if a.shape == shape else xp.empty(shape, a.dtype)
+    return xp.noise(default_generator.numpy, like, p, 1)
 
 
 def _channels(x: Tensor) -> Shape:
@@ -89,7 +91,7 @@ def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, a
         return x
     if inplace:
         check_writable(x)
-    found = x * Tensor(np.zeros((), x.array.dtype)) if p == 1 else _noisy(x, p, channels, alpha)
+    found = x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
     return write_back(x, found) if inplace else found
 
 
@@ -155,7 +157,8 @@ def native_dropout(input: Any, p: float, train: bool | None) -> Any:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     shape = x.array.shape
     if p == 0 or train is False:
-        return apply1(NativeDropout(np.ones(shape, bool), 0.0), x), Tensor(np.ones(shape, bool))
+        kept = as_constant(np.ones(shape, bool), x)
+        return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
     kept = _kept(x.array, p, shape) != 0
     return apply1(NativeDropout(kept, p), x), Tensor(kept)
 
@@ -256,10 +259,12 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
             f"specified {SCALAR_NAMES[a.dtype]}"
         )
     noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
+    noise = common_backend((a, noise)).asarray(noise)
     axis = wrap_dim(dim, a.ndim)
-    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(as_array(noise))) / tau)
+    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
     if not hard:
         return soft
-    choice = np.zeros_like(soft.array)
-    np.put_along_axis(choice, soft.array.argmax(axis=axis, keepdims=True), 1, axis)
+    xp = backend_of(soft.array)
+    choice = xp.zeros(soft.array.shape, soft.array.dtype)
+    xp.put_along(choice, soft.array.argmax(axis=axis, keepdims=True), axis, xp.ones((), choice.dtype))
     return Tensor(choice) - soft.detach() + soft

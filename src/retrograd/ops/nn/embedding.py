@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,11 +86,12 @@ class EmbeddingDense(Linear):
 
     def frequencies(self, indices: Array) -> Array:
         """How often each of these indices comes among all, as a column."""
-        return np.bincount(self.indices.reshape(-1), minlength=self.count)[indices][..., None]
+        found = backend_of(self.indices).bincount(self.indices.reshape(-1), minlength=self.count)
+        return found[indices][..., None]
 
     def transpose(self, g: Any) -> Any:
         kept = self.indices != self.padding_idx
-        found = Embedding(np.where(kept, self.indices, 0)).on(g)
+        found = Embedding(backend_of(kept).where(kept, self.indices, 0)).on(g)
         if self.scale_grad_by_freq:
             found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
         all_kept = backend_of(kept).dynamic_shapes and kept.all()
@@ -182,10 +184,10 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 
 
 def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) -> Tensor:
-    rows = np.unique(indices)
-    size = np.abs(x.array[rows])
-    if norm_type == np.inf:
-        norms = size.max(axis=1, initial=0)
+    rows = backend_of(indices).unique(indices)
+    size = abs(x.array[rows])
+    if norm_type == math.inf and size.size:
+        norms = size.max(axis=1)
     else:
         norms = (size**norm_type).sum(axis=1) ** (1 / norm_type)
     large = norms > max_norm
@@ -225,4 +227,4 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
+    return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -94,7 +94,8 @@ class RreluWithNoise(Leaky):
         """The slope at each element."""
         if self.training:
             return as_array(self.noise)
-        return np.where(x > 0, x.dtype.type(1), x.dtype.type((self.lower + self.upper) / 2))
+        middle = x.dtype.type((self.lower + self.upper) / 2)
+        return backend_of(x).where(x > 0, x.dtype.type(1), middle)
 
     def curve(self, xp: Any, x: Array) -> Array:
         return x * self.slopes(x)
@@ -226,7 +227,8 @@ def rrelu(
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     """The slopes: 1 where x is positive, else drawn."""
     drawn = (default_generator if generator is None else generator).numpy.uniform(lower, upper, a.shape)
-    return np.where(a <= 0, drawn, 1.0).astype(a.dtype)
+    xp = common_backend((a, drawn))
+    return xp.where(a <= 0, xp.asarray(drawn), 1.0).astype(a.dtype)
 
 
 @public("rrelu_", "nn.functional.rrelu_")

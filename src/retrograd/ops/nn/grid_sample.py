@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.common import as_value, plain, require_tensor, zero_like
 from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.nn.host import as_constant, library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
@@ -42,17 +44,18 @@ class Near(NamedTuple):
 
 def reflected(c: Array, low: float, span: float) -> tuple[Array, Array]:
     """Coordinates mirrored into [low, low + span], and the sign by which they then move."""
+    xp = backend_of(c)
     if span <= 0:
-        return np.zeros_like(c), np.zeros_like(c)
-    sign, distance = np.where(c < low, -1.0, 1.0), np.abs(c - low)
-    flips, rest = np.floor(distance / span), np.fmod(distance, span)
+        return xp.zeros_like(c), xp.zeros_like(c)
+    sign, distance = xp.where(c < low, -1.0, 1.0), abs(c - low)
+    flips, rest = xp.floor(distance / span), xp.fmod(distance, span)
     odd = flips % 2 == 1
-    return np.where(odd, span - rest, rest) + low, np.where(odd, -sign, sign)
+    return xp.where(odd, span - rest, rest) + low, xp.where(odd, -sign, sign)
 
 
 def brought_in(c: Array, n: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
     """Coordinates brought into an image of n elements, and the slope of that."""
-    slope = np.ones_like(c)
+    slope = backend_of(c).ones_like(c)
     if padding == "zeros":
         return c, slope
     if padding == "reflection":
@@ -81,9 +84,10 @@ def neighbours(c: Any, n: int, mode: str, padding: str, align_corners: bool) -> 
     """The elements near points whose coordinates, from -1 to 1 across n elements, are `c`."""
     scale = (n - 1) / 2 if align_corners else n / 2
     at = c * scale + (n - 1) / 2
-    bare = np.nan_to_num(plain(at), nan=-2.0, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9)
+    xp = library_of(at)
+    bare = xp.nan_to_num(plain(at), nan=-2.0, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9)
     if mode == "bicubic":
-        low = np.floor(bare)
+        low = xp.floor(bare)
         found = []
         for k, (factor, slope) in enumerate(cubic_factors(at - as_value(low, at))):
             index = brought_in(low + (k - 1), n, padding, align_corners)[0]
@@ -91,8 +95,8 @@ def neighbours(c: Any, n: int, mode: str, padding: str, align_corners: bool) -> 
         return found
     inside, turn = brought_in(bare, n, padding, align_corners)
     if mode == "nearest":
-        return [masked(np.rint(inside), n, None, None, at)]
-    low = np.floor(inside)
+        return [masked(xp.rint(inside), n, None, None, at)]
+    low = xp.floor(inside)
     # Near each point its coordinate moves with `turn`; the part beyond `low` is a straight line in it.
     part = (at - as_value(bare, at)) * as_value(turn, at) + as_value(inside - low, at)
     slope = as_value(turn * scale, at)
@@ -103,7 +107,7 @@ def masked(index: Array, n: int, factor: Any, slope: Any, like: Any) -> Near:
     """A neighbour whose factor is 0 where it lies outside."""
     inside = (index >= 0) & (index < n)
     here = as_value(inside.astype(plain(like).dtype), like)
-    place = np.where(inside, index, 0).astype(np.int64)
+    place = backend_of(index).where(inside, index, 0).astype(np.int64)
     if factor is None:
         return Near(place, here, None)
     return Near(place, factor * here, slope * here)
@@ -135,7 +139,7 @@ class GridSampler2D(Variadic):
             place: Any = 0
             for n, one in zip(size, chosen, strict=True):
                 place = place * n + one.index
-            yield np.broadcast_to(place, (shape[0], shape[1], points[2])), list(chosen)
+            yield backend_of(place).broadcast_to(place, (shape[0], shape[1], points[2])), list(chosen)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, grid = xs
@@ -174,10 +178,10 @@ class GridSampler2D(Variadic):
         for d, slope in enumerate(slopes(chosen)):
             unit = np.zeros(len(chosen), plain(grid).dtype)
             unit[len(chosen) - 1 - d] = 1
-            part = (seen * slope).reshape((*tuple(seen.shape), 1)) * as_value(unit, seen)
+            part = (seen * slope).reshape((*tuple(seen.shape), 1)) * as_constant(unit, seen)
             total = added(total, part)
         if total is None:  # the nearest element changes by steps
-            return as_value(np.zeros(plain(grid).shape, plain(grid).dtype), seen)
+            return zero_like(grid)
         return total
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
@@ -194,7 +198,7 @@ class GridSampler2D(Variadic):
                 for d, slope in enumerate(slopes(chosen)):
                     total = added(total, seen * slope * moved[(..., len(size) - 1 - d)])
         if total is None:
-            return as_value(np.zeros(plain(outs[0]).shape, plain(outs[0]).dtype), outs[0])
+            return zero_like(outs[0])
         return total.reshape((n, c, *grid.shape[1:-1]))
 
 
@@ -241,13 +245,13 @@ class AffineGridGenerator(Linear):
         return points.reshape(-1, len(lines) + 1).astype(dtype)
 
     def forward(self, xp: Any, x: Array) -> Array:
-        moved = xp.matmul(self.base(x.dtype), x.swapaxes(1, 2))
+        moved = xp.matmul(xp.asarray(self.base(x.dtype)), x.swapaxes(1, 2))
         return moved.reshape(len(x), *self.size[2:], x.shape[1])
 
     def transpose(self, g: Any) -> Any:
         n = len(self.size) - 2
         flat = g.reshape((g.shape[0], math.prod(self.size[2:]), n))
-        return flat.swapaxes(1, 2) @ as_value(self.base(plain(g).dtype), g)
+        return flat.swapaxes(1, 2) @ as_constant(self.base(plain(g).dtype), g)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, common_backend
+from retrograd.backends.base import as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -274,7 +274,7 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     """The mean and the reciprocal standard deviation, which have no gradient."""
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
-    mean, scale = as_array(mean), as_array(1 / np.sqrt(var + eps))
+    mean, scale = as_array(mean), as_array(1 / backend_of(x).sqrt(var + eps))
     return Tensor(mean.astype(x.dtype, copy=False)), Tensor(scale.astype(x.dtype, copy=False))
 
 

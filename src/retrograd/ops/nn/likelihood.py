@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
@@ -17,6 +18,7 @@ from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.addmm import linear
 from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import clone
 
@@ -85,7 +87,7 @@ def gaussian_nll_loss(
             "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
         )
     v = clone(v)
-    np.maximum(v.array, eps, out=v.array)
+    backend_of(v.array).maximum(v.array, eps, out=v.array)
     losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
@@ -97,7 +99,7 @@ def _variance(x: Tensor, var: Any) -> Any:
     if isinstance(var, float | int):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return Tensor(np.full(x.array.shape, var, x.array.dtype))
+        return as_constant(np.full(x.array.shape, var, x.array.dtype), x)
     v: Any = require_tensor("gaussian_nll_loss", "var", 3, var)
     shape, given = x.array.shape, v.array.shape
     if given == shape:

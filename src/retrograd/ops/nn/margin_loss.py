@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
@@ -86,8 +87,9 @@ class MultiMarginLoss(RowLoss):
     def factors(self, x: Any, xs: Sequence[Any]) -> tuple[Array, Array]:
         """Where the right classes are, and what each excess counts: 0 where there is none."""
         a, target = plain(x), plain(xs[1]).reshape(-1, 1)
-        counts = (self.margin - np.take_along_axis(a, target, 1) + a > 0) / a.dtype.type(a.shape[1])
-        np.put_along_axis(counts, target, 0, 1)
+        xp = common_backend((a, target))
+        ahead = self.margin - xp.take_along_axis(a, target, 1) + a > 0
+        counts = (ahead & (xp.arange(a.shape[1]) != target)) / a.dtype.type(a.shape[1])
         return target, counts if xs[2] is None else counts * plain(xs[2])[target]
 
     def slopes(self, x: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
@@ -129,17 +131,16 @@ class MultilabelMarginLoss(RowLoss):
     def excess(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
         """The right classes (0 behind the last), and by right and wrong class the excess and what it counts."""
         x, target = plain(xs[0]).reshape(self.rows_shape), plain(xs[1]).reshape(self.rows_shape)
-        listed = np.logical_and.accumulate(target >= 0, axis=1)
-        right = np.where(listed, target, 0)
-        wrong = np.ones_like(target, dtype=bool)
-        np.put_along_axis(wrong, np.where(listed, target, right[:, :1]), False, 1)
-        wrong[~listed[:, 0]] = True  # nothing is right in these rows
-        z = 1 - np.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]
-        return right, z, ((z > 0) & listed[:, :, None] & wrong[:, None, :]) / x.dtype.type(x.shape[1])
+        xp = common_backend((x, target))
+        listed = (target < 0).cumsum(axis=1) == 0
+        right = xp.where(listed, target, 0)
+        is_right = (listed[:, :, None] & (right[:, :, None] == xp.arange(x.shape[1]))).any(axis=1)
+        z = 1 - xp.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]
+        return right, z, ((z > 0) & listed[:, :, None] & ~is_right[:, None, :]) / x.dtype.type(x.shape[1])
 
     def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
         _, z, counts = self.excess(xs)
-        return (np.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
+        return (xp.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         right, _, counts = self.excess(xs)

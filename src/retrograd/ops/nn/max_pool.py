@@ -120,12 +120,13 @@ class MaxPool2DWithIndices(Maxima):
         number = len(places) - number.astype(np.int64)
         empty = values == lowest(values.dtype)
         if empty.any():  # then the border fits as well
-            xp.copyto(number, self.first_inside(), where=empty)
+            xp.copyto(number, xp.asarray(self.first_inside()), where=empty)
         if values.dtype.kind == "f" and xp.isnan(values).any():
             for j, (_, where) in enumerate(places):
                 xp.copyto(number, j, where=xp.isnan(x[(..., *where)]))
         # A dilated window may lie in the border altogether.
-        return (xp.take(self.offsets(), number) + self.starts()).clip(0, math.prod(self.windows.size) - 1)
+        found = xp.take(xp.asarray(self.offsets()), number) + xp.asarray(self.starts())
+        return found.clip(0, math.prod(self.windows.size) - 1)
 
     def first_inside(self) -> Array:
         """The number of the first place of each window that is not in the border."""
@@ -169,7 +170,7 @@ class MaxUnpool2D(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape, lead = x.shape, x.shape[: x.ndim - self.rank]
         out = xp.zeros((*lead, math.prod(self.size)), x.dtype)
-        xp.put_along_axis(out, flattened(self.indices, lead), flattened(x, lead), len(lead))
+        xp.put_along(out, flattened(self.indices, lead), len(lead), flattened(x, lead))
         return out.reshape(*lead, *self.size)
 
     def transpose(self, g: Any) -> Any:

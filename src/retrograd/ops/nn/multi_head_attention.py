@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import require_tensor
@@ -14,6 +15,7 @@ from retrograd.ops.linalg.addmm import baddbmm, linear
 from retrograd.ops.linalg.matmul import bmm
 from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.attention import scaled_dot_product_attention
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.pad import pad
 from retrograd.ops.nn.softmax import softmax
 from retrograd.ops.register import public
@@ -70,7 +72,9 @@ def _bias(mask: Any, name: str, other: Any, dtype: DType) -> Any:
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
             UserWarning,
         )
-    return Tensor(np.where(a, dtype.type(-np.inf), dtype.type(0))) if a.dtype.kind == "b" else mask
+    if a.dtype.kind != "b":
+        return mask
+    return Tensor(backend_of(a).where(a, dtype.type(-np.inf), dtype.type(0)))
 
 
 def _projected_together(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
@@ -199,7 +203,7 @@ def multi_head_attention_forward(
     q = q.reshape((length, heads, narrow)).transpose(0, 1)
     k, v = _in_heads(k, static_k, "k", heads, narrow), _in_heads(v, static_v, "v", heads, narrow)
     if add_zero_attn:
-        zeros = Tensor(np.zeros((heads, 1, narrow), k.array.dtype))
+        zeros = as_constant(np.zeros((heads, 1, narrow), k.array.dtype), k)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
         mask, padding = _widened(mask), _widened(padding)
     mask = _with_padding(mask, padding, batch, num_heads, k.shape[1])

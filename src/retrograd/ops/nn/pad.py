@@ -13,6 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.index_select import IndexSelectAdjoint
+from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.ops.tensor.data import number_for
@@ -61,7 +62,7 @@ class IndexedPad(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
         for i, index in enumerate(self.indices):
-            x = xp.take(x, index, x.ndim - 1 - i)
+            x = xp.take(x, xp.asarray(index), x.ndim - 1 - i)
         return x
 
     def transpose(self, g: Any) -> Any:
@@ -69,7 +70,7 @@ class IndexedPad(Linear):
         for i in range(len(self.indices) - 1, -1, -1):
             d = len(shape) - 1 - i
             shape[d] = self.in_shape[d]
-            g = IndexSelectAdjoint(d, self.indices[i], tuple(shape)).on(g)
+            g = IndexSelectAdjoint(d, library_of(g).asarray(self.indices[i]), tuple(shape)).on(g)
         return g
 
 
@@ -163,7 +164,7 @@ def _constant(x: Tensor, widths: Shape, value: Any) -> Any:
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
             )
-    return apply1(ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype)), x)
+    return apply1(ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype).item()), x)
 
 
 def _bordered(x: Tensor, widths: Shape, mode: str) -> Any:
