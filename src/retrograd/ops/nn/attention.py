@@ -142,16 +142,16 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
 @public("nn.functional.scaled_dot_product_attention")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Tensor:
     """`softmax(scale * query @ key.mT + attn_mask) @ value`.
 
     Args:
@@ -185,7 +185,10 @@ def scaled_dot_product_attention(
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
     if not dropout_p and _is_fused(q, k, v, mask, enable_gqa):
         _check_mask(mask, (*q.array.shape[:-1], k.array.shape[-2]))
-        return apply_n(ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask))
+        found: Tensor = apply_n(
+            ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)
+        )
+        return found
     if q.array.dtype == float16:  # computed in single precision
         q32, k32, v32 = (convert(t, float32) for t in (q, k, v))
         return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), float16)
@@ -194,7 +197,7 @@ def scaled_dot_product_attention(
 
 def _composed(
     q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float, enable_gqa: bool
-) -> Any:
+) -> Tensor:
     """Attention as a graph of products and a softmax."""
     if is_causal and mask is not None:
         raise RuntimeError(
@@ -217,7 +220,8 @@ def _composed(
     if mask is not None:
         scores = scores + mask
     p = apply1(SafeSoftmax(-1), scores)
-    return (dropout(p, dropout_p) if dropout_p else p) @ v
+    found: Tensor = (dropout(p, dropout_p) if dropout_p else p) @ v
+    return found
 
 
 def _is_fused(q: Tensor, k: Tensor, v: Tensor, mask: Any, enable_gqa: bool) -> bool:

@@ -200,18 +200,21 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
 
 @public("ctc_loss")
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: int = 1,
     zero_infinity: bool = False,
-) -> Any:
+) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
     if differ(targets, input_lengths, target_lengths):
         lengths = input_lengths, target_lengths
-        return UPWARD.by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
+        found: Tensor = UPWARD.by_sample(
+            ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity
+        )
+        return found
     logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
     t = on_host(require_tensor("ctc_loss", "targets", 2, targets))
     single = logs.array.ndim == 2
@@ -236,19 +239,20 @@ def ctc_loss(
         losses = Where().on(losses.array == np.inf, 0.0, losses)
     if reduction == MEAN:
         losses = losses / as_constant(np.maximum(target_sizes, 1).astype(losses.array.dtype), losses)
-    return losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
+    result: Tensor = losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
+    return result
 
 
 @public("nn.functional.ctc_loss")
 def functional_ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Tensor:
     """Minus the log-probability of label sequences, summed over all alignments with the input.
 
     Args:

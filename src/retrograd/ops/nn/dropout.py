@@ -83,15 +83,17 @@ def _check_rate_of_function(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Any:
+def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Tensor:
     """Dropout of elements or whole channels, to 0 or to the limit of selu."""
-    x: Any = require_tensor("dropout", "input", 1, input)
+    x = require_tensor("dropout", "input", 1, input)
     _check_rate(p)
     if p == 0 or not train or x.array.size == 0:
         return x
     if inplace:
         check_writable(x)
-    found = x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
+    found: Tensor = (
+        x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
+    )
     return write_back(x, found) if inplace else found
 
 
@@ -107,50 +109,50 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
 
 
 @public("dropout")
-def plain_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     _check_rate(p)
     return dropout(input, p, train)
 
 
 @public("feature_dropout")
-def feature_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeroes whole channels (dimension 1) with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     return _dropped(input, p, train, False, True, False)
 
 
 @public("feature_dropout_")
-def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`feature_dropout`, in place."""
     return _dropped(input, p, train, True, True, False)
 
 
 @public("alpha_dropout")
-def plain_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, if `train`."""
     return _dropped(input, p, train, False, False, True)
 
 
 @public("alpha_dropout_")
-def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`alpha_dropout`, in place."""
     return _dropped(input, p, train, True, False, True)
 
 
 @public("feature_alpha_dropout")
-def plain_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`alpha_dropout` of whole channels (dimension 1)."""
     return _dropped(input, p, train, False, True, True)
 
 
 @public("feature_alpha_dropout_")
-def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`feature_alpha_dropout`, in place."""
     return _dropped(input, p, train, True, True, True)
 
 
 @public("native_dropout")
-def native_dropout(input: Any, p: float, train: bool | None) -> Any:
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, with the mask of the elements that it kept."""
     x = require_tensor("native_dropout", "input", 1, input)
     if not 0 <= p <= 1:
@@ -164,21 +166,23 @@ def native_dropout(input: Any, p: float, train: bool | None) -> Any:
 
 
 @public("nn.functional.alpha_dropout")
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, while training."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, False, True)
 
 
 @public("nn.functional.feature_alpha_dropout")
-def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`alpha_dropout` of whole channels (dimension 1)."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, True, True)
 
 
 @public("nn.functional.dropout1d")
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout1d", "input", 1, input)
@@ -190,7 +194,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 @public("nn.functional.dropout2d")
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout2d", "input", 1, input)
@@ -206,7 +210,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 @public("nn.functional.dropout3d")
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout3d", "input", 1, input)
@@ -215,7 +219,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _of_channels(x, p, training, inplace, 4)
 
 
-def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Any:
+def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Tensor:
     """Dropout of channels; an input with `unbatched` dimensions is one sample."""
     if x.array.ndim != unbatched:
         return _dropped(x, p, training, inplace, True, False)
@@ -242,7 +246,9 @@ def _warn_of_dims(n: int, ndim: int) -> None:
 
 
 @public("nn.functional.gumbel_softmax")
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A random choice of one class with the probabilities `softmax(logits)`, made differentiable.
 
     Args:
@@ -261,10 +267,11 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
     noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
     noise = common_backend((a, noise)).asarray(noise)
     axis = wrap_dim(dim, a.ndim)
-    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
+    soft: Tensor = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
     if not hard:
         return soft
     xp = backend_of(soft.array)
     choice = xp.zeros(soft.array.shape, soft.array.dtype)
     xp.put_along(choice, soft.array.argmax(axis=axis, keepdims=True), axis, xp.ones((), choice.dtype))
-    return Tensor(choice) - soft.detach() + soft
+    found: Tensor = Tensor(choice) - soft.detach() + soft
+    return found

@@ -114,14 +114,14 @@ def row_indices(function: str, indices: Any, argument: str = "indices", position
 
 @public("embedding")
 def table_embedding(
-    weight: Any,
-    indices: Any,
+    weight: Tensor,
+    indices: Tensor,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
     *,
-    out: Any = None,
-) -> Any:
+    out: Tensor | None = None,
+) -> Tensor:
     """The rows of `weight` at `indices`: `nn.functional.embedding` has more options."""
     table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
     if table.array.ndim != 2:
@@ -132,19 +132,20 @@ def table_embedding(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )
     op = Embedding(i, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
-    return deliver(apply1(op, table), out)
+    found: Tensor = deliver(apply1(op, table), out)
+    return found
 
 
 @public("nn.functional.embedding")
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Tensor,
+    weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of the table `weight` that the indices in `input` name.
 
     Args:
@@ -176,7 +177,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 @public("embedding_renorm_")
-def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scales the rows of `input` that `indices` names, in place, where their norm is larger than `max_norm`."""
     x = require_tensor("embedding_renorm_", "input", 1, input)
     check_writable(x)
@@ -198,7 +199,7 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
 
 
 @public("nn.functional.one_hot")
-def one_hot(input: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Each class number as a vector with 1 in its place and 0 elsewhere.
 
     Args:

@@ -188,22 +188,23 @@ class Bags:
 
 @public("embedding_bag")
 def table_embedding_bag(
-    weight: Any,
-    indices: Any,
-    offsets: Any,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
     scale_grad_by_freq: bool = False,
     mode: int = 0,
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Bags of rows of `weight`, with the bag of each index, the size of each bag, and where the maxima are."""
     if differ(indices, offsets):
-        return UPWARD.by_sample(
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = UPWARD.by_sample(
             table_embedding_bag, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
             include_last_offset, padding_idx,
         )  # fmt: skip
+        return result
     table, i = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
     factors = per_sample_weights
     _check_table(table, factors, padding_idx)
@@ -246,18 +247,18 @@ def _check_table(table: Tensor, factors: Any, padding_idx: int | None) -> None:
 
 @public("nn.functional.embedding_bag")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Tensor:
     """Sums, means or maxima of bags of rows of the table `weight`.
 
     Args:

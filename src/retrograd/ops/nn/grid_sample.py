@@ -270,12 +270,12 @@ def _corners_wanted(align_corners: Any) -> bool:
 
 @public("nn.functional.grid_sample")
 def grid_sample(
-    input: Any,
-    grid: Any,
-    mode: Any = "bilinear",
-    padding_mode: Any = "zeros",
-    align_corners: Any = None,
-) -> Any:
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
     """Images [batch, channel, height, width] sampled at a grid of points [batch, height, width, 2]; volumes alike.
 
     Args:
@@ -301,12 +301,13 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners_wanted(align_corners))
 
 
-def _sampled(input: Any, grid: Any, mode: str, padding: str, align_corners: bool) -> Any:
+def _sampled(input: Any, grid: Any, mode: str, padding: str, align_corners: bool) -> Tensor:
     x = require_tensor("grid_sampler", "input", 1, input)
     points = require_tensor("grid_sampler", "grid", 2, grid)
     _check_sampler(x.array, points.array, mode)
     op = (GridSampler2D if x.array.ndim == 4 else GridSampler3D)(mode, padding, align_corners)
-    return apply_n(op, (x, points))
+    found: Tensor = apply_n(op, (x, points))
+    return found
 
 
 def _check_sampler(x: Array, grid: Array, mode: str) -> None:
@@ -341,15 +342,15 @@ def _check_sampler(x: Array, grid: Array, mode: str) -> None:
 
 @public("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(
-    input: Any, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
-) -> Any:
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`grid_sample` with its modes as numbers: bilinear, nearest, bicubic; zeros, border, reflection."""
     mode, padding = MODES[integer(interpolation_mode)], PADDINGS[integer(padding_mode)]
     return _sampled(input, grid, mode, padding, bool(align_corners))
 
 
 @public("nn.functional.affine_grid")
-def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid of points for grid_sample that affine maps `theta` [batch, 2, 3] (or [batch, 3, 4]) make.
 
     Args:
@@ -390,7 +391,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
 
 @public("affine_grid_generator")
-def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`affine_grid`, all arguments given."""
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
     target = tuple([integer(n) for n in size])
@@ -399,4 +400,5 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
             f"affine_grid_generator(): Expected size for first two dimensions of batch2 tensor to be: [{target[0]}, "
             f"{len(target) - 1}] but got: [{len(x.array)}, {x.array.shape[-1]}]. theta needs one map per image."
         )
-    return apply1(AffineGridGenerator(target, bool(align_corners)), x)
+    found: Tensor = apply1(AffineGridGenerator(target, bool(align_corners)), x)
+    return found

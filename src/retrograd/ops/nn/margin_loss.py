@@ -202,15 +202,15 @@ def _check_long(target: Tensor) -> None:
 
 @public("nn.functional.multi_margin_loss")
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """How much the wrong classes come nearer to the right one than `margin`, over the number of classes.
 
     Args:
@@ -242,13 +242,18 @@ def multi_margin_loss(
     _check_long(t)
     if ((t.array < 0) | (t.array >= classes)).any():
         raise RuntimeError(f"target out of range: there are {classes} classes, counted from 0")
-    return apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
+    found: Tensor = apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
+    return found
 
 
 @public("nn.functional.multilabel_margin_loss")
 def multilabel_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """How much wrong classes come nearer to right ones than 1, over the number of classes.
 
     Args:
@@ -267,18 +272,19 @@ def multilabel_margin_loss(
     classes = x.array.shape[-1] if x.array.ndim else 1
     if ((t.array < -1) | (t.array >= classes)).any():
         raise RuntimeError(f"argument #2 'target' is out of range: there are {classes} classes, and -1")
-    return apply_n(MultilabelMarginLoss(code), (x, t))
+    found: Tensor = apply_n(MultilabelMarginLoss(code), (x, t))
+    return found
 
 
 @public("nn.functional.multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The binary cross entropy of each class with logits, averaged over the classes (the last dimension)."""
     code = reduction_code(reduction, size_average, reduce)
     name = "multilabel_soft_margin_loss"
@@ -288,13 +294,18 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = losses * weight
     axis = x.array.ndim - 1
-    return reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
+    found: Tensor = reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
+    return found
 
 
 @public("nn.functional.soft_margin_loss")
 def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """`log(1 + exp(-target * input))`, for targets 1 and -1."""
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("soft_margin_loss", "self", 1, input)
@@ -304,4 +315,5 @@ def soft_margin_loss(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[x.array.dtype]}: "
             "soft_margin_loss takes floating point inputs. Convert with .float() first."
         )
-    return apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
+    found: Tensor = apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
+    return found

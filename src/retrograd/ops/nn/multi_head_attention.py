@@ -142,32 +142,32 @@ def _widened(mask: Any) -> Any:
 
 @public("nn.functional.multi_head_attention_forward")
 def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     embed_dim_to_check: int,
     num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
     add_zero_attn: bool,
     dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
     training: bool = True,
-    key_padding_mask: Any = None,
+    key_padding_mask: Tensor | None = None,
     need_weights: bool = True,
-    attn_mask: Any = None,
+    attn_mask: Tensor | None = None,
     use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor | None]:
     """Attention with several heads, as `nn.MultiheadAttention` computes it: the output, and the weights or None.
 
     Args:
@@ -198,7 +198,9 @@ def multi_head_attention_forward(
     mask = _three_dims(mask, heads, length, k.shape[0])
     if bias_k is not None or bias_v is not None:
         _check_added(bias_k, bias_v, static_k, static_v)
-        k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
+        more_k: Any = bias_k
+        more_v: Any = bias_v
+        k, v = cat([k, more_k.repeat(1, batch, 1)]), cat([v, more_v.repeat(1, batch, 1)])
         mask, padding = _widened(mask), _widened(padding)
     q = q.reshape((length, heads, narrow)).transpose(0, 1)
     k, v = _in_heads(k, static_k, "k", heads, narrow), _in_heads(v, static_v, "v", heads, narrow)

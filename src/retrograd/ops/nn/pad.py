@@ -102,8 +102,12 @@ class CircularPad(IndexedPad):
     """the elements of the other end"""
 
 
-REFLECTION: tuple[type[IndexedPad], ...] = (ReflectionPad1D, ReflectionPad2D, ReflectionPad3D)
-REPLICATION: tuple[type[IndexedPad], ...] = (ReplicationPad1D, ReplicationPad2D, ReplicationPad3D)
+# The ops of each mode, by the number of padded dimensions.
+BORDERS: dict[str, tuple[type[IndexedPad], ...]] = {
+    "reflect": (ReflectionPad1D, ReflectionPad2D, ReflectionPad3D),
+    "replicate": (ReplicationPad1D, ReplicationPad2D, ReplicationPad3D),
+    "circular": (CircularPad, CircularPad, CircularPad),
+}
 
 
 def border_index(mode: str, before: int, n: int, after: int) -> Array:
@@ -122,7 +126,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
 
 
 @public("nn.functional.pad")
-def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """`input` with a border; `pad` gives its width before and after the last dimension, then the one before it, ….
 
     Args:
@@ -155,7 +159,7 @@ def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
     return _bordered(x, widths, mode)
 
 
-def _constant(x: Tensor, widths: Shape, value: Any) -> Any:
+def _constant(x: Tensor, widths: Shape, value: Any) -> Tensor:
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     for i, n in enumerate(reversed(x.array.shape)):
@@ -164,13 +168,16 @@ def _constant(x: Tensor, widths: Shape, value: Any) -> Any:
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
             )
-    return apply1(ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype).item()), x)
+    found: Tensor = apply1(
+        ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype).item()), x
+    )
+    return found
 
 
-def _bordered(x: Tensor, widths: Shape, mode: str) -> Any:
+def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
     """The modes that repeat elements of the input."""
     count, ndim, shape = len(widths) // 2, x.array.ndim, x.array.shape
-    if mode not in ("reflect", "replicate", "circular"):
+    if mode not in BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):
         raise NotImplementedError(
@@ -187,9 +194,8 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Any:
         d = ndim - 1 - i
         _check_width(mode, widths[2 * i], widths[2 * i + 1], shape, d)
         indices.append(border_index(mode, widths[2 * i], shape[d], widths[2 * i + 1]))
-    if mode == "circular":
-        return apply1(CircularPad(widths, indices), x)
-    return apply1((REFLECTION if mode == "reflect" else REPLICATION)[count - 1](widths, indices), x)
+    found: Tensor = apply1(BORDERS[mode][count - 1](widths, indices), x)
+    return found
 
 
 def _check_width(mode: str, before: int, after: int, shape: Shape, d: int) -> None:
