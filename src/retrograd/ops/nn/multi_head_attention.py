@@ -198,9 +198,7 @@ def multi_head_attention_forward(
     mask = _three_dims(mask, heads, length, k.shape[0])
     if bias_k is not None or bias_v is not None:
         _check_added(bias_k, bias_v, static_k, static_v)
-        more_k: Any = bias_k
-        more_v: Any = bias_v
-        k, v = cat([k, more_k.repeat(1, batch, 1)]), cat([v, more_v.repeat(1, batch, 1)])
+        k, v = _with_bias(k, bias_k, batch), _with_bias(v, bias_v, batch)
         mask, padding = _widened(mask), _widened(padding)
     q = q.reshape((length, heads, narrow)).transpose(0, 1)
     k, v = _in_heads(k, static_k, "k", heads, narrow), _in_heads(v, static_v, "v", heads, narrow)
@@ -229,6 +227,11 @@ def _in_a_batch(q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
 def _check_width(width: int, wanted: int, num_heads: int) -> None:
     _expect(width == wanted, f"was expecting embedding dimension of {wanted}, but got {width}")
     _expect(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
+
+
+def _with_bias(t: Any, bias: Any, batch: int) -> Any:
+    """Keys or values with one more, the same for all samples."""
+    return cat([t, bias.repeat(1, batch, 1)])
 
 
 def _check_added(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> None:
