@@ -18,8 +18,13 @@ REDUCTIONS = ({}, {"reduction": "sum"}, {"reduction": "none"})
 
 
 def constant(values: Any, x: Any) -> Any:
-    """A tensor without gradient, in the dtype of x."""
-    return rg.Tensor(np.asarray(values).astype(x.dtype))
+    """A tensor without gradient, in the dtype of x and where x is."""
+    return rg.Tensor(np.asarray(values).astype(x.dtype)).to(x.device)
+
+
+def near(indices: Any, x: Any) -> Any:
+    """A tensor of indices where x is."""
+    return rg.tensor(indices).to(x.device)
 
 
 def reduced(function: Any) -> Any:
@@ -174,7 +179,7 @@ def bags(table: Any, reduce: Any, factors: Any = None) -> Any:
 def bag(mode: str, reduce: Any) -> Case:
     return Case("nn.functional.embedding_bag", (call_with((4, 3)), call_with((4, 3), layout="transposed")),
                 lambda w: bags(w, reduce), distinct, REAL,
-                lambda w: F.embedding_bag(rg.tensor(INDICES), w, rg.tensor(OFFSETS), mode=mode), mode)  # fmt: skip
+                lambda w: F.embedding_bag(near(INDICES, w), w, near(OFFSETS, w), mode=mode), mode)  # fmt: skip
 
 
 EMBEDDING = (
@@ -187,7 +192,7 @@ EMBEDDING = (
     bag("mean", lambda rows: rows.mean(0)),
     bag("max", lambda rows: rows.max(0)),
     Case("nn.functional.embedding_bag", (call_with((4, 3), (5,)),), lambda w, p: bags(w, lambda r: r.sum(0), p), nonzero,
-         REAL, lambda w, p: F.embedding_bag(rg.tensor(INDICES), w, rg.tensor(OFFSETS), mode="sum", per_sample_weights=p),
+         REAL, lambda w, p: F.embedding_bag(near(INDICES, w), w, near(OFFSETS, w), mode="sum", per_sample_weights=p),
          "factors"),
 )  # fmt: skip
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
@@ -162,7 +160,7 @@ class LeakyRelu(Leaky):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return as_value(np.where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
+        return as_value(backend_of(a).where(a > 0, a.dtype.type(1), a.dtype.type(self.negative_slope)), x)
 
 
 LeakyReluInPlace = variant(LeakyRelu, "LeakyReluBackward1", "LeakyRelu, in its own memory")
@@ -178,7 +176,7 @@ class Hardsigmoid(Leaky):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return as_value((np.abs(a) < 3).astype(a.dtype) / 6, x)
+        return as_value((abs(a) < 3).astype(a.dtype) / 6, x)
 
 
 class Hardswish(Activation):
@@ -191,7 +189,7 @@ class Hardswish(Activation):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        return Where().on(np.abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
+        return Where().on(abs(a) < 3, x / 3 + 0.5, as_value((~(a <= -3)).astype(a.dtype), x))
 
 
 # -- smooth ones ---------------------------------------------------------------------------------------------------
@@ -323,17 +321,18 @@ class Gelu(Activation):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _activated(function: str, op: Unary, input: Any, inplace: bool = False) -> Any:
+def _activated(function: str, op: Unary, input: Any, inplace: bool = False) -> Tensor:
     """The op's result, in place of the input if wanted."""
     x = require_tensor(f"{function}_" if inplace else function, "input", 1, input)
     if not inplace:
-        return apply1(op, x)
+        found: Tensor = apply1(op, x)
+        return found
     check_writable(x)
     return write_back(x, apply1(op, x))
 
 
 @public("relu", "nn.functional.relu", "relu_", "nn.functional.relu_", method=True)
-def relu(input: Any, inplace: bool = False) -> Any:
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else 0.
 
     >>> import retrograd as rg
@@ -344,13 +343,13 @@ def relu(input: Any, inplace: bool = False) -> Any:
 
 
 @public("nn.functional.relu6")
-def relu6(input: Any, inplace: bool = False) -> Any:
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """`input` limited to the range from 0 to 6."""
     return _activated("relu6", Hardtanh(0.0, 6.0), input, inplace)
 
 
 @public("threshold", "nn.functional.threshold")
-def threshold(input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above `threshold`, else `value`."""
     return _activated(
         "threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace
@@ -358,7 +357,7 @@ def threshold(input: Any, threshold: float, value: float, inplace: bool = False)
 
 
 @public("nn.functional.hardtanh")
-def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` limited to the range from `min_val` to `max_val`."""
     if min_val > max_val:
         raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {min_val} and {max_val}")
@@ -366,7 +365,7 @@ def hardtanh(input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: b
 
 
 @public("nn.functional.leaky_relu")
-def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `negative_slope * input`."""
     return _activated(
         "leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace
@@ -374,31 +373,31 @@ def leaky_relu(input: Any, negative_slope: float = 0.01, inplace: bool = False) 
 
 
 @public("nn.functional.hardsigmoid")
-def hardsigmoid(input: Any, inplace: bool = False) -> Any:
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """`(input + 3) / 6`, limited to the range from 0 to 1."""
     return _activated("hardsigmoid", Hardsigmoid(), input, inplace)
 
 
 @public("nn.functional.hardswish")
-def hardswish(input: Any, inplace: bool = False) -> Any:
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """`input * hardsigmoid(input)`."""
     return _activated("hardswish", Hardswish(), input, inplace)
 
 
 @public("nn.functional.elu")
-def elu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
     return _activated("elu", (EluInPlace if inplace else Elu)(alpha), input, inplace)
 
 
 @public("selu", "nn.functional.selu")
-def selu(input: Any, inplace: bool = False) -> Any:
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """`elu` scaled so that a deep network keeps mean 0 and variance 1."""
     return _activated("selu", (EluInPlace if inplace else Elu)(SELU_ALPHA, SELU_SCALE), input, inplace)
 
 
 @public("celu", "nn.functional.celu")
-def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -406,31 +405,35 @@ def celu(input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
 
 
 @public("nn.functional.softplus")
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0, *, out: Any = None) -> Any:
+def softplus(
+    input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
+) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, a smooth relu; `input` itself where `beta * input > threshold`."""
-    return deliver(_activated("softplus", Softplus(beta, threshold), input), out)
+    found: Tensor = deliver(_activated("softplus", Softplus(beta, threshold), input), out)
+    return found
 
 
 @public("nn.functional.logsigmoid")
-def logsigmoid(input: Any, *, out: Any = None) -> Any:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(sigmoid(input))`, without overflow."""
-    return deliver(_activated("log_sigmoid", LogSigmoid(), input), out)
+    found: Tensor = deliver(_activated("log_sigmoid", LogSigmoid(), input), out)
+    return found
 
 
 @public("nn.functional.silu")
-def silu(input: Any, inplace: bool = False) -> Any:
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """`input * sigmoid(input)`, also known as swish."""
     return _activated("silu", Silu(), input, inplace)
 
 
 @public("nn.functional.mish")
-def mish(input: Any, inplace: bool = False) -> Any:
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """`input * tanh(softplus(input))`."""
     return _activated("mish", Mish(), input, inplace)
 
 
 @public("nn.functional.gelu")
-def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
+def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None) -> Tensor:
     """`input` times the normal distribution function of `input`.
 
     Args:
@@ -438,25 +441,28 @@ def gelu(input: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh. gelu got {approximate!r}.")
-    return deliver(_activated("gelu", Gelu(approximate), input), out)
+    found: Tensor = deliver(_activated("gelu", Gelu(approximate), input), out)
+    return found
 
 
 @public("nn.functional.softsign")
-def softsign(input: Any) -> Any:
+def softsign(input: Tensor) -> Tensor:
     """`input / (1 + |input|)`."""
     x: Any = require_tensor("softsign", "input", 1, input)
-    return x / (absolute(x) + 1)
+    found: Tensor = x / (absolute(x) + 1)
+    return found
 
 
 @public("nn.functional.tanhshrink")
-def tanhshrink(input: Any) -> Any:
+def tanhshrink(input: Tensor) -> Tensor:
     """`input - tanh(input)`."""
     x: Any = require_tensor("tanhshrink", "input", 1, input)
-    return x - Tanh().on(x)
+    found: Tensor = x - Tanh().on(x)
+    return found
 
 
 @public("nn.functional.dropout")
-def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, while training.
 
     >>> import retrograd as rg
@@ -471,7 +477,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
         return x
     factors = Tensor(_noise(x.array, p))
     if not inplace:
-        return apply2(Mul(), x, factors)
+        found: Tensor = apply2(Mul(), x, factors)
+        return found
     check_writable(x)
     return write_back(x, apply2(Mul(), x, factors))
 
@@ -481,7 +488,7 @@ def _noise(a: Array, p: float) -> Array:
     from retrograd.ops.random.generator import default_generator
 
     if p == 1:
-        return np.zeros((), a.dtype)  # nothing is drawn
+        return backend_of(a).asarray(0, a.dtype)  # nothing is drawn
     if a.dtype.kind == "c":
         raise unsupported("bernoulli_scalar_cpu_", a)
     if a.dtype.kind != "f":

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.arguments import Ints, Sizes
 from retrograd.ops.nn.max_pool import Maxima, flattened
 from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, average_taps
 from retrograd.ops.nn.sliding import ints, spread_ints
@@ -44,7 +46,8 @@ class MaximaAt(Maxima):
         """The result by the array library."""
         lead = x.shape[: x.ndim - self.rank]
         flat, values, positions = flattened(x, lead), None, None
-        for where in self.candidates(x.shape[len(lead) :], len(lead)):
+        for place in self.candidates(x.shape[len(lead) :], len(lead)):
+            where = xp.asarray(place)
             index = where.reshape((*where.shape[: len(lead)], -1))
             if index.size == index.shape[-1]:  # the same in all images
                 found = flat.take(index.reshape(-1), len(lead))
@@ -128,7 +131,7 @@ def _check_filled(function: str, x: Tensor, rank: int) -> None:
             )
 
 
-def adaptive_avg(function: str, x: Tensor, size: Shape) -> Any:
+def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
     """Averages over windows that divide the last dimensions evenly."""
     rank = len(size)
     if rank == 1:
@@ -140,7 +143,8 @@ def adaptive_avg(function: str, x: Tensor, size: Shape) -> Any:
         kernel = "adaptive_avg_pool2d" if rank == 2 else "adaptive_avg_pool3d_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
     maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
-    return apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
+    found: Tensor = apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
+    return found
 
 
 def _cover(n: int, m: int) -> Array:
@@ -171,13 +175,13 @@ def maxima(op: MaximaAt, x: Tensor) -> tuple[Any, Any]:
     return values, indices
 
 
-def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Any:
+def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Tensor:
     x = require_tensor(function, "input", 1, input)
     return adaptive_avg(function, x, _size(function, rank, x, output_size))
 
 
 @public("adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool1d")
-def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool1d(input: Tensor, output_size: Ints) -> Tensor:
     """The averages of `output_size` windows that divide signals [batch, channel, length] as evenly as they can.
 
     >>> import retrograd as rg
@@ -188,25 +192,68 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
 
 
 @public("nn.functional.adaptive_avg_pool2d")
-def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     """The averages of windows that divide images evenly; None in `output_size` keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
 
 
 @public("nn.functional.adaptive_avg_pool3d")
-def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
+def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, return_indices: Literal[False] = False
+) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
+
+
 @public("nn.functional.adaptive_max_pool1d")
-def adaptive_max_pool1d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Ints, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of `output_size` windows that divide signals evenly, and if asked where they are."""
-    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
+    found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
+        "adaptive_max_pool1d", 1, input, output_size, return_indices
+    )
+    return found
+
+
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[False] = False
+) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 @public("nn.functional.adaptive_max_pool2d")
-def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool2d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that divide images evenly, and if asked where they are.
 
     >>> import retrograd as rg
@@ -214,31 +261,66 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
     tensor([[[4., 5.],
              [7., 8.]]])
     """
-    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
+    found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
+        "adaptive_max_pool2d", 2, input, output_size, return_indices
+    )
+    return found
+
+
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: Literal[False] = False
+) -> Tensor: ...
+
+
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, *, return_indices: Literal[True]
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 @public("nn.functional.adaptive_max_pool3d")
-def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
+def adaptive_max_pool3d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that divide volumes evenly, and if asked where they are."""
-    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
+    found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
+        "adaptive_max_pool3d", 3, input, output_size, return_indices
+    )
+    return found
 
 
 @public("adaptive_max_pool1d", "nn.functional.adaptive_max_pool1d_with_indices")
-def adaptive_max_pool1d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Ints, return_indices: bool = True
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool1d(…, return_indices=True)`."""
-    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, True)
+    found: tuple[Tensor, Tensor] = _adaptive_max("adaptive_max_pool1d", 1, input, output_size, True)
+    return found
 
 
 @public("nn.functional.adaptive_max_pool2d_with_indices")
-def adaptive_max_pool2d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: Sizes, return_indices: bool = True
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool2d(…, return_indices=True)`."""
-    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, True)
+    found: tuple[Tensor, Tensor] = _adaptive_max("adaptive_max_pool2d", 2, input, output_size, True)
+    return found
 
 
 @public("nn.functional.adaptive_max_pool3d_with_indices")
-def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indices: bool = True) -> Any:
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: Sizes, return_indices: bool = True
+) -> tuple[Tensor, Tensor]:
     """`adaptive_max_pool3d(…, return_indices=True)`."""
-    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, True)
+    found: tuple[Tensor, Tensor] = _adaptive_max("adaptive_max_pool3d", 3, input, output_size, True)
+    return found
 
 
 # -- fractional ----------------------------------------------------------------------------------------------------
@@ -246,9 +328,9 @@ def adaptive_max_pool3d_with_indices(input: Any, output_size: Any, return_indice
 
 def _starts(n: int, m: int, k: int, samples: Array) -> Array:
     """Where m windows of k elements begin in n, for each random number; the last ends at the end."""
-    one = samples.dtype.type
+    xp, one = backend_of(samples), samples.dtype.type
     alpha = one(n - k) / one(max(m - 1, 1))
-    steps = (np.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
+    steps = (xp.arange(m, dtype=samples.dtype) + samples[..., None]) * alpha
     found = steps.astype(np.int64) - (samples * alpha).astype(np.int64)[..., None]
     found[..., -1] = n - k
     return found
@@ -305,7 +387,7 @@ def _fractional(
     samples = samples[..., ::-1] if rank == 2 else samples
     covers = []
     for d, (n, m, k) in enumerate(zip(shape[-rank:], target, kernel, strict=True)):
-        cover = _starts(n, m, k, samples[..., d])[..., None, :] + np.arange(k)[:, None]
+        cover = _starts(n, m, k, samples[..., d])[..., None, :] + backend_of(samples).arange(k)[:, None]
         covers.append(cover if len(shape) == rank + 2 else cover[0])
     op = (FractionalMaxPool2D if rank == 2 else FractionalMaxPool3D)(tuple(covers))
     values, indices = maxima(op, x)
@@ -321,15 +403,49 @@ def _check_fit(function: str, size: Sequence[int], target: Shape, kernel: Shape)
             raise ShapeError(f"{function}(): pool {name} {k} too large relative to input {name} {n}")
 
 
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+
+
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
+
+
 @public("nn.functional.fractional_max_pool2d")
 def fractional_max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that begin at random distances, for images.
 
     Args:
@@ -337,7 +453,7 @@ def fractional_max_pool2d(
         return_indices: whether to return where the largest elements are, too.
         _random_samples: the random numbers in [0, 1), of shape [batch, channel, 2].
     """
-    return _fractional(
+    found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool2d",
         2,
         input,
@@ -347,19 +463,54 @@ def fractional_max_pool2d(
         return_indices,
         _random_samples,
     )
+    return found
+
+
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: Literal[False] = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor: ...
+
+
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 @public("nn.functional.fractional_max_pool3d")
 def fractional_max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = False,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that begin at random distances, for volumes; see fractional_max_pool2d."""
-    return _fractional(
+    found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool3d",
         3,
         input,
@@ -369,29 +520,34 @@ def fractional_max_pool3d(
         return_indices,
         _random_samples,
     )
+    return found
 
 
 @public("nn.functional.fractional_max_pool2d_with_indices")
 def fractional_max_pool2d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = True,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """`fractional_max_pool2d(…, return_indices=True)`."""
-    return fractional_max_pool2d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+    return fractional_max_pool2d(
+        input, kernel_size, output_size, output_ratio, return_indices=True, _random_samples=_random_samples
+    )
 
 
 @public("nn.functional.fractional_max_pool3d_with_indices")
 def fractional_max_pool3d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    output_size: Any = None,
-    output_ratio: Any = None,
+    input: Tensor,
+    kernel_size: Ints,
+    output_size: Ints | None = None,
+    output_ratio: float | Sequence[float] | None = None,
     return_indices: bool = True,
-    _random_samples: Any = None,
-) -> Any:
+    _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """`fractional_max_pool3d(…, return_indices=True)`."""
-    return fractional_max_pool3d(input, kernel_size, output_size, output_ratio, True, _random_samples)
+    return fractional_max_pool3d(
+        input, kernel_size, output_size, output_ratio, return_indices=True, _random_samples=_random_samples
+    )

@@ -12,16 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import common_backend, stands_for_many
+from retrograd.backends.base import backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
-from retrograd.ops.common import as_value, require_tensor
+from retrograd.ops.common import require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.index.index_select import repeat_interleave
 from retrograd.ops.nn.activation import dropout
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.reduce.sums import SumDim, float16, float32
@@ -90,7 +91,9 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
         if mask is not None:
             scores = scores + self.grouped(mask)
         if self.is_causal:
-            scores = scores + as_value(lower_mask(scores.shape[-2], scores.shape[-1], scores.dtype), scores)
+            scores = scores + as_constant(
+                lower_mask(scores.shape[-2], scores.shape[-1], scores.dtype), scores
+            )
         return SafeSoftmax(-1).on(scores)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
@@ -139,16 +142,16 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
 @public("nn.functional.scaled_dot_product_attention")
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> Tensor:
     """`softmax(scale * query @ key.mT + attn_mask) @ value`.
 
     Args:
@@ -182,7 +185,10 @@ def scaled_dot_product_attention(
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
     if not dropout_p and _is_fused(q, k, v, mask, enable_gqa):
         _check_mask(mask, (*q.array.shape[:-1], k.array.shape[-2]))
-        return apply_n(ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask))
+        found: Tensor = apply_n(
+            ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)
+        )
+        return found
     if q.array.dtype == float16:  # computed in single precision
         q32, k32, v32 = (convert(t, float32) for t in (q, k, v))
         return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), float16)
@@ -191,7 +197,7 @@ def scaled_dot_product_attention(
 
 def _composed(
     q: Any, k: Any, v: Any, mask: Any, dropout_p: float, is_causal: bool, scale: float, enable_gqa: bool
-) -> Any:
+) -> Tensor:
     """Attention as a graph of products and a softmax."""
     if is_causal and mask is not None:
         raise RuntimeError(
@@ -210,11 +216,12 @@ def _composed(
     root = math.sqrt(abs(scale))
     scores = (q * math.copysign(root, scale)) @ (k.transpose(-2, -1) * root)
     if is_causal:
-        mask = Tensor(lower_mask(q.array.shape[-2], k.array.shape[-2], q.array.dtype))
+        mask = as_constant(lower_mask(q.array.shape[-2], k.array.shape[-2], q.array.dtype), q)
     if mask is not None:
         scores = scores + mask
     p = apply1(SafeSoftmax(-1), scores)
-    return (dropout(p, dropout_p) if dropout_p else p) @ v
+    found: Tensor = (dropout(p, dropout_p) if dropout_p else p) @ v
+    return found
 
 
 def _is_fused(q: Tensor, k: Tensor, v: Tensor, mask: Any, enable_gqa: bool) -> bool:
@@ -274,6 +281,6 @@ def _check_mask(mask: Any, shape: Shape) -> None:
 def _as_bias(mask: Tensor, dtype: DType) -> Tensor:
     """A mask as numbers to add: 0 where a boolean one is true, else -inf."""
     if mask.array.dtype.kind == "b":
-        return Tensor(np.where(mask.array, dtype.type(0), dtype.type(-np.inf)))
+        return Tensor(backend_of(mask.array).where(mask.array, dtype.type(0), dtype.type(-np.inf)))
     wider = promote_types(mask.array.dtype, dtype)
     return mask if wider == mask.array.dtype else convert(mask, dtype)

@@ -7,10 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import is_array
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
+from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
 from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pool_arguments import check_kind, numbers, pool_windows
 from retrograd.ops.nn.sliding import Sliding
 from retrograd.ops.register import public
@@ -44,8 +47,8 @@ class AvgPool2D(Linear):
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
-            return xp.sign(total) * (abs(total) // self.divisors(total.dtype))
-        return (total / self.divisors(total.dtype)).astype(dtype, copy=False)
+            return xp.sign(total) * (abs(total) // self.divisors_in(xp, total.dtype))
+        return (total / self.divisors_in(xp, total.dtype)).astype(dtype, copy=False)
 
     def transpose(self, g: Any) -> Any:
         return AvgPoolAdjoint(self).on(g)
@@ -63,6 +66,11 @@ class AvgPool2D(Linear):
             total = total[..., None] * (end - start).astype(dtype)
         first = total.reshape(-1)[:1]
         return first[0] if (total == first).all() and total.size else total
+
+    def divisors_in(self, xp: Any, dtype: Any) -> Any:
+        """The divisors as an array of the library `xp`, or one number."""
+        found = self.divisors(dtype)
+        return xp.asarray(found) if is_array(found) else found
 
 
 class AvgPool3D(AvgPool2D):
@@ -84,7 +92,7 @@ class AvgPoolAdjoint(Linear):
     def computed(self, xp: Any, x: Array) -> Array:
         """The result by the array library."""
         windows, dtype = self.pool.windows, x.dtype
-        out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors(x.dtype)
+        out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors_in(xp, x.dtype)
         lead = out.ndim - len(windows.kernel)
         rows = zip(windows.kernel, windows.stride, windows.number, windows.lengths, strict=True)
         for axis, (k, s, c, n) in enumerate(rows):
@@ -113,7 +121,7 @@ def _avg_pool(
     ceil_mode: Any,
     count_include_pad: Any,
     divisor_override: Any,
-) -> Any:
+) -> Tensor:
     x = require_tensor(function, "input", 1, input)
     windows = pool_windows(function, x, rank, kernel_size, stride, padding, 1, bool(ceil_mode))
     if rank == 3 and any(n < k for n, k in zip(windows.size, windows.kernel, strict=True)):
@@ -131,19 +139,21 @@ def _avg_pool(
     options = (bool(ceil_mode), bool(count_include_pad), divisor_override)
     if rank == 1:
         windows = Sliding(*[(o, *v) for o, v in zip((1, 1, 1, 0, 1, 1), windows, strict=True)])
-        return apply1(AvgPool2D(windows, *options), x.unsqueeze(-2)).squeeze(-2)
-    return apply1((AvgPool3D if rank == 3 else AvgPool2D)(windows, *options), x)
+        found: Tensor = apply1(AvgPool2D(windows, *options), x.unsqueeze(-2)).squeeze(-2)
+    else:
+        found = apply1((AvgPool3D if rank == 3 else AvgPool2D)(windows, *options), x)
+    return found
 
 
 @public("avg_pool1d", "nn.functional.avg_pool1d")
 def avg_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Any:
+) -> Tensor:
     """The average of every window of signals [batch, channel, length].
 
     Args:
@@ -161,14 +171,14 @@ def avg_pool1d(
 
 @public("nn.functional.avg_pool2d")
 def avg_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Any:
+    divisor_override: int | None = None,
+) -> Tensor:
     """The average of every window of images; `divisor_override` divides by another number. See avg_pool1d."""
     return _avg_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -177,14 +187,14 @@ def avg_pool2d(
 
 @public("nn.functional.avg_pool3d")
 def avg_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Any:
+    divisor_override: int | None = None,
+) -> Tensor:
     """The average of every window of volumes; `divisor_override` divides by another number. See avg_pool1d."""
     return _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
@@ -193,26 +203,27 @@ def avg_pool3d(
 
 def _lp_pool(
     function: str, rank: int, input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: Any
-) -> Any:
+) -> Tensor:
     x = require_tensor(function, "input", 1, input)
     name = f"avg_pool{rank}d"
     mean = _avg_pool(name, rank, x.pow(norm_type), kernel_size, stride, 0, ceil_mode, True, None)
     count = math.prod(numbers(function, "kernel_size", 3, kernel_size, rank))
-    return (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
+    found: Tensor = (mean.sign() * mean.abs().relu()).mul(count).pow(1.0 / norm_type)
+    return found
 
 
 @public("nn.functional.lp_pool1d")
 def lp_pool1d(
-    input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
     """The p-norm (`norm_type`) of every window of signals: the p-th root of the sum of p-th powers."""
     return _lp_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 @public("nn.functional.lp_pool2d")
 def lp_pool2d(
-    input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
     """The p-norm (`norm_type`) of every window of images: the p-th root of the sum of p-th powers.
 
     >>> import retrograd as rg
@@ -224,7 +235,7 @@ def lp_pool2d(
 
 @public("nn.functional.lp_pool3d")
 def lp_pool3d(
-    input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Any:
+    input: Tensor, norm_type: float, kernel_size: Ints, stride: Ints | None = None, ceil_mode: bool = False
+) -> Tensor:
     """The p-norm (`norm_type`) of every window of volumes: the p-th root of the sum of p-th powers."""
     return _lp_pool("lp_pool3d", 3, input, norm_type, kernel_size, stride, ceil_mode)

@@ -14,6 +14,7 @@ from retrograd.errors import ShapeError
 from retrograd.ops.common import differ, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import OfChannels, check_mixed, check_several, statistics, wide
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
@@ -82,16 +83,16 @@ class NativeBatchNorm(OfChannels):
 
 @public("batch_norm")
 def batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> Tensor:
     """`input` with mean 0 and variance 1 within each channel, times `weight`, plus `bias`.
 
     While training, the statistics are those of the input, and the running ones move towards them; else the running
@@ -122,27 +123,29 @@ def batch_norm(
     constant("native_batch_norm", "running_var", running_var)
     check_mixed(x, (weight, bias, *running))
     step = number_from("batch_norm", "momentum", 7, momentum)
-    return apply_n(NativeBatchNorm(bool(training), step, eps), (x, weight, bias, *running))
+    found: Tensor = apply_n(NativeBatchNorm(bool(training), step, eps), (x, weight, bias, *running))
+    return found
 
 
-def _of_nothing(x: Any, weight: Any, bias: Any) -> Any:
+def _of_nothing(x: Any, weight: Any, bias: Any) -> Tensor:
     """`batch_norm` of no elements: a graph without a normalisation."""
     ones = (1,) * (x.array.ndim - 2)
     scaled = x.clone() if weight is None else x * reshape(weight, (-1, *ones))
-    return scaled if bias is None else scaled + reshape(bias, (-1, *ones))
+    found: Tensor = scaled if bias is None else scaled + reshape(bias, (-1, *ones))
+    return found
 
 
 @public("nn.functional.batch_norm")
 def functional_batch_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Tensor:
     """`input` with mean 0 and variance 1 within each channel, times `weight`, plus `bias`.
 
     Args:
@@ -167,34 +170,35 @@ def functional_batch_norm(
 
 @public("native_batch_norm")
 def native_batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     training: bool,
     momentum: float,
     eps: float,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor]:
     """`batch_norm`, with the mean and the reciprocal standard deviation of the batch (both empty if not training)."""
     out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
-        return out, Tensor(np.empty(0, input.array.dtype)), Tensor(np.empty(0, input.array.dtype))
+        nothing = np.empty(0, input.array.dtype)
+        return out, as_constant(nothing, input), as_constant(nothing.copy(), input)
     return out, *statistics(input.array, (0, *range(2, input.array.ndim)), eps, False)
 
 
 @public("instance_norm")
 def instance_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
     use_input_stats: bool,
     momentum: float,
     eps: float,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> Tensor:
     """`batch_norm` within each sample: `nn.functional.instance_norm` has the arguments in a handier order."""
     x = require_tensor("instance_norm", "input", 1, input)
     if not use_input_stats and (running_mean is None or running_var is None):
@@ -210,7 +214,8 @@ def instance_norm(
             before_write(running.array)
             running.array[...] = moved.array.reshape(n, c).mean(axis=0)
             running.bump_version()
-    return reshape(out, x.array.shape)
+    found: Tensor = reshape(out, x.array.shape)
+    return found
 
 
 def _repeated(v: Any, n: int) -> Any:
@@ -219,15 +224,15 @@ def _repeated(v: Any, n: int) -> Any:
 
 @public("nn.functional.instance_norm")
 def functional_instance_norm(
-    input: Any,
-    running_mean: Any = None,
-    running_var: Any = None,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     use_input_stats: bool = True,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Tensor:
     """`input` with mean 0 and variance 1 within each sample and channel, times `weight`, plus `bias`."""
     x = require_tensor("instance_norm", "input", 1, input)
     if use_input_stats and int(np.prod(x.array.shape[2:])) == 1:

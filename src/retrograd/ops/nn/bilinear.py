@@ -51,7 +51,7 @@ def conjugated(v: Any) -> Any:
 
 
 @public("bilinear", "nn.functional.bilinear")
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[o] @ input2` for each output o, plus `bias[o]`; the last dimension is the features.
 
     >>> import retrograd as rg
@@ -65,7 +65,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     op = Trilinear()
     found = apply_n(op, (reshape(x, (-1, shape[-1])), w, reshape(y, (-1, y.array.shape[-1]))))
     found = reshape(found, (*shape[:-1], w.array.shape[0]))
-    return found if bias is None else found + bias
+    result: Tensor = found if bias is None else found + bias
+    return result
 
 
 def _check(x: Tensor, y: Tensor, w: Tensor, bias: Any) -> None:

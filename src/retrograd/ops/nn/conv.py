@@ -25,6 +25,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pad import pad as padded
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.ops.register import public
@@ -408,7 +409,7 @@ def _transposed_geometry(o: Options, x: Array, w: Array) -> Geometry:
     return Geometry(Sliding(tuple(size), w.shape[2:], o.stride, o.padding, o.dilation, x.shape[2:]), o.groups)
 
 
-def _convolved(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Any:
+def _convolved(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Tensor:
     a, weight, bias = x.array, w.array, None if b is None else b.array
     _check_options(o, weight)
     if a.ndim != weight.ndim:
@@ -419,7 +420,8 @@ def _convolved(x: Tensor, w: Tensor, b: Tensor | None, o: Options) -> Any:
     _check_shapes(o, a, weight, bias)
     _check_dtypes(a, weight, bias)
     geometry = _transposed_geometry(o, a, weight) if o.transposed else _forward_geometry(o, a, weight)
-    return apply_n(Convolution(geometry, o.transposed, o.output_padding), (x, w, b))
+    found: Tensor = apply_n(Convolution(geometry, o.transposed, o.output_padding), (x, w, b))
+    return found
 
 
 def _convolve(
@@ -432,7 +434,7 @@ def _convolve(
     output_padding: Any,
     groups: Any,
     transposed: bool,
-) -> Any:
+) -> Tensor:
     """A convolution over the last `n` dimensions, of a batch or of one sample."""
     x, w = _tensor(function, "input", operands[0]), _tensor(function, "weight", operands[1])
     b = None if operands[2] is None else _tensor(function, "bias", operands[2])
@@ -482,14 +484,14 @@ def _named_padding(x: Any, padding: str, kernel: Shape, stride: Shape, dilation:
 
 @public("conv1d", "nn.functional.conv1d")
 def conv1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: str | Ints = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
     """The convolution of a signal [batch, channel, length] with a weight [output, channel / groups, length].
 
     Args:
@@ -508,14 +510,14 @@ def conv1d(
 
 @public("conv2d", "nn.functional.conv2d")
 def conv2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: str | Ints = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
     """The convolution of images [batch, channel, height, width]; see conv1d.
 
     >>> import retrograd as rg
@@ -527,29 +529,29 @@ def conv2d(
 
 @public("conv3d", "nn.functional.conv3d")
 def conv3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: str | Ints = 0,
+    dilation: Ints = 1,
+    groups: int = 1,
+) -> Tensor:
     """The convolution of volumes [batch, channel, depth, height, width]; see conv1d."""
     return _convolve("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
 @public("conv_transpose1d", "nn.functional.conv_transpose1d")
 def conv_transpose1d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: Any = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The transpose of conv1d, for a weight [channel, output / groups, length].
 
     Args:
@@ -566,15 +568,15 @@ def conv_transpose1d(
 
 @public("conv_transpose2d", "nn.functional.conv_transpose2d")
 def conv_transpose2d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: Any = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The transpose of conv2d; see conv_transpose1d."""
     operands = (input, weight, bias)
     return _convolve("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
@@ -582,15 +584,15 @@ def conv_transpose2d(
 
 @public("conv_transpose3d", "nn.functional.conv_transpose3d")
 def conv_transpose3d(
-    input: Any,
-    weight: Any,
-    bias: Any = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: Any = 1,
-    dilation: Any = 1,
-) -> Any:
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Ints = 1,
+    padding: Ints = 0,
+    output_padding: Ints = 0,
+    groups: int = 1,
+    dilation: Ints = 1,
+) -> Tensor:
     """The transpose of conv3d; see conv_transpose1d."""
     operands = (input, weight, bias)
     return _convolve("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
@@ -598,16 +600,16 @@ def conv_transpose3d(
 
 @public("convolution")
 def convolution(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
     transposed: bool,
-    output_padding: Any,
-    groups: Any,
-) -> Any:
+    output_padding: Ints,
+    groups: int,
+) -> Tensor:
     """A convolution of any rank, or its transpose, of a batch; all options must be given."""
     x, w = (
         require_tensor("convolution", "input", 1, input),
@@ -629,7 +631,7 @@ def convolution(
 
 
 @public("conv_tbc", "nn.functional.conv_tbc")
-def conv_tbc(input: Any, weight: Any, bias: Any, pad: Any = 0) -> Any:
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution of [time, batch, channel] with a weight [place, channel, output channel]."""
     x, w = require_tensor("conv_tbc", "input", 1, input), require_tensor("conv_tbc", "weight", 2, weight)
     b = require_tensor("conv_tbc", "bias", 3, bias)
@@ -654,4 +656,5 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: Any = 0) -> Any:
     _check_dtypes(x.array, w.array, b.array)
     o = Options((1,), (integer(pad),), (1,), (0,), 1, False)
     geometry = _forward_geometry(o, batch_first(x.array), w.array.swapaxes(0, 2))
-    return apply_n(ConvTbc(geometry, False, (0,)), (x, w, b))
+    found: Tensor = apply_n(ConvTbc(geometry, False, (0,)), (x, w, b))
+    return found

@@ -80,7 +80,7 @@ class NllLoss(WithConstants):
         wrong = (target < 0) | (target >= classes)
         if wrong.any() and (wrong := wrong & (target != self.ignore_index)).any():
             target, wrong = whole(target), whole(wrong)
-            first = target[wrong].flat[0] if target.ndim else target
+            first = target[wrong].reshape(-1)[0] if target.ndim else target
             raise IndexError(
                 f"Target {int(first)} is out of bounds. The input has {classes} classes, counted from 0."
             )
@@ -91,7 +91,7 @@ class NllLoss(WithConstants):
         shape = (*target.shape[: self.axis], 1, *target.shape[self.axis :])
         if weight is None and used.all():
             return target.reshape(shape).astype(np.int64, copy=False), -1.0, float(target.size)
-        safe = np.where(used, target, 0).astype(np.int64)
+        safe = backend_of(target).where(used, target, 0).astype(np.int64)
         weights = used.astype(self.in_dtype)
         if weight is not None:
             weights = weights * backend_of(safe).take(weight, safe)
@@ -101,9 +101,9 @@ class NllLoss(WithConstants):
         """`v` times the derivatives that are not 0."""
         if isinstance(factors, float):
             return v * (factors / (total or np.nan) if self.reduction == MEAN else factors)
-        return v * as_value(
-            np.where(factors == 0, 0, factors / total) if self.reduction == MEAN else factors, v
-        )
+        if self.reduction == MEAN:
+            factors = backend_of(factors).where(factors == 0, 0, factors / total)
+        return v * as_value(factors, v)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         return [common_backend((gs[0], *xs[1:])).nll_backward(self, gs[0], xs)]
@@ -244,9 +244,14 @@ class BinaryCrossEntropyWithLogits(BinaryLoss):
 
 @public("nn.functional.nll_loss")
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
+) -> Tensor:
     """The negative log-likelihood of the target classes, given log-probabilities.
 
     Args:
@@ -264,7 +269,7 @@ def nll_loss(
     return _likelihood(x, t, constant("nll_loss_forward", "weight", weight), code, ignore_index)
 
 
-def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int) -> Any:
+def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int) -> Tensor:
     """nll_loss by the number of dimensions, after its checks."""
     shape, ndim = x.array.shape, x.array.ndim
     if ndim == 0:
@@ -284,11 +289,13 @@ def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int)
                     f"{sizes(shape)}, the target {sizes(t.array.shape)}."
                 )
             t = reshape(t, shape[:-1])
-        return apply_n(NllLoss(code, ignore_index), (x, t, weight))
+        found: Tensor = apply_n(NllLoss(code, ignore_index), (x, t, weight))
+        return found
     if ndim == 4:
         _check_image(x, t)
         _check_classes(x, t, weight)
-        return apply_n(NllLoss2D(code, ignore_index), (x, t, weight))
+        found = apply_n(NllLoss2D(code, ignore_index), (x, t, weight))
+        return found
     if t.array.shape != (shape[0], *shape[2:]):
         raise ShapeError(f"Expected target size {sizes((shape[0], *shape[2:]))}, got {sizes(t.array.shape)}")
     count = int(np.prod(shape[2:]))
@@ -333,9 +340,15 @@ def _check_classes(x: Tensor, t: Tensor, weight: Any) -> None:
 
 @public("nn.functional.cross_entropy")
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-    reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """The cross entropy between logits and targets, which are class indices or probabilities.
 
     Args:
@@ -367,7 +380,8 @@ def cross_entropy(
     if not label_smoothing:
         return found
     spread = _spread(logs, t, weight, code, ignore_index, axis)
-    return found * (1 - label_smoothing) + spread * (label_smoothing / x.array.shape[axis])
+    result: Tensor = found * (1 - label_smoothing) + spread * (label_smoothing / x.array.shape[axis])
+    return result
 
 
 def _check_probabilities(x: Tensor, t: Tensor, weight: Any, axis: int, ignore_index: int) -> None:
@@ -391,7 +405,7 @@ def _along(weight: Tensor, ndim: int, axis: int) -> Any:
     return reshape(weight, tuple(-1 if i == axis else 1 for i in range(ndim)))
 
 
-def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, axis: int) -> Any:
+def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, axis: int) -> Tensor:
     """The cross entropy with probabilities as targets."""
     shape = logs.array.shape
     if smoothing:
@@ -400,8 +414,9 @@ def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, a
     if weight is not None:
         terms = terms * _along(weight, len(shape), axis)
     if code == NONE:
-        return -terms.sum(axis)
-    found = -terms.sum()
+        losses: Tensor = -terms.sum(axis)
+        return losses
+    found: Tensor = -terms.sum()
     return found / (logs.array.size / shape[axis]) if code == MEAN else found
 
 
@@ -419,14 +434,20 @@ def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axi
         return losses.sum()
     share = (~ignored).astype(logs.array.dtype)
     if weight is not None:
-        share = share * backend_of(t.array).take(weight.array, np.where(ignored, 0, t.array))
+        xp = backend_of(t.array)
+        share = share * xp.take(weight.array, xp.where(ignored, 0, t.array))
     return losses.sum() / tensor_of(share.sum())
 
 
 @public("nn.functional.binary_cross_entropy")
 def binary_cross_entropy(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-) -> Any:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The binary cross entropy between probabilities and targets, both in [0, 1].
 
     >>> import retrograd as rg
@@ -447,7 +468,8 @@ def binary_cross_entropy(
                 f"Found dtype {SCALAR_NAMES[v.array.dtype]} but expected {SCALAR_NAMES[x.array.dtype]}"
             )
     _check_broadcast(constant(name, "weight", weight), x)
-    return apply_n(BinaryCrossEntropy(code), (x, t, weight))
+    found: Tensor = apply_n(BinaryCrossEntropy(code), (x, t, weight))
+    return found
 
 
 def _check_broadcast(weight: Any, x: Tensor) -> None:
@@ -467,9 +489,14 @@ def _check_broadcast(weight: Any, x: Tensor) -> None:
 
 @public("nn.functional.binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Any:  # fmt: skip
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """The binary cross entropy of `sigmoid(input)`, without overflow; `pos_weight` weighs positive targets."""
     code = reduction_code(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
@@ -484,16 +511,21 @@ def binary_cross_entropy_with_logits(
     for argument, v in (("weight", weight), ("pos_weight", pos_weight)):
         _check_broadcast(constant(name, argument, v), x)
     dtype = promote_types(x.array.dtype, t.array.dtype)
-    return apply_n(
+    found: Tensor = apply_n(
         BinaryCrossEntropyWithLogits(code), (convert(x, dtype), convert(t, dtype), weight, pos_weight)
     )
+    return found
 
 
 @public("nn.functional.kl_div")
 def kl_div(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
     log_target: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:
     """The Kullback-Leibler divergence of `target` from the distribution whose logarithm is `input`.
 
     Args:
@@ -514,9 +546,10 @@ def kl_div(
         raise DtypeError("kl_div: Complex inputs not supported.")
     code = SUM if reduction == "batchmean" else reduction_code(reduction, size_average, reduce)
     if log_target:
-        losses = Exp().on(t) * (t - x)
+        losses: Tensor = Exp().on(t) * (t - x)
     else:
         losses = Xlogy().on(t, t) - t * x
     if reduction == "batchmean":
-        return losses.sum() / x.array.shape[0]
+        found: Tensor = losses.sum() / x.array.shape[0]
+        return found
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()

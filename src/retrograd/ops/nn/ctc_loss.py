@@ -22,12 +22,13 @@ from retrograd.core.apply import apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import ShapeError, unsupported_dtype
-from retrograd.ops.common import as_value, differ, plain, require_tensor
+from retrograd.ops.common import differ, plain, require_tensor
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Clamp, Where
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
+from retrograd.ops.nn.host import as_constant, library_of, on_host
 from retrograd.ops.reduce.running_sums import Shift
 from retrograd.ops.reduce.sums import Logsumexp
 from retrograd.ops.register import public
@@ -39,7 +40,7 @@ LOWEST = -1e30
 
 def log_mask(allowed: Array, like: Any) -> Any:
     """0 where something is allowed, else the logarithm of nothing."""
-    return as_value(np.where(allowed, 0, LOWEST).astype(like.dtype), like)
+    return as_constant(np.where(allowed, 0, LOWEST).astype(like.dtype), like)
 
 
 class CtcLoss(WithConstants):
@@ -63,9 +64,18 @@ class CtcLoss(WithConstants):
 
     def emitted(self, logs: Any) -> Any:
         """The log-probability of each state's label at each time; of states behind the target's end, nothing."""
-        index = np.broadcast_to(self.states, (logs.shape[0], *self.states.shape))
+        index = self.index(logs)
         there = np.arange(self.states.shape[1]) <= 2 * self.target_lengths[:, None]
         return Clamp(LOWEST, None).on(Gather(2, index).on(logs)) + log_mask(there, logs)
+
+    def index(self, logs: Any) -> Array:
+        """The label of each state at each time, where `logs` lie."""
+        xp = library_of(logs)
+        return xp.broadcast_to(xp.asarray(self.states), (logs.shape[0], *self.states.shape))
+
+    def reached(self, time: Any, lengths: Array, like: Any) -> Array:
+        """Which samples are not over yet, as a column where `like` lies."""
+        return library_of(like).asarray(time < lengths)[..., None]
 
     def skips(self) -> Array:
         """The states that may be reached from the last but one: labels that differ from the label before."""
@@ -88,7 +98,7 @@ class CtcLoss(WithConstants):
             one = Shift(1, 1, LOWEST).on(a)
             moved = Stack(0).on(a, one, Shift(1, 1, LOWEST).on(one) + skip)
             step = Logsumexp((0,), False).on(moved) + e[t]
-            found.append(Where().on((t < self.input_lengths)[:, None], step, a))
+            found.append(Where().on(self.reached(t, self.input_lengths, a), step, a))
         return found
 
     def betas(self, e: Any) -> list[Any]:
@@ -99,7 +109,8 @@ class CtcLoss(WithConstants):
             b = found[-1]
             one = Shift(1, -1, LOWEST).on(b)
             moved = Stack(0).on(b, one, Shift(1, -1, LOWEST).on(Shift(1, -1, LOWEST).on(b + skip)))
-            step = Where().on((t < self.input_lengths - 1)[:, None], Logsumexp((0,), False).on(moved), end)
+            more = self.reached(t, self.input_lengths - 1, b)
+            step = Where().on(more, Logsumexp((0,), False).on(moved), end)
             found.append(step + e[t])
         return found[::-1]
 
@@ -112,7 +123,8 @@ class CtcLoss(WithConstants):
         if logs.dtype.kind != "f" or logs.dtype.itemsize < 4:
             raise unsupported_dtype("ctc_loss_cpu", logs.dtype)
         found = -self.total(self.alphas(self.emitted(logs))[-1])
-        found = xp.where(self.input_lengths == 0, xp.where(self.target_lengths == 0, -0.0, np.inf), found)
+        of_nothing = xp.asarray(np.where(self.target_lengths == 0, -0.0, np.inf))
+        found = xp.where(xp.asarray(self.input_lengths == 0), of_nothing, found)
         return xp.where(found > -LOWEST / 2, np.inf, found).astype(logs.dtype)
 
     def slopes(self, logs: Any) -> Any:
@@ -121,13 +133,12 @@ class CtcLoss(WithConstants):
         alphas, betas = self.alphas(e), self.betas(e)
         total = self.total(alphas[-1])
         through = Exp().on(Stack(0).on(*alphas) + Stack(0).on(*betas) - e - total.reshape((1, -1, 1)))
-        index = np.broadcast_to(self.states, e.shape)
-        found = Exp().on(logs) - GatherAdjoint(2, index, tuple(logs.shape)).on(through)
+        found = Exp().on(logs) - GatherAdjoint(2, self.index(logs), tuple(logs.shape)).on(through)
         impossible = plain(total) < LOWEST / 2
         if impossible.any():
             found = Where().on(impossible[:, None], 0.0 if self.zero_infinity else np.nan, found)
-        within = np.arange(logs.shape[0])[:, None] < self.input_lengths
-        return Where().on(within[:, :, None], found, 0.0)
+        within = self.reached(np.arange(logs.shape[0])[:, None], self.input_lengths, logs)
+        return Where().on(within, found, 0.0)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         return [self.slopes(xs[0]) * gs[0].reshape((1, -1, 1))]
@@ -144,7 +155,7 @@ def _lengths(name: str, given: Any, batch: int) -> Array:
     if isinstance(given, Tensor):
         if given.array.dtype.kind not in "iu":
             raise RuntimeError(f"{name} must be integral, not {given.array.dtype}")
-        found = given.array.reshape(-1).astype(np.int64)
+        found = on_host(given).reshape(-1).astype(np.int64)
     else:
         found = np.array([int(n.__index__()) for n in given], np.int64)
     if found.size != batch:
@@ -189,20 +200,23 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
 
 @public("ctc_loss")
 def ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: int = 1,
     zero_infinity: bool = False,
-) -> Any:
+) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
     if differ(targets, input_lengths, target_lengths):
         lengths = input_lengths, target_lengths
-        return UPWARD.by_sample(ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity)
+        found: Tensor = UPWARD.by_sample(
+            ctc_loss, log_probs, targets, *lengths, blank, reduction, zero_infinity
+        )
+        return found
     logs: Any = require_tensor("ctc_loss", "log_probs", 1, log_probs)
-    t = require_tensor("ctc_loss", "targets", 2, targets).array
+    t = on_host(require_tensor("ctc_loss", "targets", 2, targets))
     single = logs.array.ndim == 2
     if single:
         logs, t = logs.unsqueeze(1), t.reshape(1, -1)
@@ -224,20 +238,21 @@ def ctc_loss(
     if zero_infinity:
         losses = Where().on(losses.array == np.inf, 0.0, losses)
     if reduction == MEAN:
-        losses = losses / Tensor(np.maximum(target_sizes, 1).astype(losses.array.dtype))
-    return losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
+        losses = losses / as_constant(np.maximum(target_sizes, 1).astype(losses.array.dtype), losses)
+    result: Tensor = losses.squeeze(0) if single and not reduction else reduced(losses, reduction)
+    return result
 
 
 @public("nn.functional.ctc_loss")
 def functional_ctc_loss(
-    log_probs: Any,
-    targets: Any,
-    input_lengths: Any,
-    target_lengths: Any,
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Any:
+) -> Tensor:
     """Minus the log-probability of label sequences, summed over all alignments with the input.
 
     Args:

@@ -189,13 +189,11 @@ def _expanded(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
     return wide_x, t if t.array.shape == size else apply1(Expand(size), t)
 
 
-def _weighted(losses: Any, x: Tensor, weight: Any, code: int) -> Any:
+def _weighted(losses: Any, x: Tensor, weight: Any, code: int) -> Tensor:
     """Weighted losses; their mean divides by the sum of the weights."""
     _check_weight(x, weight)
-    losses = losses * weight
-    if code == NONE:
-        return losses
-    return losses.sum() / weight.sum() if code == MEAN else losses.sum()
+    found: Tensor = losses * weight
+    return found if code == NONE else found.sum() / weight.sum() if code == MEAN else found.sum()
 
 
 def _check_weight(x: Tensor, weight: Tensor) -> None:
@@ -208,13 +206,13 @@ def _check_weight(x: Tensor, weight: Tensor) -> None:
 
 @public("nn.functional.mse_loss")
 def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Tensor | None = None,
+) -> Tensor:
     """The squared difference, its mean or its sum.
 
     >>> import retrograd as rg
@@ -225,22 +223,23 @@ def mse_loss(
     code = reduction_code(reduction, size_average, reduce)
     if weight is not None:
         return _weighted((x - t) ** 2, x, weight, code)
-    return apply2(MseLoss(code), x, t)
+    found: Tensor = apply2(MseLoss(code), x, t)
+    return found
 
 
 @public("nn.functional.l1_loss")
 def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
+    weight: Tensor | None = None,
+) -> Tensor:
     """The absolute difference, its mean or its sum."""
     x, t = _pair("l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
-    losses = Abs().on(x - t)
+    losses: Tensor = Abs().on(x - t)
     if weight is not None:
         return _weighted(losses, x, weight, code)
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
@@ -248,13 +247,13 @@ def l1_loss(
 
 @public("nn.functional.smooth_l1_loss")
 def smooth_l1_loss(
-    input: Any,
-    target: Any,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     beta: float = 1.0,
-) -> Any:
+) -> Tensor:
     """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
     x, t = _pair("smooth_l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
@@ -265,8 +264,8 @@ def smooth_l1_loss(
 
 @public("nn.functional.huber_loss")
 def huber_loss(
-    input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
-) -> Any:
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Half the squared difference below `delta`, `delta` times the absolute one above."""
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)
@@ -275,9 +274,10 @@ def huber_loss(
     if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":
         raise no_cast(t.array.dtype, x.array.dtype)
     if weight is None:
-        return apply2(HuberLoss(code, delta), x, t)
+        found: Tensor = apply2(HuberLoss(code, delta), x, t)
+        return found
     _check_weight(x, weight)
-    losses = apply2(HuberLoss(NONE, delta), x, t) * weight
+    losses: Tensor = apply2(HuberLoss(NONE, delta), x, t) * weight
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -20,6 +20,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
 from retrograd.ops.random.generator import default_generator
 from retrograd.ops.register import public
@@ -59,8 +60,9 @@ def _kept(a: Array, p: float, shape: Shape) -> Array:
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}. Convert with "
             ".float() first."
         )
-    like = a if a.shape == shape else np.empty(shape, a.dtype)
-    return backend_of(like).noise(default_generator.numpy, like, p, 1)
+    xp = backend_of(a)
+    like = a if a.shape == shape else xp.empty(shape, a.dtype)
+    return xp.noise(default_generator.numpy, like, p, 1)
 
 
 def _channels(x: Tensor) -> Shape:
@@ -81,15 +83,17 @@ def _check_rate_of_function(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Any:
+def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Tensor:
     """Dropout of elements or whole channels, to 0 or to the limit of selu."""
-    x: Any = require_tensor("dropout", "input", 1, input)
+    x = require_tensor("dropout", "input", 1, input)
     _check_rate(p)
     if p == 0 or not train or x.array.size == 0:
         return x
     if inplace:
         check_writable(x)
-    found = x * Tensor(np.zeros((), x.array.dtype)) if p == 1 else _noisy(x, p, channels, alpha)
+    found: Tensor = (
+        x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
+    )
     return write_back(x, found) if inplace else found
 
 
@@ -105,77 +109,80 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
 
 
 @public("dropout")
-def plain_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     _check_rate(p)
     return dropout(input, p, train)
 
 
 @public("feature_dropout")
-def feature_dropout(input: Any, p: float, train: bool) -> Any:
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeroes whole channels (dimension 1) with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
     return _dropped(input, p, train, False, True, False)
 
 
 @public("feature_dropout_")
-def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`feature_dropout`, in place."""
     return _dropped(input, p, train, True, True, False)
 
 
 @public("alpha_dropout")
-def plain_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, if `train`."""
     return _dropped(input, p, train, False, False, True)
 
 
 @public("alpha_dropout_")
-def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`alpha_dropout`, in place."""
     return _dropped(input, p, train, True, False, True)
 
 
 @public("feature_alpha_dropout")
-def plain_feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+def plain_feature_alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """`alpha_dropout` of whole channels (dimension 1)."""
     return _dropped(input, p, train, False, True, True)
 
 
 @public("feature_alpha_dropout_")
-def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`feature_alpha_dropout`, in place."""
     return _dropped(input, p, train, True, True, True)
 
 
 @public("native_dropout")
-def native_dropout(input: Any, p: float, train: bool | None) -> Any:
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, with the mask of the elements that it kept."""
     x = require_tensor("native_dropout", "input", 1, input)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     shape = x.array.shape
     if p == 0 or train is False:
-        return apply1(NativeDropout(np.ones(shape, bool), 0.0), x), Tensor(np.ones(shape, bool))
+        kept = as_constant(np.ones(shape, bool), x)
+        return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
     kept = _kept(x.array, p, shape) != 0
     return apply1(NativeDropout(kept, p), x), Tensor(kept)
 
 
 @public("nn.functional.alpha_dropout")
-def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Sets elements to the limit of `selu` with probability `p`, and keeps mean and variance, while training."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, False, True)
 
 
 @public("nn.functional.feature_alpha_dropout")
-def feature_alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
     """`alpha_dropout` of whole channels (dimension 1)."""
     _check_rate_of_function(p)
     return _dropped(input, p, training, inplace, True, True)
 
 
 @public("nn.functional.dropout1d")
-def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, L) or (C, L) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout1d", "input", 1, input)
@@ -187,7 +194,7 @@ def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 @public("nn.functional.dropout2d")
-def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout2d", "input", 1, input)
@@ -203,7 +210,7 @@ def dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 
 
 @public("nn.functional.dropout3d")
-def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of an input (N, C, D, H, W) or (C, D, H, W) with probability `p`, while training."""
     _check_rate_of_function(p)
     x = require_tensor("dropout3d", "input", 1, input)
@@ -212,7 +219,7 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
     return _of_channels(x, p, training, inplace, 4)
 
 
-def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Any:
+def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Tensor:
     """Dropout of channels; an input with `unbatched` dimensions is one sample."""
     if x.array.ndim != unbatched:
         return _dropped(x, p, training, inplace, True, False)
@@ -239,7 +246,9 @@ def _warn_of_dims(n: int, ndim: int) -> None:
 
 
 @public("nn.functional.gumbel_softmax")
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
     """A random choice of one class with the probabilities `softmax(logits)`, made differentiable.
 
     Args:
@@ -256,10 +265,13 @@ def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float =
             f"specified {SCALAR_NAMES[a.dtype]}"
         )
     noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
+    noise = common_backend((a, noise)).asarray(noise)
     axis = wrap_dim(dim, a.ndim)
-    soft = apply1(Softmax(axis if a.ndim else None), (x + Tensor(as_array(noise))) / tau)
+    soft: Tensor = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
     if not hard:
         return soft
-    choice = np.zeros_like(soft.array)
-    np.put_along_axis(choice, soft.array.argmax(axis=axis, keepdims=True), 1, axis)
-    return Tensor(choice) - soft.detach() + soft
+    xp = backend_of(soft.array)
+    choice = xp.zeros(soft.array.shape, soft.array.dtype)
+    xp.put_along(choice, soft.array.argmax(axis=axis, keepdims=True), axis, xp.ones((), choice.dtype))
+    found: Tensor = Tensor(choice) - soft.detach() + soft
+    return found

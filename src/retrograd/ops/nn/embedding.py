@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,11 +86,12 @@ class EmbeddingDense(Linear):
 
     def frequencies(self, indices: Array) -> Array:
         """How often each of these indices comes among all, as a column."""
-        return np.bincount(self.indices.reshape(-1), minlength=self.count)[indices][..., None]
+        found = backend_of(self.indices).bincount(self.indices.reshape(-1), minlength=self.count)
+        return found[indices][..., None]
 
     def transpose(self, g: Any) -> Any:
         kept = self.indices != self.padding_idx
-        found = Embedding(np.where(kept, self.indices, 0)).on(g)
+        found = Embedding(backend_of(kept).where(kept, self.indices, 0)).on(g)
         if self.scale_grad_by_freq:
             found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
         all_kept = backend_of(kept).dynamic_shapes and kept.all()
@@ -112,14 +114,14 @@ def row_indices(function: str, indices: Any, argument: str = "indices", position
 
 @public("embedding")
 def table_embedding(
-    weight: Any,
-    indices: Any,
+    weight: Tensor,
+    indices: Tensor,
     padding_idx: int = -1,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
     *,
-    out: Any = None,
-) -> Any:
+    out: Tensor | None = None,
+) -> Tensor:
     """The rows of `weight` at `indices`: `nn.functional.embedding` has more options."""
     table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
     if table.array.ndim != 2:
@@ -130,19 +132,20 @@ def table_embedding(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )
     op = Embedding(i, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
-    return deliver(apply1(op, table), out)
+    found: Tensor = deliver(apply1(op, table), out)
+    return found
 
 
 @public("nn.functional.embedding")
 def embedding(
-    input: Any,
-    weight: Any,
+    input: Tensor,
+    weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
-) -> Any:
+) -> Tensor:
     """The rows of the table `weight` that the indices in `input` name.
 
     Args:
@@ -174,7 +177,7 @@ def _padding(padding_idx: int | None, rows: int) -> int:
 
 
 @public("embedding_renorm_")
-def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """Scales the rows of `input` that `indices` names, in place, where their norm is larger than `max_norm`."""
     x = require_tensor("embedding_renorm_", "input", 1, input)
     check_writable(x)
@@ -182,10 +185,10 @@ def embedding_renorm_(input: Any, indices: Any, max_norm: float, norm_type: floa
 
 
 def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) -> Tensor:
-    rows = np.unique(indices)
-    size = np.abs(x.array[rows])
-    if norm_type == np.inf:
-        norms = size.max(axis=1, initial=0)
+    rows = backend_of(indices).unique(indices)
+    size = abs(x.array[rows])
+    if norm_type == math.inf and size.size:
+        norms = size.max(axis=1)
     else:
         norms = (size**norm_type).sum(axis=1) ** (1 / norm_type)
     large = norms > max_norm
@@ -196,7 +199,7 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
 
 
 @public("nn.functional.one_hot")
-def one_hot(input: Any, num_classes: int = -1) -> Any:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Each class number as a vector with 1 in its place and 0 elsewhere.
 
     Args:
@@ -225,4 +228,4 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor((classes[..., None] == np.arange(count)).astype(np.int64))
+    return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64))

@@ -19,6 +19,7 @@ from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.embedding import Embedding, EmbeddingDense, renormalise, row_indices
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
 from retrograd.values import Array
@@ -69,7 +70,7 @@ class EmbeddingBag(WithConstants):
         """Sums over the sizes of the bags, if it is means that are asked for."""
         if self.mode == SUM_MODE:
             return v
-        size = np.maximum(bag_sizes(self.bags, self.count), 1).astype(v.dtype)[:, None]
+        size = backend_of(self.bags).maximum(bag_sizes(self.bags, self.count), 1).astype(v.dtype)[:, None]
         return v / as_value(size, v)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
@@ -125,23 +126,25 @@ class EmbeddingBagMax(WithConstants):
 
 def bag_sizes(bags: Array, count: int) -> Array:
     """How many elements each bag has."""
-    return np.bincount(bags, minlength=count + 1)[:count]
+    return backend_of(bags).bincount(bags, minlength=count + 1)[:count]
 
 
 def highest_rows(table: Array, indices: Array, bags: Array, count: int) -> Array:
     """For each bag and column, the first row that is largest there; 0 for an empty bag."""
-    xp = backend_of(table)
-    highest = xp.zeros((count, table.shape[1]), np.int64)
+    xp, width = backend_of(table), table.shape[1]
     kept = bags < count
     ids, bags = indices[kept], bags[kept]
-    if len(ids):
-        rows = table[ids]
-        starts = np.flatnonzero(np.diff(bags, prepend=-1))
-        full = np.cumsum(np.diff(bags, prepend=bags[0]) != 0)
-        top = np.maximum.reduceat(rows, starts, axis=0)[full]
-        place = np.where((rows == top) | np.isnan(top), np.arange(len(ids))[:, None], len(ids) - 1)
-        highest[bags[starts]] = xp.take(ids, np.minimum.reduceat(place, starts, axis=0))
-    return highest
+    if not len(ids):
+        return xp.zeros((count, width), np.int64)
+    rows, where = table[ids], bags[:, None] * width + xp.arange(width)
+    top = xp.full(count * width, -np.inf, table.dtype)
+    xp.maximum.at(top, where.reshape(-1), rows.reshape(-1))
+    top = top[where]
+    place = xp.where((rows == top) | xp.isnan(top), xp.arange(len(ids))[:, None], len(ids) - 1)
+    first = xp.full(count * width, len(ids) - 1)
+    xp.minimum.at(first, where.reshape(-1), place.reshape(-1))
+    found = xp.take(ids, first).reshape(count, width)
+    return xp.where(bag_sizes(bags, count)[:, None] > 0, found, 0)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -155,53 +158,53 @@ class Bags:
     ) -> None:
         if include_last_offset and not offsets.size:
             raise RuntimeError("include_last_offset: number of offset should be at least 1")
-        if offsets.size and offsets[0] != 0:
+        if offsets.size and int(offsets[0]) != 0:
             raise RuntimeError(
                 "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-                f"However, got {offsets[0]}"
+                f"However, got {int(offsets[0])}"
             )
-        if offsets.size and offsets[-1] > indices.size:
+        if offsets.size and int(offsets[-1]) > indices.size:
             raise RuntimeError(
                 f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] of "
-                f"{offsets[-1]}"
+                f"{int(offsets[-1])}"
             )
-        ends = offsets if include_last_offset else np.append(offsets, indices.size)
-        lengths = np.diff(ends)
-        if (lengths < 0).any():
+        xp = backend_of(indices)
+        ends = offsets if include_last_offset else xp.concatenate([offsets, xp.asarray([indices.size])])
+        if (ends[1:] < ends[:-1]).any():
             raise RuntimeError("offsets must not decrease: each bag begins where the one before it ends")
         rows = len(table.array)
-        wrong = np.flatnonzero((indices < 0) | (indices >= rows))
+        wrong = xp.flatnonzero((indices < 0) | (indices >= rows))
         if wrong.size:
             raise RuntimeError(
-                f"Index {wrong[0]} of input takes value {indices[wrong[0]]} which is not in the valid range [0, {rows})"
+                f"Index {int(wrong[0])} of input takes value {int(indices[wrong[0]])} which is not in the valid range "
+                f"[0, {rows})"
             )
-        self.count = len(lengths)
-        bags = np.full(indices.size, self.count)  # behind the last offset: in no bag
-        places = np.repeat(np.arange(self.count), lengths)
-        bags[: places.size] = places
-        self.offset2bag = bags.copy()
-        bags[indices == padding_idx] = self.count
-        self.bags = bags
+        self.count = len(ends) - 1
+        # An index behind the last end is in no bag, which has the number `count`; so is any if there are no bags.
+        found = xp.searchsorted(ends, xp.arange(indices.size), side="right") - 1
+        self.offset2bag = found if self.count else xp.zeros(indices.size, np.int64)
+        self.bags = xp.where(indices == padding_idx, self.count, self.offset2bag)
 
 
 @public("embedding_bag")
 def table_embedding_bag(
-    weight: Any,
-    indices: Any,
-    offsets: Any,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
     scale_grad_by_freq: bool = False,
     mode: int = 0,
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Bags of rows of `weight`, with the bag of each index, the size of each bag, and where the maxima are."""
     if differ(indices, offsets):
-        return UPWARD.by_sample(
+        result: tuple[Tensor, Tensor, Tensor, Tensor] = UPWARD.by_sample(
             table_embedding_bag, weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
             include_last_offset, padding_idx,
         )  # fmt: skip
+        return result
     table, i = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
     factors = per_sample_weights
     _check_table(table, factors, padding_idx)
@@ -215,8 +218,8 @@ def table_embedding_bag(
     op = EmbeddingBag(i, found.bags, found.count, mode, padding, bool(scale_grad_by_freq))
     out = apply_n(op, (table, factors))
     if mode == SUM_MODE:
-        nothing = np.zeros(offsets.array.size, np.int64)
-        placed = Tensor(found.offset2bag if padding >= 0 else np.empty(0, np.int64))
+        nothing = backend_of(i).zeros(offsets.array.size, np.int64)
+        placed = Tensor(found.offset2bag if padding >= 0 else found.offset2bag[:0].copy())
         return out, placed, Tensor(nothing), Tensor(nothing.copy())
     return out, Tensor(found.offset2bag), length, Tensor(length.array.copy())
 
@@ -244,18 +247,18 @@ def _check_table(table: Tensor, factors: Any, padding_idx: int | None) -> None:
 
 @public("nn.functional.embedding_bag")
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
     max_norm: float | None = None,
     norm_type: float = 2,
     scale_grad_by_freq: bool = False,
     mode: str = "mean",
     sparse: bool = False,
-    per_sample_weights: Any = None,
+    per_sample_weights: Tensor | None = None,
     include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Any:
+) -> Tensor:
     """Sums, means or maxima of bags of rows of the table `weight`.
 
     Args:
@@ -283,7 +286,7 @@ def embedding_bag(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
-        offsets = Tensor(np.arange(shape[0]) * shape[1])
+        offsets = as_constant(np.arange(shape[0]) * shape[1], indices)
         indices = reshape(indices, -1)
         factors = None if factors is None else reshape(factors, -1)
     elif len(shape) != 1:

@@ -10,6 +10,7 @@ from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
+from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.ops.register import public
 from retrograd.values import Array, Shape
@@ -100,7 +101,9 @@ def _text(pair: Shape) -> str:
 
 
 @public("nn.functional.unfold")
-def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(
+    input: Tensor, kernel_size: Ints, dilation: Ints = 1, padding: Ints = 0, stride: Ints = 1
+) -> Tensor:
     """All windows of images [batch, channel, height, width] as columns [batch, channel * places, windows].
 
     >>> import retrograd as rg
@@ -121,13 +124,19 @@ def unfold(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, st
             f"padding={_text(border)}, calculated shape of the array of sliding blocks as {_text(windows.number)}, but "
             "its components must be at least one."
         )
-    return apply1(Im2Col(windows), x)
+    found: Tensor = apply1(Im2Col(windows), x)
+    return found
 
 
 @public("nn.functional.fold")
 def fold(
-    input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+    input: Tensor,
+    output_size: Ints,
+    kernel_size: Ints,
+    dilation: Ints = 1,
+    padding: Ints = 0,
+    stride: Ints = 1,
+) -> Tensor:
     """Columns [batch, channel * places, windows] put back as windows of images of `output_size`, and added up there.
 
     >>> import retrograd as rg
@@ -160,4 +169,5 @@ def fold(
             f"number of sliding blocks {windows.number[0]} * {windows.number[1]} = {math.prod(windows.number)}, but "
             f"got input.size(2)={columns}."
         )
-    return apply1(Col2Im(windows), x)
+    found: Tensor = apply1(Col2Im(windows), x)
+    return found

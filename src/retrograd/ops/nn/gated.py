@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
+from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
@@ -18,7 +19,7 @@ from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.nn.activation import Gate, Leaky, unsupported
-from retrograd.ops.random.generator import default_generator
+from retrograd.ops.random.generator import Generator, default_generator
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat
 from retrograd.values import Array
@@ -94,7 +95,8 @@ class RreluWithNoise(Leaky):
         """The slope at each element."""
         if self.training:
             return as_array(self.noise)
-        return np.where(x > 0, x.dtype.type(1), x.dtype.type((self.lower + self.upper) / 2))
+        middle = x.dtype.type((self.lower + self.upper) / 2)
+        return backend_of(x).where(x > 0, x.dtype.type(1), middle)
 
     def curve(self, xp: Any, x: Array) -> Array:
         return x * self.slopes(x)
@@ -143,18 +145,19 @@ class Glu(Unary):
 
 
 @public("hardshrink", "nn.functional.hardshrink", method=True)
-def hardshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` where it is above `lambd` or below `-lambd`, else 0.
 
     >>> import retrograd as rg
     >>> rg.hardshrink(rg.tensor([-1.0, 0.25, 2.0]))
     tensor([-1.,  0.,  2.])
     """
-    return deliver(apply1(Hardshrink(lambd), require_tensor("hardshrink", "input", 1, input)), out)
+    found: Tensor = deliver(apply1(Hardshrink(lambd), require_tensor("hardshrink", "input", 1, input)), out)
+    return found
 
 
 @public("nn.functional.softshrink")
-def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
     if x.array.dtype.kind == "f" and not 0 <= lambd <= np.finfo(x.array.dtype).max:
@@ -162,11 +165,12 @@ def softshrink(input: Any, lambd: float = 0.5, *, out: Any = None) -> Any:
             f"lambda must be in range [0, {np.finfo(x.array.dtype).max:g}] for input dtype "
             f"{SCALAR_NAMES[x.array.dtype]}, but found {lambd:g}"
         )
-    return deliver(apply1(Softshrink(lambd), x), out)
+    found: Tensor = deliver(apply1(Softshrink(lambd), x), out)
+    return found
 
 
 @public("prelu", "nn.functional.prelu", method=True)
-def prelu(input: Any, weight: Any) -> Any:
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """`input` where it is positive, else `weight * input`: one weight for all, or one for each channel (dimension 1).
 
     >>> import retrograd as rg
@@ -192,19 +196,20 @@ def prelu(input: Any, weight: Any) -> Any:
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} and "
                 f"channel size = {channels}."
             )
-    return apply2(PreluKernel(), x, w.view(tuple(count if d == 1 else 1 for d in range(len(shape)))))
+    found: Tensor = apply2(PreluKernel(), x, w.view(tuple(count if d == 1 else 1 for d in range(len(shape)))))
+    return found
 
 
 @public("rrelu", "nn.functional.rrelu")
 def rrelu(
-    input: Any,
+    input: Tensor,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
     inplace: bool = False,
     *,
-    generator: Any = None,
-) -> Any:
+    generator: Generator | None = None,
+) -> Tensor:
     """`input` where it is positive, else `input` times a slope between `lower` and `upper`.
 
     Args:
@@ -218,7 +223,8 @@ def rrelu(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     noise = _noise(x.array, lower, upper, generator) if training and x.array.dtype.kind == "f" else None
     if not inplace:
-        return apply1(RreluWithNoise(lower, upper, training, noise), x)
+        found: Tensor = apply1(RreluWithNoise(lower, upper, training, noise), x)
+        return found
     check_writable(x)
     return write_back(x, apply1(RreluInPlace(lower, upper, training, noise), x))
 
@@ -226,19 +232,25 @@ def rrelu(
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     """The slopes: 1 where x is positive, else drawn."""
     drawn = (default_generator if generator is None else generator).numpy.uniform(lower, upper, a.shape)
-    return np.where(a <= 0, drawn, 1.0).astype(a.dtype)
+    xp = common_backend((a, drawn))
+    return xp.where(a <= 0, xp.asarray(drawn), 1.0).astype(a.dtype)
 
 
 @public("rrelu_", "nn.functional.rrelu_")
 def rrelu_(
-    input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, generator: Any = None
-) -> Any:
+    input: Tensor,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    *,
+    generator: Generator | None = None,
+) -> Tensor:
     """`rrelu`, in place."""
     return rrelu(input, lower, upper, training, inplace=True, generator=generator)
 
 
 @public("nn.functional.glu")
-def glu(input: Any, dim: int = -1) -> Any:
+def glu(input: Tensor, dim: int = -1) -> Tensor:
     """The first half of a dimension times the sigmoid of the second half."""
     x = require_tensor("glu", "input", 1, input)
     if x.array.ndim == 0:
@@ -246,4 +258,5 @@ def glu(input: Any, dim: int = -1) -> Any:
     d = wrap_dim(dim, x.array.ndim)
     if x.array.shape[d] % 2:
         raise ShapeError(f"Halving dimension must be even, but dimension {d} is size {x.array.shape[d]}")
-    return apply1(Glu(d), x)
+    found: Tensor = apply1(Glu(d), x)
+    return found

@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, plain, require_tensor
+from retrograd.ops.common import as_value, plain, require_tensor, zero_like
 from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.nn.host import as_constant, library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
@@ -42,17 +44,18 @@ class Near(NamedTuple):
 
 def reflected(c: Array, low: float, span: float) -> tuple[Array, Array]:
     """Coordinates mirrored into [low, low + span], and the sign by which they then move."""
+    xp = backend_of(c)
     if span <= 0:
-        return np.zeros_like(c), np.zeros_like(c)
-    sign, distance = np.where(c < low, -1.0, 1.0), np.abs(c - low)
-    flips, rest = np.floor(distance / span), np.fmod(distance, span)
+        return xp.zeros_like(c), xp.zeros_like(c)
+    sign, distance = xp.where(c < low, -1.0, 1.0), abs(c - low)
+    flips, rest = xp.floor(distance / span), xp.fmod(distance, span)
     odd = flips % 2 == 1
-    return np.where(odd, span - rest, rest) + low, np.where(odd, -sign, sign)
+    return xp.where(odd, span - rest, rest) + low, xp.where(odd, -sign, sign)
 
 
 def brought_in(c: Array, n: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
     """Coordinates brought into an image of n elements, and the slope of that."""
-    slope = np.ones_like(c)
+    slope = backend_of(c).ones_like(c)
     if padding == "zeros":
         return c, slope
     if padding == "reflection":
@@ -81,9 +84,10 @@ def neighbours(c: Any, n: int, mode: str, padding: str, align_corners: bool) -> 
     """The elements near points whose coordinates, from -1 to 1 across n elements, are `c`."""
     scale = (n - 1) / 2 if align_corners else n / 2
     at = c * scale + (n - 1) / 2
-    bare = np.nan_to_num(plain(at), nan=-2.0, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9)
+    xp = library_of(at)
+    bare = xp.nan_to_num(plain(at), nan=-2.0, posinf=1e9, neginf=-1e9).clip(-1e9, 1e9)
     if mode == "bicubic":
-        low = np.floor(bare)
+        low = xp.floor(bare)
         found = []
         for k, (factor, slope) in enumerate(cubic_factors(at - as_value(low, at))):
             index = brought_in(low + (k - 1), n, padding, align_corners)[0]
@@ -91,8 +95,8 @@ def neighbours(c: Any, n: int, mode: str, padding: str, align_corners: bool) -> 
         return found
     inside, turn = brought_in(bare, n, padding, align_corners)
     if mode == "nearest":
-        return [masked(np.rint(inside), n, None, None, at)]
-    low = np.floor(inside)
+        return [masked(xp.rint(inside), n, None, None, at)]
+    low = xp.floor(inside)
     # Near each point its coordinate moves with `turn`; the part beyond `low` is a straight line in it.
     part = (at - as_value(bare, at)) * as_value(turn, at) + as_value(inside - low, at)
     slope = as_value(turn * scale, at)
@@ -103,7 +107,7 @@ def masked(index: Array, n: int, factor: Any, slope: Any, like: Any) -> Near:
     """A neighbour whose factor is 0 where it lies outside."""
     inside = (index >= 0) & (index < n)
     here = as_value(inside.astype(plain(like).dtype), like)
-    place = np.where(inside, index, 0).astype(np.int64)
+    place = backend_of(index).where(inside, index, 0).astype(np.int64)
     if factor is None:
         return Near(place, here, None)
     return Near(place, factor * here, slope * here)
@@ -135,7 +139,7 @@ class GridSampler2D(Variadic):
             place: Any = 0
             for n, one in zip(size, chosen, strict=True):
                 place = place * n + one.index
-            yield np.broadcast_to(place, (shape[0], shape[1], points[2])), list(chosen)
+            yield backend_of(place).broadcast_to(place, (shape[0], shape[1], points[2])), list(chosen)
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, grid = xs
@@ -174,10 +178,10 @@ class GridSampler2D(Variadic):
         for d, slope in enumerate(slopes(chosen)):
             unit = np.zeros(len(chosen), plain(grid).dtype)
             unit[len(chosen) - 1 - d] = 1
-            part = (seen * slope).reshape((*tuple(seen.shape), 1)) * as_value(unit, seen)
+            part = (seen * slope).reshape((*tuple(seen.shape), 1)) * as_constant(unit, seen)
             total = added(total, part)
         if total is None:  # the nearest element changes by steps
-            return as_value(np.zeros(plain(grid).shape, plain(grid).dtype), seen)
+            return zero_like(grid)
         return total
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
@@ -194,7 +198,7 @@ class GridSampler2D(Variadic):
                 for d, slope in enumerate(slopes(chosen)):
                     total = added(total, seen * slope * moved[(..., len(size) - 1 - d)])
         if total is None:
-            return as_value(np.zeros(plain(outs[0]).shape, plain(outs[0]).dtype), outs[0])
+            return zero_like(outs[0])
         return total.reshape((n, c, *grid.shape[1:-1]))
 
 
@@ -241,13 +245,13 @@ class AffineGridGenerator(Linear):
         return points.reshape(-1, len(lines) + 1).astype(dtype)
 
     def forward(self, xp: Any, x: Array) -> Array:
-        moved = xp.matmul(self.base(x.dtype), x.swapaxes(1, 2))
+        moved = xp.matmul(xp.asarray(self.base(x.dtype)), x.swapaxes(1, 2))
         return moved.reshape(len(x), *self.size[2:], x.shape[1])
 
     def transpose(self, g: Any) -> Any:
         n = len(self.size) - 2
         flat = g.reshape((g.shape[0], math.prod(self.size[2:]), n))
-        return flat.swapaxes(1, 2) @ as_value(self.base(plain(g).dtype), g)
+        return flat.swapaxes(1, 2) @ as_constant(self.base(plain(g).dtype), g)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -266,12 +270,12 @@ def _corners_wanted(align_corners: Any) -> bool:
 
 @public("nn.functional.grid_sample")
 def grid_sample(
-    input: Any,
-    grid: Any,
-    mode: Any = "bilinear",
-    padding_mode: Any = "zeros",
-    align_corners: Any = None,
-) -> Any:
+    input: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool | None = None,
+) -> Tensor:
     """Images [batch, channel, height, width] sampled at a grid of points [batch, height, width, 2]; volumes alike.
 
     Args:
@@ -297,12 +301,13 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, _corners_wanted(align_corners))
 
 
-def _sampled(input: Any, grid: Any, mode: str, padding: str, align_corners: bool) -> Any:
+def _sampled(input: Any, grid: Any, mode: str, padding: str, align_corners: bool) -> Tensor:
     x = require_tensor("grid_sampler", "input", 1, input)
     points = require_tensor("grid_sampler", "grid", 2, grid)
     _check_sampler(x.array, points.array, mode)
     op = (GridSampler2D if x.array.ndim == 4 else GridSampler3D)(mode, padding, align_corners)
-    return apply_n(op, (x, points))
+    found: Tensor = apply_n(op, (x, points))
+    return found
 
 
 def _check_sampler(x: Array, grid: Array, mode: str) -> None:
@@ -337,15 +342,15 @@ def _check_sampler(x: Array, grid: Array, mode: str) -> None:
 
 @public("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(
-    input: Any, grid: Any, interpolation_mode: Any, padding_mode: Any, align_corners: Any
-) -> Any:
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
     """`grid_sample` with its modes as numbers: bilinear, nearest, bicubic; zeros, border, reflection."""
     mode, padding = MODES[integer(interpolation_mode)], PADDINGS[integer(padding_mode)]
     return _sampled(input, grid, mode, padding, bool(align_corners))
 
 
 @public("nn.functional.affine_grid")
-def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid of points for grid_sample that affine maps `theta` [batch, 2, 3] (or [batch, 3, 4]) make.
 
     Args:
@@ -386,7 +391,7 @@ def affine_grid(theta: Any, size: Any, align_corners: Any = None) -> Any:
 
 
 @public("affine_grid_generator")
-def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`affine_grid`, all arguments given."""
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
     target = tuple([integer(n) for n in size])
@@ -395,4 +400,5 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: Any) -> Any:
             f"affine_grid_generator(): Expected size for first two dimensions of batch2 tensor to be: [{target[0]}, "
             f"{len(target) - 1}] but got: [{len(x.array)}, {x.array.shape[-1]}]. theta needs one map per image."
         )
-    return apply1(AffineGridGenerator(target, bool(align_corners)), x)
+    found: Tensor = apply1(AffineGridGenerator(target, bool(align_corners)), x)
+    return found

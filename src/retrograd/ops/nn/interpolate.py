@@ -13,6 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.adaptive_pool import adaptive_avg
+from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.resample import (
     CLASSES,
     SMOOTHED,
@@ -35,14 +36,14 @@ MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | ne
 
 @public("nn.functional.interpolate")
 def interpolate(
-    input: Any,
-    size: Any = None,
-    scale_factor: Any = None,
-    mode: Any = "nearest",
-    align_corners: Any = None,
-    recompute_scale_factor: Any = None,
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Any:
+) -> Tensor:
     """Signals, images or volumes [batch, channel, …] resized to `size`, or by `scale_factor`.
 
     Args:
@@ -78,7 +79,8 @@ def interpolate(
         _taps(mode, n, m, scale, bool(align_corners), antialias)
         for n, m, scale in zip(x.array.shape[2:], target, scales, strict=True)
     ]
-    return apply1((SMOOTHED[mode] if antialias else CLASSES[mode, rank])(tuple(maps)), x)
+    found: Tensor = apply1((SMOOTHED[mode] if antialias else CLASSES[mode, rank])(tuple(maps)), x)
+    return found
 
 
 def _taps(mode: str, n: int, m: int, scale: float | None, align_corners: bool, antialias: bool) -> Taps:
@@ -168,22 +170,30 @@ def _check_input(x: Tensor, target: Shape, kernel: str) -> None:
 
 @public("nn.functional.upsample")
 def upsample(
-    input: Any, size: Any = None, scale_factor: Any = None, mode: Any = "nearest", align_corners: Any = None
-) -> Any:
+    input: Tensor,
+    size: Ints | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor:
     """`interpolate` under its former name; deprecated."""
     _deprecated("upsample")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @public("nn.functional.upsample_nearest")
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_nearest(
+    input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """`interpolate` with mode "nearest"; deprecated."""
     _deprecated("upsample_nearest")
     return interpolate(input, size, scale_factor, "nearest")
 
 
 @public("nn.functional.upsample_bilinear")
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+def upsample_bilinear(
+    input: Tensor, size: Ints | None = None, scale_factor: float | Sequence[float] | None = None
+) -> Tensor:
     """`interpolate` with mode "bilinear" and align_corners; deprecated."""
     _deprecated("upsample_bilinear")
     return interpolate(input, size, scale_factor, "bilinear", True)
@@ -267,7 +277,7 @@ def _factor(function: str, name: str, value: Any, x: Tensor) -> int:
 
 
 @public("pixel_shuffle", "nn.functional.pixel_shuffle")
-def pixel_shuffle(input: Any, upscale_factor: Any) -> Any:
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels turned into finer pixels: […, channel * factor², height, width] to […, channel, height * factor, …].
 
     >>> import retrograd as rg
@@ -283,11 +293,12 @@ def pixel_shuffle(input: Any, upscale_factor: Any) -> Any:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={channels} is not divisible by {factor**2}"
         )
-    return apply1(PixelShuffle(factor), x)
+    found: Tensor = apply1(PixelShuffle(factor), x)
+    return found
 
 
 @public("pixel_unshuffle", "nn.functional.pixel_unshuffle")
-def pixel_unshuffle(input: Any, downscale_factor: Any) -> Any:
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """The inverse of pixel_shuffle: squares of pixels turned into channels."""
     x = require_tensor("pixel_unshuffle", "input", 1, input)
     factor = _factor("pixel_unshuffle", "downscale_factor", downscale_factor, x)
@@ -297,7 +308,8 @@ def pixel_unshuffle(input: Any, downscale_factor: Any) -> Any:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})="
                 f"{x.array.shape[d]} is not divisible by {factor}"
             )
-    return apply1(PixelUnshuffle(factor), x)
+    found: Tensor = apply1(PixelUnshuffle(factor), x)
+    return found
 
 
 @public(
@@ -306,7 +318,7 @@ def pixel_unshuffle(input: Any, downscale_factor: Any) -> Any:
     "nn.functional.channel_shuffle",
     "nn.functional.native_channel_shuffle",
 )
-def channel_shuffle(input: Any, groups: Any) -> Any:
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups dealt out in turn, so that each group gets some of every other.
 
     >>> import retrograd as rg
@@ -325,4 +337,5 @@ def channel_shuffle(input: Any, groups: Any) -> Any:
         raise ShapeError(
             f"Number of channels must be divisible by groups. Got {x.array.shape[1]} channels and {count} groups."
         )
-    return apply1(ChannelShuffle(count), x)
+    found: Tensor = apply1(ChannelShuffle(count), x)
+    return found

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, common_backend
+from retrograd.backends.base import as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -239,13 +239,13 @@ def check_mixed(x: Tensor, parameters: Sequence[Any]) -> None:
 
 @public("layer_norm", "nn.functional.layer_norm")
 def layer_norm(
-    input: Any,
-    normalized_shape: Any,
-    weight: Any = None,
-    bias: Any = None,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Any:
+) -> Tensor:
     """`input` with mean 0 and variance 1 over its last dimensions, times `weight`, plus `bias`.
 
     Args:
@@ -259,11 +259,14 @@ def layer_norm(
     x, shape = require_tensor("layer_norm", "input", 1, input), _sizes_given("layer_norm", normalized_shape)
     _check_last(x, shape, weight, bias)
     check_mixed(x, (weight, bias))
-    return apply_n(NativeLayerNorm(shape, eps), (x, weight, bias))
+    found: Tensor = apply_n(NativeLayerNorm(shape, eps), (x, weight, bias))
+    return found
 
 
 @public("native_layer_norm")
-def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, with the mean and the reciprocal standard deviation that it used."""
     out = layer_norm(input, normalized_shape, weight, bias, eps)
     ndim = input.array.ndim
@@ -274,12 +277,14 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     """The mean and the reciprocal standard deviation, which have no gradient."""
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
-    mean, scale = as_array(mean), as_array(1 / np.sqrt(var + eps))
+    mean, scale = as_array(mean), as_array(1 / backend_of(x).sqrt(var + eps))
     return Tensor(mean.astype(x.dtype, copy=False)), Tensor(scale.astype(x.dtype, copy=False))
 
 
 @public("rms_norm", "nn.functional.rms_norm")
-def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """`input` over its root mean square along the last dimensions, times `weight`.
 
     Args:
@@ -299,13 +304,13 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
 
 @public("group_norm")
 def group_norm(
-    input: Any,
+    input: Tensor,
     num_groups: int,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
-) -> Any:
+) -> Tensor:
     """`input` with mean 0 and variance 1 within each sample and group of channels, times `weight`, plus `bias`.
 
     Args:
@@ -331,13 +336,18 @@ def group_norm(
                 f"shape {sizes(v.array.shape)} and input of shape {sizes(shape)}"
             )
     check_mixed(x, (weight, bias))
-    return apply_n(NativeGroupNorm(num_groups, eps), (x, weight, bias))
+    found: Tensor = apply_n(NativeGroupNorm(num_groups, eps), (x, weight, bias))
+    return found
 
 
 @public("nn.functional.group_norm")
 def functional_group_norm(
-    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """`group_norm` as `nn.functional` has it: one value per group is an error, because it would become 0."""
     x = require_tensor("group_norm", "input", 1, input)
     if x.array.ndim < 2:
@@ -357,8 +367,15 @@ def check_several(x: Tensor, count: int, shown: str) -> None:
 
 @public("native_group_norm")
 def native_group_norm(
-    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
-) -> Any:
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the mean and the reciprocal standard deviation of each group."""
     out = group_norm(input, group, weight, bias, eps)
     return out, *statistics(input.array.reshape(N, group, C // group * HxW), (2,), eps, False)
@@ -366,10 +383,10 @@ def native_group_norm(
 
 @public("nn.functional.local_response_norm")
 def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Any:
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
     """`input / (k + alpha * m) ** beta`, where m is the mean square of `size` neighbouring channels."""
-    x: Any = require_tensor("local_response_norm", "input", 1, input)
+    x = require_tensor("local_response_norm", "input", 1, input)
     if x.array.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality input (got {x.array.ndim} dimensions)")
     if size < 1:
@@ -378,4 +395,5 @@ def local_response_norm(
         return x
     around = (0, 0) * (x.array.ndim - 2) + (size // 2, (size - 1) // 2)
     means = MeanDim((x.array.ndim,), False).on(pad(x * x, around).unfold(1, size, 1))
-    return x / (means * alpha + k) ** beta
+    found: Tensor = x / (means * alpha + k) ** beta
+    return found

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
@@ -17,6 +18,7 @@ from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.addmm import linear
 from retrograd.ops.nn.cross_entropy import binary_cross_entropy_with_logits, cross_entropy, kl_div
 from retrograd.ops.nn.difference_loss import MEAN, NONE, SUM, reduced, reduction_code
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import clone
 
@@ -24,7 +26,9 @@ NAMES = {NONE: "none", MEAN: "mean", SUM: "sum"}
 
 
 @public("poisson_nll_loss")
-def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+def poisson_nll_loss(
+    input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
     """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
     t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
@@ -32,20 +36,21 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     if full:
         approximation = t * Log().on(t) - t + Log().on(t * (2 * math.pi)) * 0.5
         losses = losses + masked_fill(approximation, Tensor(t.array <= 1), 0)
-    return reduced(losses, reduction)
+    found: Tensor = reduced(losses, reduction)
+    return found
 
 
 @public("nn.functional.poisson_nll_loss")
 def functional_poisson_nll_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     log_input: bool = True,
     full: bool = False,
-    size_average: Any = None,
+    size_average: bool | None = None,
     eps: float = 1e-8,
-    reduce: Any = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """Minus the log-likelihood of counts, given the rate or its logarithm.
 
     Args:
@@ -63,8 +68,13 @@ def functional_poisson_nll_loss(
 
 @public("nn.functional.gaussian_nll_loss")
 def gaussian_nll_loss(
-    input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
     """Minus the log-likelihood of normal numbers, given their mean and variance.
 
     Args:
@@ -85,11 +95,12 @@ def gaussian_nll_loss(
             "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
         )
     v = clone(v)
-    np.maximum(v.array, eps, out=v.array)
+    backend_of(v.array).maximum(v.array, eps, out=v.array)
     losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)
-    return reduced(losses, reduction_code(reduction))
+    found: Tensor = reduced(losses, reduction_code(reduction))
+    return found
 
 
 def _variance(x: Tensor, var: Any) -> Any:
@@ -97,7 +108,7 @@ def _variance(x: Tensor, var: Any) -> Any:
     if isinstance(var, float | int):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return Tensor(np.full(x.array.shape, var, x.array.dtype))
+        return as_constant(np.full(x.array.shape, var, x.array.dtype), x)
     v: Any = require_tensor("gaussian_nll_loss", "var", 3, var)
     shape, given = x.array.shape, v.array.shape
     if given == shape:
@@ -112,17 +123,17 @@ def _variance(x: Tensor, var: Any) -> Any:
 
 @public("nn.functional.linear_cross_entropy")
 def linear_cross_entropy(
-    input: Any,
-    linear_weight: Any,
-    target: Any,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
     *,
-    linear_bias: Any = None,
-    weight: Any = None,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: Any = None,
-) -> Any:
+    options: object = None,
+) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     Args:
@@ -143,7 +154,7 @@ def linear_cross_entropy(
 
 
 @public("kl_div")
-def coded_kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+def coded_kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div` with a number for `reduction`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -152,8 +163,12 @@ def coded_kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: boo
 
 @public("binary_cross_entropy_with_logits")
 def coded_binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
     return binary_cross_entropy_with_logits(
         input, target, weight, reduction=NAMES[reduction], pos_weight=pos_weight

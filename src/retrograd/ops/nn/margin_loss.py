@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
@@ -86,8 +87,9 @@ class MultiMarginLoss(RowLoss):
     def factors(self, x: Any, xs: Sequence[Any]) -> tuple[Array, Array]:
         """Where the right classes are, and what each excess counts: 0 where there is none."""
         a, target = plain(x), plain(xs[1]).reshape(-1, 1)
-        counts = (self.margin - np.take_along_axis(a, target, 1) + a > 0) / a.dtype.type(a.shape[1])
-        np.put_along_axis(counts, target, 0, 1)
+        xp = common_backend((a, target))
+        ahead = self.margin - xp.take_along_axis(a, target, 1) + a > 0
+        counts = (ahead & (xp.arange(a.shape[1]) != target)) / a.dtype.type(a.shape[1])
         return target, counts if xs[2] is None else counts * plain(xs[2])[target]
 
     def slopes(self, x: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
@@ -129,17 +131,16 @@ class MultilabelMarginLoss(RowLoss):
     def excess(self, xs: Sequence[Any]) -> tuple[Array, Array, Array]:
         """The right classes (0 behind the last), and by right and wrong class the excess and what it counts."""
         x, target = plain(xs[0]).reshape(self.rows_shape), plain(xs[1]).reshape(self.rows_shape)
-        listed = np.logical_and.accumulate(target >= 0, axis=1)
-        right = np.where(listed, target, 0)
-        wrong = np.ones_like(target, dtype=bool)
-        np.put_along_axis(wrong, np.where(listed, target, right[:, :1]), False, 1)
-        wrong[~listed[:, 0]] = True  # nothing is right in these rows
-        z = 1 - np.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]
-        return right, z, ((z > 0) & listed[:, :, None] & wrong[:, None, :]) / x.dtype.type(x.shape[1])
+        xp = common_backend((x, target))
+        listed = (target < 0).cumsum(axis=1) == 0
+        right = xp.where(listed, target, 0)
+        is_right = (listed[:, :, None] & (right[:, :, None] == xp.arange(x.shape[1]))).any(axis=1)
+        z = 1 - xp.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]
+        return right, z, ((z > 0) & listed[:, :, None] & ~is_right[:, None, :]) / x.dtype.type(x.shape[1])
 
     def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
         _, z, counts = self.excess(xs)
-        return (np.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
+        return (xp.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         right, _, counts = self.excess(xs)
@@ -201,15 +202,15 @@ def _check_long(target: Tensor) -> None:
 
 @public("nn.functional.multi_margin_loss")
 def multi_margin_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     p: int = 1,
     margin: float = 1.0,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """How much the wrong classes come nearer to the right one than `margin`, over the number of classes.
 
     Args:
@@ -241,13 +242,18 @@ def multi_margin_loss(
     _check_long(t)
     if ((t.array < 0) | (t.array >= classes)).any():
         raise RuntimeError(f"target out of range: there are {classes} classes, counted from 0")
-    return apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
+    found: Tensor = apply_n(MultiMarginLoss(p, margin, code), (x, t, w))
+    return found
 
 
 @public("nn.functional.multilabel_margin_loss")
 def multilabel_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """How much wrong classes come nearer to right ones than 1, over the number of classes.
 
     Args:
@@ -266,18 +272,19 @@ def multilabel_margin_loss(
     classes = x.array.shape[-1] if x.array.ndim else 1
     if ((t.array < -1) | (t.array >= classes)).any():
         raise RuntimeError(f"argument #2 'target' is out of range: there are {classes} classes, and -1")
-    return apply_n(MultilabelMarginLoss(code), (x, t))
+    found: Tensor = apply_n(MultilabelMarginLoss(code), (x, t))
+    return found
 
 
 @public("nn.functional.multilabel_soft_margin_loss")
 def multilabel_soft_margin_loss(
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """The binary cross entropy of each class with logits, averaged over the classes (the last dimension)."""
     code = reduction_code(reduction, size_average, reduce)
     name = "multilabel_soft_margin_loss"
@@ -287,13 +294,18 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         losses = losses * weight
     axis = x.array.ndim - 1
-    return reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
+    found: Tensor = reduced(SumDim((axis,)).on(losses) / x.array.shape[axis], code)
+    return found
 
 
 @public("nn.functional.soft_margin_loss")
 def soft_margin_loss(
-    input: Any, target: Any, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Any:
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """`log(1 + exp(-target * input))`, for targets 1 and -1."""
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("soft_margin_loss", "self", 1, input)
@@ -303,4 +315,5 @@ def soft_margin_loss(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[x.array.dtype]}: "
             "soft_margin_loss takes floating point inputs. Convert with .float() first."
         )
-    return apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
+    found: Tensor = apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
+    return found

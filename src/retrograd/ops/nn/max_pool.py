@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from retrograd.core.version import VersionCounter
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.gather import Gather, GatherAdjoint
+from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pool_arguments import both, check_kind, indices_wanted, numbers, pool_windows
 from retrograd.ops.nn.sliding import Sliding
 from retrograd.ops.register import public
@@ -120,12 +121,13 @@ class MaxPool2DWithIndices(Maxima):
         number = len(places) - number.astype(np.int64)
         empty = values == lowest(values.dtype)
         if empty.any():  # then the border fits as well
-            xp.copyto(number, self.first_inside(), where=empty)
+            xp.copyto(number, xp.asarray(self.first_inside()), where=empty)
         if values.dtype.kind == "f" and xp.isnan(values).any():
             for j, (_, where) in enumerate(places):
                 xp.copyto(number, j, where=xp.isnan(x[(..., *where)]))
         # A dilated window may lie in the border altogether.
-        return (xp.take(self.offsets(), number) + self.starts()).clip(0, math.prod(self.windows.size) - 1)
+        found = xp.take(xp.asarray(self.offsets()), number) + xp.asarray(self.starts())
+        return found.clip(0, math.prod(self.windows.size) - 1)
 
     def first_inside(self) -> Array:
         """The number of the first place of each window that is not in the border."""
@@ -169,7 +171,7 @@ class MaxUnpool2D(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape, lead = x.shape, x.shape[: x.ndim - self.rank]
         out = xp.zeros((*lead, math.prod(self.size)), x.dtype)
-        xp.put_along_axis(out, flattened(self.indices, lead), flattened(x, lead), len(lead))
+        xp.put_along(out, flattened(self.indices, lead), len(lead), flattened(x, lead))
         return out.reshape(*lead, *self.size)
 
     def transpose(self, g: Any) -> Any:
@@ -219,16 +221,53 @@ def _max_pool(
     return (values, indices) if return_indices else values
 
 
-@public("max_pool1d", "nn.functional.max_pool1d")
+@overload
 def max_pool1d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+
+
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]: ...
+
+
+@public("max_pool1d", "nn.functional.max_pool1d")
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of signals [batch, channel, length].
 
     Args:
@@ -242,21 +281,59 @@ def max_pool1d(
     >>> rg.max_pool1d(rg.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
-    return _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
         "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
+    return found
+
+
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+
+
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 @public("max_pool2d", "nn.functional.max_pool2d")
 def max_pool2d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of images [batch, channel, height, width]; see max_pool1d.
 
     >>> import retrograd as rg
@@ -264,67 +341,115 @@ def max_pool2d(
     tensor([[[ 5.,  7.],
              [13., 15.]]])
     """
-    return _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
+    return found
+
+
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: Literal[False] = False,
+) -> Tensor: ...
+
+
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]: ...
 
 
 @public("max_pool3d", "nn.functional.max_pool3d")
 def max_pool3d(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = False,
-) -> Any:
+) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of volumes [batch, channel, depth, height, width]; see max_pool1d."""
-    return _max_pool(
+    found: Tensor | tuple[Tensor, Tensor] = _max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
+    return found
 
 
 @public("max_pool1d_with_indices", "nn.functional.max_pool1d_with_indices")
 def max_pool1d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = True,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool1d(…, return_indices=True)`."""
-    return _max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    found: tuple[Tensor, Tensor] = _max_pool(
+        "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
 
 
 @public("nn.functional.max_pool2d_with_indices")
 def max_pool2d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = True,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool2d(…, return_indices=True)`."""
-    return _max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    found: tuple[Tensor, Tensor] = _max_pool(
+        "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
 
 
 @public("nn.functional.max_pool3d_with_indices")
 def max_pool3d_with_indices(
-    input: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    input: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    dilation: Ints = 1,
     ceil_mode: bool = False,
     return_indices: bool = True,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """`max_pool3d(…, return_indices=True)`."""
-    return _max_pool("max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True)
+    found: tuple[Tensor, Tensor] = _max_pool(
+        "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, True
+    )
+    return found
 
 
 def _unpooled_size(kernel: Shape, stride: Shape, padding: Shape, x: Tensor, output_size: Any) -> Shape:
@@ -359,7 +484,7 @@ def _max_unpool(
     stride: Any,
     padding: Any,
     output_size: Any,
-) -> Any:
+) -> Tensor:
     x = require_tensor(function, "input", 1, input)
     places = require_tensor(function, "indices", 2, indices)
     if x.array.ndim not in (rank + 1, rank + 2):
@@ -385,22 +510,34 @@ def _max_unpool(
             f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
         )
     if rank == 1:
-        return apply1(MaxUnpool2D(places.array[..., None], (*size, 1)), x.unsqueeze(-1)).squeeze(-1)
-    return apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(places.array.copy(), size), x)
+        found: Tensor = apply1(MaxUnpool2D(places.array[..., None], (*size, 1)), x.unsqueeze(-1)).squeeze(-1)
+    else:
+        found = apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(places.array.copy(), size), x)
+    return found
 
 
 @public("nn.functional.max_unpool1d")
 def max_unpool1d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """What max_pool1d returned, put back where it came from, among zeros; `output_size` where the size is open."""
     return _max_unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
 @public("nn.functional.max_unpool2d")
 def max_unpool2d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """What max_pool2d returned, put back where it came from, among zeros; `output_size` where the size is open.
 
     >>> import retrograd as rg
@@ -415,7 +552,12 @@ def max_unpool2d(
 
 @public("nn.functional.max_unpool3d")
 def max_unpool3d(
-    input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-) -> Any:
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Ints,
+    stride: Ints | None = None,
+    padding: Ints = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """What max_pool3d returned, put back where it came from, among zeros; `output_size` where the size is open."""
     return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import require_tensor
@@ -14,6 +15,7 @@ from retrograd.ops.linalg.addmm import baddbmm, linear
 from retrograd.ops.linalg.matmul import bmm
 from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.attention import scaled_dot_product_attention
+from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.pad import pad
 from retrograd.ops.nn.softmax import softmax
 from retrograd.ops.register import public
@@ -70,7 +72,9 @@ def _bias(mask: Any, name: str, other: Any, dtype: DType) -> Any:
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both instead.",
             UserWarning,
         )
-    return Tensor(np.where(a, dtype.type(-np.inf), dtype.type(0))) if a.dtype.kind == "b" else mask
+    if a.dtype.kind != "b":
+        return mask
+    return Tensor(backend_of(a).where(a, dtype.type(-np.inf), dtype.type(0)))
 
 
 def _projected_together(q: Any, k: Any, v: Any, weight: Any, bias: Any) -> tuple[Any, Any, Any]:
@@ -140,32 +144,32 @@ def _widened(mask: Any) -> Any:
 
 @public("nn.functional.multi_head_attention_forward")
 def multi_head_attention_forward(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     embed_dim_to_check: int,
     num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any,
-    bias_k: Any,
-    bias_v: Any,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
     add_zero_attn: bool,
     dropout_p: float,
-    out_proj_weight: Any,
-    out_proj_bias: Any,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
     training: bool = True,
-    key_padding_mask: Any = None,
+    key_padding_mask: Tensor | None = None,
     need_weights: bool = True,
-    attn_mask: Any = None,
+    attn_mask: Tensor | None = None,
     use_separate_proj_weight: bool = False,
-    q_proj_weight: Any = None,
-    k_proj_weight: Any = None,
-    v_proj_weight: Any = None,
-    static_k: Any = None,
-    static_v: Any = None,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
     average_attn_weights: bool = True,
     is_causal: bool = False,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor | None]:
     """Attention with several heads, as `nn.MultiheadAttention` computes it: the output, and the weights or None.
 
     Args:
@@ -196,12 +200,12 @@ def multi_head_attention_forward(
     mask = _three_dims(mask, heads, length, k.shape[0])
     if bias_k is not None or bias_v is not None:
         _check_added(bias_k, bias_v, static_k, static_v)
-        k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
+        k, v = _with_bias(k, bias_k, batch), _with_bias(v, bias_v, batch)
         mask, padding = _widened(mask), _widened(padding)
     q = q.reshape((length, heads, narrow)).transpose(0, 1)
     k, v = _in_heads(k, static_k, "k", heads, narrow), _in_heads(v, static_v, "v", heads, narrow)
     if add_zero_attn:
-        zeros = Tensor(np.zeros((heads, 1, narrow), k.array.dtype))
+        zeros = as_constant(np.zeros((heads, 1, narrow), k.array.dtype), k)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
         mask, padding = _widened(mask), _widened(padding)
     mask = _with_padding(mask, padding, batch, num_heads, k.shape[1])
@@ -225,6 +229,11 @@ def _in_a_batch(q: Any, k: Any, v: Any) -> tuple[Any, Any, Any]:
 def _check_width(width: int, wanted: int, num_heads: int) -> None:
     _expect(width == wanted, f"was expecting embedding dimension of {wanted}, but got {width}")
     _expect(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
+
+
+def _with_bias(t: Any, bias: Any, batch: int) -> Any:
+    """Keys or values with one more, the same for all samples."""
+    return cat([t, bias.repeat(1, batch, 1)])
 
 
 def _check_added(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> None:

@@ -13,6 +13,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.index_select import IndexSelectAdjoint
+from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.ops.tensor.data import number_for
@@ -61,7 +62,7 @@ class IndexedPad(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
         for i, index in enumerate(self.indices):
-            x = xp.take(x, index, x.ndim - 1 - i)
+            x = xp.take(x, xp.asarray(index), x.ndim - 1 - i)
         return x
 
     def transpose(self, g: Any) -> Any:
@@ -69,7 +70,7 @@ class IndexedPad(Linear):
         for i in range(len(self.indices) - 1, -1, -1):
             d = len(shape) - 1 - i
             shape[d] = self.in_shape[d]
-            g = IndexSelectAdjoint(d, self.indices[i], tuple(shape)).on(g)
+            g = IndexSelectAdjoint(d, library_of(g).asarray(self.indices[i]), tuple(shape)).on(g)
         return g
 
 
@@ -101,8 +102,12 @@ class CircularPad(IndexedPad):
     """the elements of the other end"""
 
 
-REFLECTION: tuple[type[IndexedPad], ...] = (ReflectionPad1D, ReflectionPad2D, ReflectionPad3D)
-REPLICATION: tuple[type[IndexedPad], ...] = (ReplicationPad1D, ReplicationPad2D, ReplicationPad3D)
+# The ops of each mode, by the number of padded dimensions.
+BORDERS: dict[str, tuple[type[IndexedPad], ...]] = {
+    "reflect": (ReflectionPad1D, ReflectionPad2D, ReflectionPad3D),
+    "replicate": (ReplicationPad1D, ReplicationPad2D, ReplicationPad3D),
+    "circular": (CircularPad, CircularPad, CircularPad),
+}
 
 
 def border_index(mode: str, before: int, n: int, after: int) -> Array:
@@ -121,7 +126,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
 
 
 @public("nn.functional.pad")
-def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """`input` with a border; `pad` gives its width before and after the last dimension, then the one before it, ….
 
     Args:
@@ -154,7 +159,7 @@ def pad(input: Any, pad: Any, mode: Any = "constant", value: Any = None) -> Any:
     return _bordered(x, widths, mode)
 
 
-def _constant(x: Tensor, widths: Shape, value: Any) -> Any:
+def _constant(x: Tensor, widths: Shape, value: Any) -> Tensor:
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     for i, n in enumerate(reversed(x.array.shape)):
@@ -163,13 +168,16 @@ def _constant(x: Tensor, widths: Shape, value: Any) -> Any:
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
             )
-    return apply1(ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype)), x)
+    found: Tensor = apply1(
+        ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype).item()), x
+    )
+    return found
 
 
-def _bordered(x: Tensor, widths: Shape, mode: str) -> Any:
+def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
     """The modes that repeat elements of the input."""
     count, ndim, shape = len(widths) // 2, x.array.ndim, x.array.shape
-    if mode not in ("reflect", "replicate", "circular"):
+    if mode not in BORDERS:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if not 1 <= count <= 3 or ndim not in (count + 1, count + 2):
         raise NotImplementedError(
@@ -186,9 +194,8 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Any:
         d = ndim - 1 - i
         _check_width(mode, widths[2 * i], widths[2 * i + 1], shape, d)
         indices.append(border_index(mode, widths[2 * i], shape[d], widths[2 * i + 1]))
-    if mode == "circular":
-        return apply1(CircularPad(widths, indices), x)
-    return apply1((REFLECTION if mode == "reflect" else REPLICATION)[count - 1](widths, indices), x)
+    found: Tensor = apply1(BORDERS[mode][count - 1](widths, indices), x)
+    return found
 
 
 def _check_width(mode: str, before: int, after: int, shape: Shape, d: int) -> None:

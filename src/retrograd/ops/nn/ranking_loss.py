@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import require_tensor
 from retrograd.ops.elementwise.choose import ClampMin, Where
@@ -22,7 +24,7 @@ TINY = float(np.float32(1e-12))
 
 
 @public("hinge_embedding_loss")
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with a number for `reduction`."""
     x: Any = require_tensor("hinge_embedding_loss", "input", 1, input)
     t = require_tensor("hinge_embedding_loss", "target", 2, target)
@@ -32,44 +34,46 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
     short = Where().on(t.array != 1, apply1(ClampMin(0.0, None), margin - x), 0.0)
-    return reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
+    found: Tensor = reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
+    return found
 
 
 @public("nn.functional.hinge_embedding_loss")
 def functional_hinge_embedding_loss(
-    input: Any,
-    target: Any,
+    input: Tensor,
+    target: Tensor,
     margin: float = 1.0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """`input` where `target` is 1; what is missing to `margin` where it is -1."""
     return hinge_embedding_loss(input, target, margin, reduction_code(reduction, size_average, reduce))
 
 
 @public("margin_ranking_loss")
 def margin_ranking_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1
-) -> Any:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for `reduction`."""
     name = "margin_ranking_loss"
     x: Any = require_tensor(name, "input1", 1, input1)
     y: Any = require_tensor(name, "input2", 2, input2)
     t: Any = require_tensor(name, "target", 3, target)
-    return reduced(apply1(ClampMin(0.0, None), -t * (x - y) + float(margin)), reduction)
+    found: Tensor = reduced(apply1(ClampMin(0.0, None), -t * (x - y) + float(margin)), reduction)
+    return found
 
 
 @public("nn.functional.margin_ranking_loss")
 def functional_margin_ranking_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """What is missing until `input1` is ahead of `input2` by `margin` (or behind it, where `target` is -1)."""
     code = reduction_code(reduction, size_average, reduce)
     name = "margin_ranking_loss"
@@ -106,36 +110,37 @@ def _same_dims(function: str, anchor: Any, positive: Any, negative: Any) -> list
 
 @public("triplet_margin_loss")
 def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
     reduction: int = 1,
-) -> Any:
+) -> Tensor:
     """`nn.functional.triplet_margin_loss` with a number for `reduction`."""
     a, near, far = _same_dims("triplet_margin_loss", anchor, positive, negative)
     to_near, to_far = _distance(a, near, p, eps), _distance(a, far, p, eps)
     if swap:
         to_far = to_far.minimum(_distance(near, far, p, eps))
-    return reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction)
+    found: Tensor = reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction)
+    return found
 
 
 @public("nn.functional.triplet_margin_loss")
 def functional_triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """What is missing until `anchor` is nearer to `positive` than to `negative` by `margin`.
 
     Args:
@@ -155,15 +160,15 @@ def _check_margin(margin: float) -> None:
 
 @public("nn.functional.triplet_margin_with_distance_loss")
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
     *,
-    distance_function: Any = None,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """`triplet_margin_loss` with a distance of one's own."""
     a, near, far = _same_dims("triplet_margin_with_distance_loss", anchor, positive, negative)
     _check_margin(margin)
@@ -174,13 +179,14 @@ def triplet_margin_with_distance_loss(
     if swap:
         across = _distance(near, far, 2, 1e-6) if distance_function is None else distance_function(near, far)
         to_far = to_far.minimum(across)
-    return reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction_code(reduction))
+    found: Tensor = reduced(apply1(ClampMin(0.0, None), to_near + margin - to_far), reduction_code(reduction))
+    return found
 
 
 @public("cosine_embedding_loss")
 def cosine_embedding_loss(
-    input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1
-) -> Any:
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for `reduction`."""
     name = "cosine_embedding_loss"
     x: Any = require_tensor(name, "input1", 1, input1)
@@ -198,19 +204,22 @@ def cosine_embedding_loss(
     lengths = (along.fresh().on(x * x) + TINY) * (along.fresh().on(y * y) + TINY)
     cosine = along.on(x * y) / apply1(Sqrt(), lengths)
     near = Where().on(t == 1, 1 - cosine, 0.0)
-    return reduced(near + Where().on(t == -1, apply1(ClampMin(0.0, None), cosine - margin), 0.0), reduction)
+    found: Tensor = reduced(
+        near + Where().on(t == -1, apply1(ClampMin(0.0, None), cosine - margin), 0.0), reduction
+    )
+    return found
 
 
 @public("nn.functional.cosine_embedding_loss")
 def functional_cosine_embedding_loss(
-    input1: Any,
-    input2: Any,
-    target: Any,
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
     margin: float = 0,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
-) -> Any:
+) -> Tensor:
     """1 minus the cosine between vectors where `target` is 1; the cosine above `margin` where it is -1."""
     code = reduction_code(reduction, size_average, reduce)
     return cosine_embedding_loss(input1, input2, target, margin, code)

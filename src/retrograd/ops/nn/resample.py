@@ -52,13 +52,11 @@ class Taps(NamedTuple):
         line = (-1,) + (1,) * (x.ndim - 1 - axis)
         out = None
         for index, weight in zip(self.index, self.weight.astype(x.dtype), strict=True):
-            part, live = x.take(index, axis), weight != 0
+            part, live = x.take(xp.asarray(index), axis), weight != 0
             if not live.all():
-                part = xp.multiply(
-                    part, weight.reshape(line), out=xp.zeros_like(part), where=live.reshape(line)
-                )
-            elif (weight != 1).any():
-                part *= weight.reshape(line)
+                part = xp.where(xp.asarray(live.reshape(line)), part, x.dtype.type(0))
+            if (weight != 1).any():
+                part *= xp.asarray(weight.reshape(line))
             out = part if out is None else xp.add(out, part, out=out)
         return out
 
@@ -67,7 +65,7 @@ class Taps(NamedTuple):
         count = self.index.shape[1]
         matrix = np.zeros((self.size, count))
         np.add.at(matrix, (self.index, np.arange(count)), self.weight)
-        return xp.matmul(x.swapaxes(axis, -1), matrix.astype(x.dtype)).swapaxes(axis, -1)
+        return xp.matmul(x.swapaxes(axis, -1), xp.asarray(matrix.astype(x.dtype))).swapaxes(axis, -1)
 
 
 class Resample(Linear):

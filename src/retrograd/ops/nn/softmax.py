@@ -15,7 +15,7 @@ from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 
 class Softmax(Symmetric):
@@ -72,7 +72,14 @@ class LogSoftmax(Unary):
 
 
 @public("softmax", "special.softmax", method=True)
-def softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def softmax(
+    input: Tensor,
+    dim: int | None = None,
+    dtype: DType | None = None,
+    *,
+    out: Tensor | None = None,
+    **numpy: int | None,
+) -> Tensor:
     """`exp(input) / sum(exp(input))` along `dim`: positive numbers that sum to 1.
 
     Args:
@@ -83,14 +90,23 @@ def softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, 
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
     x, axis = _softmax_operand("softmax", input, dim, dtype, numpy)
-    return deliver(apply1(Softmax(axis), x), out)
+    found: Tensor = deliver(apply1(Softmax(axis), x), out)
+    return found
 
 
 @public("log_softmax", "special.log_softmax", method=True)
-def log_softmax(input: Any, dim: Any = None, dtype: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def log_softmax(
+    input: Tensor,
+    dim: int | None = None,
+    dtype: DType | None = None,
+    *,
+    out: Tensor | None = None,
+    **numpy: int | None,
+) -> Tensor:
     """`log(softmax(input))` along `dim`, without overflow."""
     x, axis = _softmax_operand("log_softmax", input, dim, dtype, numpy)
-    return deliver(apply1(LogSoftmax(axis), x), out)
+    found: Tensor = deliver(apply1(LogSoftmax(axis), x), out)
+    return found
 
 
 def _softmax_operand(
@@ -104,21 +120,25 @@ def _softmax_operand(
 
 
 @public("nn.functional.softmax")
-def functional_softmax(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def functional_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """`softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
     return softmax(input, _implicit_dim("softmax", input, dim), dtype)
 
 
 @public("nn.functional.log_softmax")
 def functional_log_softmax(
-    input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None
-) -> Any:
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """`log_softmax` as `nn.functional` has it: without `dim` it guesses one, and warns."""
     return log_softmax(input, _implicit_dim("log_softmax", input, dim), dtype)
 
 
 @public("nn.functional.softmin")
-def softmin(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None
+) -> Tensor:
     """`softmax(-input)`: the smallest elements weigh most."""
     return softmax(-input, _implicit_dim("softmin", input, dim), dtype)
 
