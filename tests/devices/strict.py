@@ -25,7 +25,7 @@ REFLECTED = BINARY - {"eq", "ne", "lt", "le", "gt", "ge"}
 UNARY = ("neg", "pos", "abs", "invert")
 METHODS = (
     "all", "any", "argmax", "argmin", "argsort", "astype", "choose", "clip", "conj", "conjugate", "copy", "cumprod",
-    "cumsum", "diagonal", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape",
+    "cumsum", "dot", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "reshape",
     "round", "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "transpose", "var", "view",
 )  # fmt: skip
 
@@ -109,6 +109,11 @@ class StrictArray:
 
     def fill(self, value: Any) -> None:
         self.held.fill(taken(value))
+
+    def diagonal(self, *args: Any) -> Any:
+        view = self.held.diagonal(*args)
+        view.flags.writeable = self.held.flags.writeable  # NumPy's diagonals alone are read-only
+        return StrictArray(view, self.index)
 
     def sort(self, axis: int = -1) -> None:
         self.held.sort(axis=axis)

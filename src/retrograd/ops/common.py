@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
 from retrograd.values import Axis
+
+ndarray: Final[Any] = np.ndarray
 
 
 def deliver(result: Any, out: Any) -> Tensor:
@@ -105,6 +107,17 @@ def zero_like(v: Any) -> Any:
     """Zeros in the shape and kind of `v`: unlike `v * 0` also where `v` is infinite."""
     array = plain(v)
     return as_value(backend_of(array).zeros_like(array), v)
+
+
+def zeros_beside(v: Any, shape: Any, dtype: Any = None) -> Any:
+    """Zeros of a shape, of the kind and in the memory that `v` is of."""
+    array = plain(v)
+    return as_value(backend_of(array).zeros(tuple(shape), array.dtype if dtype is None else dtype), v)
+
+
+def beside(array: Any, other: Any) -> Any:
+    """An array of the host (indices, a mask, a number) in the memory of another one; any other as it is."""
+    return array if type(array) is not ndarray or type(other) is ndarray else backend_of(other).asarray(array)
 
 
 def wrapped(x: Any, y: Any) -> tuple[Any, Any]:

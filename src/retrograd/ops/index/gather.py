@@ -17,7 +17,7 @@ from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import broadcast_shapes, expand, reshape
+from retrograd.ops.shape.reshape import broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
@@ -361,18 +361,16 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
     # Integers of no dimensions get one: they would be read as views otherwise.
     single = [i.ndim == 0 and i.array.dtype.kind != "b" for i in indices]
     spread = [i.reshape(1) if alone else i for i, alone in zip(indices, single, strict=True)]
-    steps, key = read_index(x.array.shape, tuple(spread))
+    steps, key = read_index(x.array, tuple(spread))
     part: Any = x
     for step in steps:  # masks of no dimensions, each with a new one to select from
         part = apply1(step, part)
     wanted = Index(key).on(part.array).shape[1 if all(single) else 0 :]
-    try:
-        np.broadcast_to(source.array, wanted)
-    except ValueError:
+    if not broadcasts_to(source.array.shape, wanted):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(source.array.shape)} cannot be broadcast to indexing result "
             f"of shape {sizes(wanted)}"
-        ) from None
+        )
     made = apply_n(IndexPutAdd(key) if accumulate else IndexPut(key), (part, source))
     return reshape(made, x.array.shape) if steps else made
 
@@ -431,5 +429,6 @@ def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None
     wide = [others[:d] + a.shape[d : d + 1] + others[d + 1 :] for a in (x.array, i.array)]
     check_range("", i.array, d, x.array.shape, True)
     # Unlike gather, this counts negative indices from the end.
-    wrapped = Tensor(np.where(i.array < 0, i.array + x.array.shape[d], i.array)) if x.array.ndim else i
+    places, xp = i.array, backend_of(i.array)
+    wrapped = Tensor(xp.where(places < 0, places + x.array.shape[d], places)) if x.array.ndim else i
     return gather(expand(x, wide[0]), d, expand(wrapped, wide[1]), out=out)

@@ -11,6 +11,7 @@ its elements that the index arrays name; see Note [Views and in-place] for what 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,9 +27,18 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
-from retrograd.ops.common import as_value
+from retrograd.ops.common import beside, zeros_beside
 from retrograd.ops.inplace.fill import copy_, fill_
-from retrograd.ops.shape.reshape import SIZES, Alias, Expand, Reshape, Unsqueeze, expanded_shape, integer
+from retrograd.ops.shape.reshape import (
+    SIZES,
+    Alias,
+    Expand,
+    Reshape,
+    Unsqueeze,
+    broadcasts_together,
+    expanded_shape,
+    integer,
+)
 from retrograd.ops.shape.split import END, Select, Slice
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
@@ -46,13 +56,10 @@ class Index(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
         axis = lonely_axis(self.key)
-        try:
-            # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
-            if axis >= 0:
-                return xp.take(x, self.key[axis], axis)
-            return xp.ascontiguousarray(x[self.key])
-        except IndexError as error:
-            raise index_error(error, self.key) from None
+        # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
+        if axis >= 0:
+            return xp.take(x, self.key[axis], axis)
+        return xp.ascontiguousarray(x[self.key])
 
     def transpose(self, g: Any) -> Any:
         return IndexPutImpl(self.in_shape, self.key).on(g)
@@ -109,7 +116,7 @@ class IndexPut(Variadic):
         x, value = xs
         self.shapes = x.shape, value.shape
         out = x.copy()
-        put(out, self.key, value)
+        put(out, self.key, beside(value, out))
         return out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
@@ -128,22 +135,7 @@ class IndexPut(Variadic):
 def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
     """Tangents, with zeros for those that are missing."""
     given = next(t for t in ts if t is not None)
-    return [
-        as_value(np.zeros(shape, given.dtype), given) if t is None else t
-        for t, shape in zip(ts, shapes, strict=True)
-    ]
-
-
-def index_error(error: IndexError, key: tuple[Any, ...]) -> IndexError:
-    """NumPy's complaint about an index in PyTorch's words."""
-    text = str(error)
-    if "broadcast" in text:
-        shapes = [i.nonzero()[0].shape if i.dtype.kind == "b" else i.shape for i in key if i is not WHOLE]
-        return IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            + ", ".join([sizes(s) for s in shapes])
-        )
-    return IndexError(text.replace("for axis", "for dimension"))
+    return [zeros_beside(given, shape) if t is None else t for t, shape in zip(ts, shapes, strict=True)]
 
 
 # -- reading an index ----------------------------------------------------------------------------------------------
@@ -156,19 +148,33 @@ class IndexPlan(NamedTuple):
     key: tuple[Any, ...]
 
 
-def read_index(shape: Shape, index: tuple[Any, ...]) -> IndexPlan:
-    """The plan of an index for a tensor of `shape`. See Note [How an index is read]."""
+class Arrow(NamedTuple):
+    """An index array or mask, with the dimension that it points into and the size of that."""
+
+    index: Any
+    dim: int
+    size: int
+
+
+def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
+    """The plan of `x[index]`. See Note [How an index is read]."""
+    shape = x.shape
     items = [i if i is None or type(i) in (int, slice, bool) or i is Ellipsis else as_index(i) for i in index]
     rest = len(shape) - sum([_consumed(i) for i in items])
     if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     steps: list[View] = []
     key: list[Any] = []
+    arrows: list[Arrow] = []
     dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
     for item in items:
         if item is None or isinstance(item, bool):
             steps.append(Unsqueeze(at))
-            key.append(WHOLE if item is None else np.zeros(1 if item else 0, np.int64))
+            if item is None:
+                key.append(WHOLE)
+            else:
+                arrows.append(Arrow(beside(np.zeros(1 if item else 0, np.int64), x), at, 1))
+                key.append(arrows[-1].index)
             at += 1
             continue
         used = rest if item is Ellipsis else _consumed(item)
@@ -184,12 +190,40 @@ def read_index(shape: Shape, index: tuple[Any, ...]) -> IndexPlan:
             key.append(WHOLE)
         else:
             _check_mask(item, shape, dim)
-            key.append(item)
+            arrows.append(Arrow(beside(item, x), at, shape[dim]))
+            key.append(arrows[-1].index)
         dim += used
         at += used
     while key and key[-1] is WHOLE:
         key.pop()
+    check_arrows(arrows)
     return IndexPlan(steps, tuple(key))
+
+
+def check_arrows(arrows: list[Arrow]) -> None:
+    """Index arrays must broadcast together, and point into their dimensions."""
+    if len(arrows) > 1:
+        shapes = [_chosen_shape(a.index) for a in arrows]
+        if not all(broadcasts_together(s, t) for s, t in combinations(shapes, 2)):
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                + ", ".join([sizes(s) for s in shapes])
+            )
+        if any(0 in s for s in shapes):
+            return  # nothing is chosen, so nothing is out of bounds
+    for a in arrows:
+        if a.index.dtype.kind != "b":
+            wrong = backend_of(a.index).outside(a.index, -a.size, a.size)
+            if wrong is not None:
+                raise IndexError(f"index {wrong} is out of bounds for dimension {a.dim} with size {a.size}")
+
+
+def _chosen_shape(index: Array) -> Shape:
+    """The shape of what an index array chooses; a mask chooses a line of elements."""
+    if index.dtype.kind != "b":
+        return tuple(index.shape)
+    # How many a mask chooses may differ from sample to sample: that is refused where it is used.
+    return (int(index.sum()),) if backend_of(index).dynamic_shapes else (1,)
 
 
 def _consumed(item: Any) -> int:
@@ -322,7 +356,7 @@ def plan(x: Array, index: Any) -> IndexPlan:
         if x.ndim == 0:
             raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         return IndexPlan([slice_step(0, index)], ())
-    return read_index(x.shape, as_tuple(index))
+    return read_index(x, as_tuple(index))
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -358,9 +392,9 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     check_writable(x, stretched=True)
     array = x.array
     for step in steps:
-        array = step.forward(np, array)
+        array = step.forward(backend_of(array), array)
     _check_expanded(array, key)
-    put(array, key, source.array)
+    put(array, key, beside(source.array, array))
     x.bump_version()
 
 
@@ -402,8 +436,6 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         return
     try:
         array[key] = value
-    except IndexError as error:
-        raise index_error(error, key) from None
     except (ValueError, TypeError):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "

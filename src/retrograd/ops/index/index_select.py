@@ -15,7 +15,7 @@ from retrograd.core.op import conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import deliver, differ, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, differ, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     AdjointAt,
@@ -114,7 +114,7 @@ class IndexFill(ValueAt):
 
     def forward(self, xp: Any, x: Array) -> Array:
         out = x.copy()
-        out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = self.value
+        out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = xp.asarray(self.value, x.dtype)
         return out
 
 
@@ -134,12 +134,13 @@ class IndexFillTensor(SourceAt):
     def source_grad(self, g: Any) -> Any:
         # A row that the index names twice was filled once.
         n = self.x_shape[self.dim] if self.x_shape else 1
-        if not backend_of(self.index).dynamic_shapes:  # samples may fill more or fewer rows
-            named = np.zeros_like(self.index, shape=(n,), dtype=bool)
+        xp = backend_of(self.index)
+        if not xp.dynamic_shapes:  # samples may fill more or fewer rows
+            named = xp.zeros((n,), bool)
             named[self.index] = True
             line = (-1,) + (1,) * (max(len(self.x_shape), 1) - self.dim - 1)
             return Where().on(named.reshape(line if self.x_shape else ()), g, 0.0).sum()
-        rows = np.unique(np.where(self.index < 0, self.index + n, self.index))
+        rows = xp.unique(xp.where(self.index < 0, self.index + n, self.index))
         return IndexSelect(self.dim, rows).on(g).sum()
 
 
@@ -264,13 +265,18 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     if differ(repeats) or (repeats is None and differ(x)):
         return UPWARD.by_sample(repeat_interleave, x, repeats, dim)
     if repeats is None:
-        return repeat_interleave(Tensor(np.arange(x.array.size)), x)
+        return repeat_interleave(Tensor(backend_of(x.array).arange(x.array.size)), x)
     if dim is None:
         x, dim = reshape(x, -1), 0
     elif x.array.ndim == 0:
         x = reshape(x, 1)
     d = wrap_dim(dim, x.array.ndim)
-    counts = repeats.array if isinstance(repeats, Tensor) else np.asarray(integer(repeats))
+    # The shape of the result depends on the counts, so they are needed on the host.
+    counts = (
+        backend_of(repeats.array).numpy(repeats.array)
+        if isinstance(repeats, Tensor)
+        else np.asarray(integer(repeats))
+    )
     if not is_index(counts):
         raise DtypeError(f"repeats has to be Long or Int tensor, but got {SCALAR_NAMES[counts.dtype]}")
     if (counts < 0).any():
@@ -278,4 +284,4 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
     index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
-    return apply1(IndexSelect(d, index), x)
+    return apply1(IndexSelect(d, beside(index, x.array)), x)

@@ -14,7 +14,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error
-from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
 from retrograd.ops.register import public
@@ -61,7 +61,7 @@ class MaskedFillTensor(Variadic):
 
     def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
         x, value = xs
-        return xp.where(self.mask, value.astype(x.dtype), x)
+        return xp.where(self.mask, xp.asarray(value, x.dtype), x)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
@@ -155,9 +155,7 @@ class MaskedScatter(Variadic):
         tx, source = ts
         if source is None:
             return MaskedFill(self.mask, 0).on(tx)
-        return self.fresh().on(
-            as_value(np.zeros(self.x_shape, source.dtype), source) if tx is None else tx, source
-        )
+        return self.fresh().on(zeros_beside(source, self.x_shape) if tx is None else tx, source)
 
     @property
     def _saved_mask(self) -> Tensor:
@@ -180,7 +178,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
             np.broadcast_shapes(m.shape, x.array.shape)
     except ValueError:
         raise broadcast_error(m.shape, x.array.shape) from None
-    return m
+    return beside(m, x.array)
 
 
 @public("masked_fill", "Tensor.masked_fill_", method=True)
@@ -238,7 +236,7 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
         )
     if not backend_of(m).dynamic_shapes and src.array.size:
         # Samples may need more or fewer elements: each place looks up the one that it would get.
-        order = np.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
+        order = backend_of(m).maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
         return Where().on(where, take(src, Tensor(order)), x)
     return apply_n(MaskedScatter(m), (x, src))
 
@@ -253,10 +251,11 @@ def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
             [2]])
     """
     a = require_tensor("nonzero", "input", 1, input).array
-    found = np.nonzero(a if a.ndim else a.reshape(1))
+    xp = backend_of(a)
+    found = xp.nonzero(a if a.ndim else a.reshape(1))
     if as_tuple:
-        return tuple([Tensor(np.ascontiguousarray(i)) for i in found])
-    rows = np.stack(found, 1) if a.ndim else np.zeros((len(found[0]), 0), np.int64)
+        return tuple([Tensor(xp.ascontiguousarray(i)) for i in found])
+    rows = xp.stack(found, 1) if a.ndim else xp.zeros((len(found[0]), 0), np.int64)
     return deliver(Tensor(rows), out)
 
 

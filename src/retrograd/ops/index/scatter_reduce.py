@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
@@ -15,7 +16,7 @@ from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     Gather,
@@ -34,9 +35,7 @@ from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, DType, Shape
 
-UFUNCS: dict[str, Any] = {
-    "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,
-}  # fmt: skip
+UFUNCS = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
 def neutral(reduce: str, dtype: DType) -> Any:
@@ -91,7 +90,7 @@ class ReduceAt(SourceAt):
         flat, where = out.reshape(-1), self.targets(xp, x.shape).reshape(-1)
         if not self.include_self:
             flat[where] = neutral(self.reduce, x.dtype)
-        UFUNCS[self.reduce].at(flat, where, self.used(source).reshape(-1))
+        getattr(xp, UFUNCS[self.reduce]).at(flat, where, self.used(source).reshape(-1))
         if self.reduce == "mean":
             count = xp.maximum(xp.bincount(where, minlength=x.size) + int(self.include_self), 1)
             count = count.astype(x.dtype)
@@ -109,12 +108,13 @@ class ReduceAt(SourceAt):
         if self.reduce == "prod":
             return self._product_slopes(x, source, out)
         a, b, top = plain(x), plain(source), plain(out)
+        xp = backend_of(a)
         if self.reduce == "mean":
-            own, others = np.full(a.shape, int(self.include_self), a.dtype), np.ones(b.shape, a.dtype)
+            own, others = xp.full(a.shape, int(self.include_self), a.dtype), xp.ones(b.shape, a.dtype)
         else:  # equals share
             own, others = (a == top).astype(a.dtype), (b == self.picked(top)).astype(a.dtype)
         share = own + self.summed(others)
-        share = 1 / (np.where(share == 0, 1, share) if self.reduce == "mean" else share)
+        share = 1 / (xp.where(share == 0, 1, share) if self.reduce == "mean" else share)
         if self.reduce == "mean":
             return as_value(share, x), as_value(self.picked(share), x)
         return as_value(own * share, x), as_value(others * self.picked(share), x)
@@ -205,7 +205,7 @@ class IndexReduce(ReduceAt):
     def targets(self, xp: Any, shape: Shape) -> Array:
         if not shape:
             return xp.zeros(1, np.int64)
-        places = xp.arange(int(np.prod(shape))).reshape(shape)
+        places = xp.arange(prod(shape)).reshape(shape)
         return xp.take(places, self.index, self.dim)
 
     def picked(self, v: Any) -> Any:
@@ -295,9 +295,8 @@ def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) 
         )
     else:
         number = number_for(source, x.array.dtype)
-        source = Tensor(
-            np.full(require_tensor("scatter", "index", 3, index).array.shape, number, x.array.dtype)
-        )
+        shape = require_tensor("scatter", "index", 3, index).array.shape
+        source = Tensor(beside(np.full(shape, number, x.array.dtype), x.array))
     return scatter_reduce(x, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
@@ -388,9 +387,7 @@ def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
             f"{values.array.size}, index.numel() = {i.size}"
         )
     n = x.array.size
-    wrong = (i < -n) | (i >= n)
-    if wrong.any():
-        raise IndexError(
-            f"out of range: tried to access index {i[wrong].flat[0]} on a tensor of {n} elements."
-        )
+    wrong = backend_of(i).outside(i, -n, n)
+    if wrong is not None:
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
     return apply_n(PutSource(i, bool(accumulate)), (x, values))

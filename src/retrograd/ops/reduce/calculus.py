@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply2
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DimensionError, DtypeError, ShapeError, type_name
-from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims
+from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims, zeros_beside
 from retrograd.ops.elementwise.arithmetic import Div, Mul, add, div, mul, neg, sub
 from retrograd.ops.elementwise.compare import logical_xor
 from retrograd.ops.inplace.fill import copy_
@@ -76,7 +77,7 @@ def diff(
         _check_more(x.array.shape, more, d)
     given = [v for v in (prepend, x, append) if v is not None]
     if times == 0:
-        return deliver(copy_(Tensor(np.empty_like(x.array)), x), out)
+        return deliver(copy_(Tensor(backend_of(x.array).empty_like(x.array)), x), out)
     found = cat(given, d) if len(given) > 1 else x
     for _ in range(min(times, found.array.shape[d])):
         found = _neighbours(logical_xor if found.array.dtype.kind == "b" else sub, found, d)
@@ -121,7 +122,7 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     count = samples.array.shape[d]
     if count == 0:
         shape = samples.array.shape
-        return Tensor(np.zeros(shape[:d] + shape[d + 1 :], samples.array.dtype))
+        return zeros_beside(samples, shape[:d] + shape[d + 1 :])
     if x is not None:
         areas = _trapezoids(samples, _steps(x, samples, d), d)
         return over(sum(areas, d), 2.0)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import require_tensor, zero_like
 from retrograd.ops.elementwise.arithmetic import div, mul, sub
 from retrograd.ops.elementwise.choose import clamp
 from retrograd.ops.elementwise.complex_numbers import complex as joined
@@ -48,7 +48,7 @@ def nanmean(
             f"Got: {SCALAR_NAMES[target]}"
         )
     total = nansum(x, dim, keepdim, dtype=dtype)
-    counts = (~np.isnan(a)).sum(axis=axes_of(dim, a.ndim), keepdims=keepdim)
+    counts = (~backend_of(a).isnan(a)).sum(axis=axes_of(dim, a.ndim), keepdims=keepdim)
     return div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
 
 
@@ -76,7 +76,11 @@ def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any 
     _check_weights("fweights", fweights, "iu", "integral", observations)
     _check_weights("aweights", aweights, "f", "floating point", observations)
     weights = aweights if fweights is None else fweights if aweights is None else mul(fweights, aweights)
-    total = Tensor(np.asarray(observations)) if weights is None or not observations else sum(weights)
+    total = (
+        Tensor(backend_of(x.array).asarray(observations))
+        if weights is None or not observations
+        else sum(weights)
+    )
     mean = div(sum(x if weights is None else mul(x, weights), 1), total)
     freedom = _freedom(total, weights, aweights, correction)
     offset = sub(x, unsqueeze(mean, 1))
@@ -96,7 +100,7 @@ def _freedom(total: Any, weights: Any, aweights: Any, correction: int) -> Any:
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
             UserWarning,
         )
-        return Tensor(np.zeros_like(freedom.detach().array))
+        return zero_like(freedom.detach())
     return freedom
 
 

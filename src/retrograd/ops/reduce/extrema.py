@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import checked
@@ -151,7 +151,8 @@ class ExtremeOfAll(Extreme):
     def part(self, v: Any, x: Any, out: Any) -> Any:
         """`v` divided among the elements that were chosen; the others have nothing of it, also where it is infinite."""
         a, best = plain(x), plain(out)
-        chosen = (a == best) | (np.isnan(a) & np.isnan(best))
+        xp = backend_of(a)
+        chosen = (a == best) | (xp.isnan(a) & xp.isnan(best))
         count = as_value(as_array(chosen.sum()).astype(plain(v).dtype), v)
         return Where().on(chosen, v / count, 0.0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import beside, deliver, require_tensor
 from retrograd.ops.reduce.sort import c_name
 from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
@@ -107,7 +108,7 @@ class Histogram(Count):
             inside &= (column >= e[0]) & (column <= e[-1])
             bins = xp.minimum(xp.searchsorted(e, column, side="right") - 1, len(e) - 2)
             place = place * (len(e) - 1) + bins
-        count = int(np.prod(shape))
+        count = prod(shape)
         weights = None if weights is None else weights.reshape(-1)
         hist = xp.bincount(xp.where(inside, place, count), weights, count + 1)[:count]
         hist = hist.reshape(shape).astype(points.dtype)
@@ -343,4 +344,4 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return Tensor(spaced([low, high], bins + 1, column.dtype).astype(column.dtype))
+    return Tensor(beside(spaced([low, high], bins + 1, column.dtype).astype(column.dtype), column))

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.addcmul import lerp
 from retrograd.ops.elementwise.arithmetic import mul, sub
 from retrograd.ops.elementwise.choose import where
@@ -78,7 +79,8 @@ def _level(function: str, q: Any, x: Tensor) -> Tensor:
         )
     if not 0 <= q <= 1:
         raise RuntimeError(f"{function}() q must be in the range [0, 1] but got {q}")
-    return Tensor(np.asarray(q, x.array.dtype if x.array.dtype.kind == "f" else np.float64))
+    dtype = x.array.dtype if x.array.dtype.kind == "f" else np.float64
+    return Tensor(beside(np.asarray(q, dtype), x.array))
 
 
 def _check(function: str, x: Tensor, q: Tensor, interpolation: str, out: Any) -> None:
@@ -128,11 +130,12 @@ def _sorted(x: Tensor, dim: int | None, keepdim: bool) -> Any:
 
 def _ranks(line: Array, level: Tensor, skip_nan: bool) -> Any:
     """The place of each quantile in each sorted line, a number that need not be whole; differentiable by q."""
-    lost = np.isnan(line)
+    xp = backend_of(line)
+    lost = xp.isnan(line)
     last = line.shape[-1] - 1
     if skip_nan:
         counts = (~lost).sum(axis=-1, keepdims=True).astype(line.dtype)
-        ranks = mul(level, Tensor(np.maximum(counts - 1, 0)))
+        ranks = mul(level, Tensor(xp.maximum(counts - 1, 0)))
     else:
         ranks = mul(level, last)
         ranks = where(Tensor(lost.any(axis=-1, keepdims=True)), float(last), ranks) if lost.any() else ranks
@@ -142,11 +145,12 @@ def _ranks(line: Array, level: Tensor, skip_nan: bool) -> Any:
 def _between(line: Any, ranks: Any, interpolation: str) -> Any:
     """The elements at the ranks, or what lies between two."""
     at = ranks.detach().array
+    xp = backend_of(at)
     if interpolation in ("lower", "higher", "nearest"):
-        whole = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}[interpolation](at)
+        whole = {"lower": xp.floor, "higher": xp.ceil, "nearest": xp.rint}[interpolation](at)
         return gather(line, -1, Tensor(whole.astype(np.int64)))
-    low = np.floor(at)
+    low = xp.floor(at)
     below = gather(line, -1, Tensor(low.astype(np.int64)))
-    above = gather(line, -1, Tensor(np.ceil(at).astype(np.int64)))
-    weight = sub(ranks, Tensor(low)) if interpolation == "linear" else Tensor(np.full_like(at, 0.5))
+    above = gather(line, -1, Tensor(xp.ceil(at).astype(np.int64)))
+    weight = sub(ranks, Tensor(low)) if interpolation == "linear" else Tensor(xp.full_like(at, 0.5))
     return lerp(below, above, weight)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.errors import DtypeError, unsupported_dtype
@@ -115,7 +116,7 @@ class Logcumsumexp(Unary):
 
 def gap(a: Any, b: Any) -> Any:
     """`a - b`, which is 0 between equal infinities."""
-    equal = np.isinf(plain(a)) & (plain(a) == plain(b))
+    equal = backend_of(plain(a)).isinf(plain(a)) & (plain(a) == plain(b))
     return Where().on(equal, 0.0, a - b) if equal.any() else a - b
 
 

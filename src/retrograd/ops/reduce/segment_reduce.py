@@ -7,20 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, unsupported_dtype
-from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, beside, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
+from retrograd.ops.index.getitem import Index
 from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "max": -np.inf, "min": np.inf, "prod": 1.0}
-UFUNCS: dict[str, Any] = {
-    "sum": np.add, "mean": np.add, "max": np.maximum, "min": np.minimum, "prod": np.multiply,
-}  # fmt: skip
+UFUNCS = {"sum": "add", "mean": "add", "max": "maximum", "min": "minimum", "prod": "multiply"}
 
 
 class SegmentReduce(Unary):
@@ -45,10 +44,10 @@ class SegmentReduce(Unary):
         flat = self.rows(x)
         start = NEUTRAL[self.how] if self.initial is None else self.initial
         out = xp.full((self.counts.size + 1, flat.shape[1]), start, x.dtype)
-        UFUNCS[self.how].at(out, self.owner, flat)
+        getattr(xp, UFUNCS[self.how]).at(out, self.owner, flat)
         if self.how == "mean":
             counts = self.counts.reshape(-1, 1)
-            out[:-1] = np.where(counts == 0, np.nan if self.initial is None else start, out[:-1] / counts)
+            out[:-1] = xp.where(counts == 0, np.nan if self.initial is None else start, out[:-1] / counts)
         return out[:-1].reshape(self.counts.shape + x.shape[self.axis + 1 :])
 
     def on_rows(self, how: str, initial: Any = None) -> SegmentReduce:
@@ -58,26 +57,27 @@ class SegmentReduce(Unary):
     def spread(self, v: Any) -> Any:
         """What belongs to the stretches, as rows, for each of their own rows; 0 for rows of none."""
         last = max(self.counts.size - 1, 0)
-        found = v[np.minimum(self.owner, last)]
+        found = Index((backend_of(self.owner).minimum(self.owner, last),)).on(v)
         return Where().on((self.owner <= last)[:, None], found, 0.0)
 
     def slopes(self, x: Any, out: Any) -> Any:
         """The derivative of each row's stretch with respect to the row."""
         flat = self.rows(x)
+        xp = backend_of(plain(flat))
         if self.how == "sum":
-            return as_value(np.ones(flat.shape, self.out_dtype), x)
+            return as_value(xp.ones(tuple(flat.shape), self.out_dtype), x)
         if self.how == "mean":
-            inverse = (1 / np.maximum(self.counts.reshape(-1, 1), 1)).astype(self.out_dtype)
-            return as_value(self.spread(inverse) * np.ones_like(plain(flat)), x)
+            inverse = (1 / xp.maximum(self.counts.reshape(-1, 1), 1)).astype(self.out_dtype)
+            return as_value(self.spread(inverse) * xp.ones_like(plain(flat)), x)
         if self.how == "prod":
             return self.others(flat, self.rows(out))
-        chosen = (plain(flat) == self.spread(self.rows(plain(out)))) | np.isnan(plain(flat))
+        chosen = (plain(flat) == self.spread(self.rows(plain(out)))) | xp.isnan(plain(flat))
         chosen = as_array(chosen).astype(self.out_dtype)
-        return as_value(chosen / np.maximum(self.spread(self.total(chosen)), 1), x)
+        return as_value(chosen / xp.maximum(self.spread(self.total(chosen)), 1), x)
 
     def others(self, flat: Any, out: Any) -> Any:
         """The product of the other rows of each row's stretch, which a single zero or NaN does not spoil for itself."""
-        zero, lost = plain(flat) == 0, np.isnan(plain(flat))
+        zero, lost = plain(flat) == 0, backend_of(plain(flat)).isnan(plain(flat))
         zeros, odd = (self.spread(self.total(m.astype(self.out_dtype))) for m in (zero, zero | lost))
         plainly = Where().on(zero | lost, 1.0, flat)
         alone = (zero | lost) & (odd == 1)
@@ -125,14 +125,15 @@ def segment_reduce(
     given = require_tensor("segment_reduce", "lengths", 3, lengths if offsets is None else offsets)
     counts, starts = _stretches(given, offsets is not None, axis, x.array.shape, unsafe)
     start = None if initial is None else float(initial)
-    return apply1(SegmentReduce(reduce, _owners(counts, starts, x.array.shape[axis]), counts, start, axis), x)
+    owner = beside(_owners(counts, starts, x.array.shape[axis]), x.array)
+    return apply1(SegmentReduce(reduce, owner, beside(counts, x.array), start, axis), x)
 
 
 def _stretches(
     given: Tensor, are_offsets: bool, axis: int, shape: Shape, unsafe: bool
 ) -> tuple[Array, Array]:
-    """The lengths of the stretches and where they begin, checked."""
-    a = given.array
+    """The lengths of the stretches and where they begin, checked; on the host, for shapes depend on them."""
+    a = backend_of(given.array).numpy(given.array)
     if a.dtype.kind not in "iu":
         raise unsupported_dtype("_segment_reduce_lengths_cpu_kernel1", a.dtype)
     if axis != a.ndim - 1:

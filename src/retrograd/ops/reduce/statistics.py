@@ -15,7 +15,7 @@ from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.sign import Abs, Sgn
 from retrograd.ops.reduce.sums import (
@@ -112,7 +112,8 @@ def variance_slope(x: Any, axis: Axis, correction: float) -> Any:
     freedom = reduced_count(tuple(x.shape), axis) - correction
     if freedom > 0 or (axis is not None and x.ndim):
         return offset * (2 / freedom if freedom else math.inf)
-    return as_value(np.where(plain(offset) == 0, np.nan, np.inf).astype(plain(x).dtype), x)
+    flat = plain(offset) == 0
+    return as_value(backend_of(flat).where(flat, np.nan, np.inf).astype(plain(x).dtype), x)
 
 
 class Std(Variance):
@@ -235,8 +236,9 @@ class VectorNorm(Reduction):
         if p == 1:
             return v * Sgn().on(x)
         if math.isinf(p):
-            size = np.absolute(plain(x))
-            chosen = (size == plain(out)) | np.isnan(size)
+            xp = backend_of(plain(x))
+            size = xp.absolute(plain(x))
+            chosen = (size == plain(out)) | xp.isnan(size)
             count = chosen.sum(axis=self.axis, keepdims=True)
             return (
                 Sgn().on(x)
@@ -258,7 +260,7 @@ class VectorNorm(Reduction):
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
         if self.ord == 0:
-            return as_value(np.zeros_like(plain(out)), t)
+            return as_value(plain(zero_like(out)), t)
         moved = real_part(self.field(1, x, self.back(out)).conj() * t)
         return moved.sum(axis=self.axis, keepdims=self.keepdims)
 

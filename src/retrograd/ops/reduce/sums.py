@@ -66,7 +66,7 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     if kind == "f" and type(x) is ndarray and x.dtype is not float16:
         return XP.sum(x, axis=axis, keepdims=keepdims)
     if kind in "biu":
-        return XP.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype is float16:
         return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
     return x.sum(axis=axis, keepdims=keepdims)
@@ -154,7 +154,7 @@ class Nansum(Reduction):
 
     def present(self, v: Any, x: Any) -> Any:
         """1 where x is a number, else 0."""
-        return as_value((~np.isnan(plain(x))).astype(plain(v).dtype), v)
+        return as_value((~backend_of(plain(x)).isnan(plain(x))).astype(plain(v).dtype), v)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return self.back(g) * self.present(g, x)
@@ -214,7 +214,7 @@ class Prod(Reduction):
         a = plain(x)
         if a.ndim == 0:
             return g
-        if self.axis is None and type(x) is ndarray and a.size - np.count_nonzero(a) > 1:
+        if self.axis is None and not isinstance(x, Tensor) and several_zeros(a):
             return zero_like(x)  # also where one of the others is infinite
         return self.back(g) * self.others(x, out).conj()
 
@@ -227,6 +227,12 @@ class ProdDim(Prod):
 
     node_name = "ProdBackward1"
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "keepdim": "keepdims"}
+
+
+def several_zeros(a: Array) -> bool:
+    """Whether more than one element is zero; no where samples could answer differently."""
+    xp = backend_of(a)
+    return bool(xp.dynamic_shapes and a.size - int(xp.count_nonzero(a)) > 1)
 
 
 def product_of_others(x: Any, axis: int) -> Any:

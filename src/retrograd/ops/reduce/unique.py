@@ -16,7 +16,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
 from retrograd.ops.reduce.sort import order
 from retrograd.ops.register import public
 from retrograd.values import Array
@@ -173,7 +173,8 @@ def isin(
             "isin() received an invalid combination of arguments - it takes two Tensors, or one and a number, not "
             f"{type_name(x)} and {type_name(y)}"
         )
-    x, y = (v if isinstance(v, Tensor) else Tensor(np.asarray(v)) for v in (x, y))
+    given = x.array if isinstance(x, Tensor) else y.array
+    x, y = (v if isinstance(v, Tensor) else Tensor(beside(np.asarray(v), given)) for v in (x, y))
     for v in (x, y):
         if v.array.dtype.kind in "cb":
             raise DtypeError(f"Unsupported input type encountered for isin(): {SCALAR_NAMES[v.array.dtype]}")
@@ -265,7 +266,7 @@ def bucketize(
 
 def _rows_and_values(function: str, rows: Any, values: Any) -> tuple[Tensor, Tensor]:
     if isinstance(values, (bool, int, float, np.number)):
-        values = Tensor(np.asarray(values))
+        values = Tensor(beside(np.asarray(values), rows.array if isinstance(rows, Tensor) else None))
     for v in (rows, values):
         if not isinstance(v, Tensor):
             raise TypeError(

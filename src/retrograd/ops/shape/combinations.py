@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, operand_error, sizes, type_name
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.index.mask import MaskedSelect
 from retrograd.ops.reduce.sums import sum_to
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import common_dtype, meshgrid, stack
-from retrograd.ops.shape.reshape import Alias, flatten, integer, sizes_of
-from retrograd.values import Array, Shape
+from retrograd.ops.shape.reshape import Alias, broadcasts_to, flatten, integer, sizes_of
+from retrograd.values import Array
 
 
 class BlockDiag(Variadic):
@@ -119,12 +119,13 @@ def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
     if count < 0:
         raise ShapeError(f"Expect a non-negative number, but got {count}")
     if count == 0:
-        return Tensor(np.empty(0, x.array.dtype))
+        return zeros_beside(x, (0,))
     numbers = np.meshgrid(*[np.arange(x.array.size)] * count, indexing="ij", sparse=True)
     chosen = np.ones((x.array.size,) * count, bool)
     for a, b in pairwise(numbers):
         chosen &= a <= b if with_replacement else a < b
-    return stack([apply1(MaskedSelect(chosen), grid) for grid in meshgrid(*[x] * count, indexing="ij")], 1)
+    mask = beside(chosen, x.array)
+    return stack([apply1(MaskedSelect(mask), grid) for grid in meshgrid(*[x] * count, indexing="ij")], 1)
 
 
 @public("Tensor.sum_to_size")
@@ -132,16 +133,9 @@ def sum_to_size(input: Any, *size: Any) -> Any:
     """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
     x = require_tensor("sum_to_size", "input", 1, input)
     wanted = sizes_of("sum_to_size", "size", size)
-    if not _expandable(wanted, x.array.shape):
+    if not broadcasts_to(wanted, x.array.shape):
         raise ShapeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(x.array.shape)}}}.")
     return x if wanted == x.array.shape else sum_to(x, wanted)
-
-
-def _expandable(size: Shape, shape: Shape) -> bool:
-    try:
-        return np.broadcast_shapes(size, shape) == shape
-    except ValueError:
-        return False
 
 
 # -- indices -------------------------------------------------------------------------------------------------------
@@ -175,8 +169,9 @@ def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = No
     count = integer(size)
     if count < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
-    found = np.full((count, a.ndim), integer(fill_value), np.int64)
-    rows = np.argwhere(a)[:count]
+    xp = backend_of(a)
+    found = xp.full((count, a.ndim), integer(fill_value), np.int64)
+    rows = xp.argwhere(a)[:count]
     found[: len(rows)] = rows
     return deliver(Tensor(found), out)
 

@@ -12,7 +12,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, reshape
@@ -139,7 +139,7 @@ class Trace(Linear):
         return xp.trace(x, dtype=np.int64 if x.dtype.kind in "biu" else x.dtype)
 
     def transpose(self, g: Any) -> Any:
-        return Where().on(np.eye(*self.in_shape, dtype=bool), g, 0.0)
+        return Where().on(backend_of(plain(g)).eye(*self.in_shape, dtype=bool), g, 0.0)
 
 
 def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:

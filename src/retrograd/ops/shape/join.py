@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.dtypes import promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import as_value, deliver, require_tensor, wrap_dim, zero_like
+from retrograd.ops.common import deliver, require_tensor, wrap_dim, zero_like, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
@@ -55,8 +53,7 @@ class Joined(Variadic):
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         given = next(t for t in ts if t is not None)
         filled = [
-            as_value(np.zeros(shape, given.dtype), given) if t is None else t
-            for t, shape in zip(ts, self.shapes, strict=True)
+            zeros_beside(given, shape) if t is None else t for t, shape in zip(ts, self.shapes, strict=True)
         ]
         return self.fresh().on(*filled)
 

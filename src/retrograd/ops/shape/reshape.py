@@ -190,6 +190,14 @@ def sizes_of(function: str, argument: str, given: Sequence[Any]) -> Shape:
 
 def inferred_shape(size: Shape, count: int) -> Shape:
     """A shape with its -1 filled in, checked against the number of elements."""
+    known, unknown = known_size(size, count)
+    if not _fills(known, unknown, count):
+        raise ShapeError(f"shape '{sizes(size)}' is invalid for input of size {count}")
+    return tuple([count // known if n == -1 else n for n in size]) if unknown else size
+
+
+def known_size(size: Shape, count: int) -> tuple[int, bool]:
+    """The product of the sizes that are given, and whether one is not: it is -1. Complains about what is no shape."""
     known, unknown = 1, 0
     for i, n in enumerate(size):
         if n < -1:
@@ -205,11 +213,23 @@ def inferred_shape(size: Shape, count: int) -> Shape:
             f"cannot reshape tensor of 0 elements into shape {sizes(size)} because the unspecified dimension size -1 "
             "can be any value and is ambiguous"
         )
-    if unknown and known and count % known == 0:
-        return tuple([count // known if n == -1 else n for n in size])
-    if unknown or known != count:
-        raise ShapeError(f"shape '{sizes(size)}' is invalid for input of size {count}")
-    return size
+    return known, unknown == 1
+
+
+def _fills(known: int, unknown: bool, count: int) -> bool:
+    """Whether `count` elements fill a shape of which `known` and `unknown` are as `known_size` says."""
+    return known != 0 and count % known == 0 if unknown else known == count
+
+
+def broadcasts_to(shape: Shape, size: Shape) -> bool:
+    """Whether a shape broadcasts to a size."""
+    extra = len(size) - len(shape)
+    return extra >= 0 and all(n in (1, m) for n, m in zip(shape, size[extra:], strict=True))
+
+
+def broadcasts_together(a: Shape, b: Shape) -> bool:
+    """Whether two shapes broadcast to one."""
+    return all(n in (1, m) or m == 1 for n, m in zip(reversed(a), reversed(b), strict=False))
 
 
 def expanded_shape(x: Array, size: Shape) -> Shape:
@@ -241,14 +261,32 @@ def expanded_shape(x: Array, size: Shape) -> Shape:
 
 
 def shares_memory_as(x: Array, size: Shape) -> bool:
-    """Whether `x` can take another shape without a copy."""
-    if x.flags.c_contiguous:
+    """Whether `x` can take another shape without a copy: each run of dense dimensions must become whole ones."""
+    if x.flags.c_contiguous or not x.size:
         return True
-    try:
-        x.reshape(size, copy=False)
-    except ValueError:
-        return False
+    wanted = iter([n for n in size if n != 1])
+    for run in _dense_runs(x):
+        filled = 1
+        while filled < run:
+            filled *= next(wanted)
+        if filled != run:
+            return False
     return True
+
+
+def _dense_runs(x: Array) -> list[int]:
+    """How many elements dimensions have together that follow each other in memory as those of a dense array do."""
+    runs: list[int] = []
+    end = 0  # the stride that a dimension must have to go on with the run
+    for n, stride in zip(reversed(x.shape), reversed(x.strides), strict=True):
+        if n == 1:
+            continue
+        if runs and stride == end:
+            runs[-1] *= n
+        else:
+            runs.append(n)
+        end = stride * n
+    return runs[::-1]
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
@@ -427,15 +465,13 @@ def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")
-    try:
-        parts = inferred_shape(sizes_of("unflatten", "sizes", (sizes,)), shape[d])
-    except ShapeError as error:
-        if "is invalid" not in str(error):
-            raise
+    wanted = sizes_of("unflatten", "sizes", (sizes,))
+    if not _fills(*known_size(wanted, shape[d]), shape[d]):
         raise ShapeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
             "input tensor"
-        ) from None
+        )
+    parts = inferred_shape(wanted, shape[d])
     return view(x, (*shape[:d], *parts, *shape[d + 1 :]))
 
 

@@ -15,7 +15,7 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DimensionError, ShapeError, sizes
-from retrograd.ops.common import as_value, require_tensor, wrap_dim
+from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat, Stack
 from retrograd.ops.shape.reshape import SIZES, integer
@@ -102,7 +102,7 @@ class Pieces(Variadic):
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         given = next(g for g in gs if g is not None)
         filled = [
-            as_value(np.zeros(self.input_shape(i), self.input_dtype(i)), given) if g is None else g
+            zeros_beside(given, self.input_shape(i), self.input_dtype(i)) if g is None else g
             for i, g in enumerate(gs)
         ]
         return [self.whole(filled)]

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.backends.base import backend_of, extent_of, owner_of, stands_for_many, whole
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
@@ -74,7 +72,7 @@ def strided(array: Array, size: Shape, stride: Shape, offset: int | None) -> Arr
         offset = (start - low) // array.itemsize if owner.size else 0
     needed = (offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1) * array.itemsize
     if 0 in size:
-        return np.empty(size, array.dtype)
+        return backend_of(array).empty(size, array.dtype)
     if needed > high - low:
         raise ShapeError(
             f"setStorage: sizes {sizes(size)}, strides {sizes(stride)}, storage offset {offset}, and itemsize "
@@ -180,7 +178,8 @@ class AsStridedScatter(Variadic):
         return AsStrided(self.region).on(g)
 
     def _outside(self, g: Any) -> Any:
-        written = Placed(self.region).forward(np, np.ones(self.region.view.shape, plain(g).dtype))
+        xp = backend_of(plain(g))
+        written = Placed(self.region).forward(xp, xp.ones(self.region.view.shape, plain(g).dtype))
         return g * as_value((written == 0).astype(plain(g).dtype), g)
 
 
@@ -352,7 +351,7 @@ def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = Non
     """
     x = require_tensor("set_", "input", 1, self)
     if source is None:
-        array = np.empty(0, x.array.dtype)
+        array = backend_of(x.array).inner.empty((0,), x.array.dtype)
     elif not isinstance(source, Tensor):
         raise operand_error("set_", "source", 1, source)
     else:
@@ -408,7 +407,7 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
     try:
         array = strided(x.array, size, dense_strides(size), None)
     except ShapeError:
-        array = np.zeros(size, x.array.dtype)
+        array = backend_of(x.array).inner.zeros(size, x.array.dtype)
         flat = strided(x.array, (_room(x.array),), (1,), None)
         array.reshape(-1)[: flat.size] = flat
     x.array = array
@@ -419,10 +418,7 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
 def _room(array: Array) -> int:
     """How many elements there are from the first element of an array to the end of its memory."""
     owner = owner_of(array)
-    if not owner.size:
-        return 0
-    end = int(np.lib.array_utils.byte_bounds(owner)[1])
-    return (end - int(array.__array_interface__["data"][0])) // int(array.itemsize)
+    return (extent_of(owner)[2] - extent_of(array)[0]) // int(array.itemsize) if owner.size else 0
 
 
 @public("resize_as_", method=True)

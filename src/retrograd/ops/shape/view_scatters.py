@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Linear, Variadic
 from retrograd.errors import ShapeError, sizes
-from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
+from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import Diagonal, diagonal
@@ -40,7 +38,7 @@ class ViewScatter(Variadic):
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
-        zeros = as_value(np.zeros(self.shapes[1], plain(g).dtype), g)
+        zeros = zeros_beside(g, self.shapes[1])
         return [
             self.fresh().on(g, zeros) if self.needs(0) else None,
             self.part().on(g) if self.needs(1) else None,

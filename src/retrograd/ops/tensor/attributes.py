@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
@@ -170,7 +169,7 @@ def _write_each(function: str, x: Tensor, others: tuple[Any, ...], call: Any) ->
         _number(call(*numbers), x.array.dtype.kind)
         for numbers in zip(*(a.ravel().tolist() for a in arrays), strict=True)
     ]
-    x.array[...] = np.asarray(values, x.array.dtype).reshape(x.array.shape)
+    x.array[...] = backend_of(x.array).asarray(values, x.array.dtype).reshape(x.array.shape)
     x.bump_version()
     return x
 
@@ -184,7 +183,7 @@ def _number(value: Any, kind: str) -> Any:
 
 def _stretched(a: Any, shape: Any) -> Any:
     try:
-        return np.broadcast_to(a, shape)
+        return backend_of(a).broadcast_to(a, shape)
     except ValueError:
         raise broadcast_error(a.shape, shape) from None
 

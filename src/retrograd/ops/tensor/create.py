@@ -13,7 +13,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, g
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import beside, deliver, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import (
     check_options,
@@ -324,7 +324,7 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
     order: Any = (
         "K" if is_writable(x) or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep
-    return np.empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
+    return backend_of(x).empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
 
 
 @public("zeros_like")
@@ -365,7 +365,7 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """One number everywhere, in the shape and dtype of `input`."""
     array = like("full_like", input, dtype, device, layout, pin_memory)
-    array[...] = filled((), number_from("full_like", "fill_value", 2, fill_value), array.dtype)
+    array[...] = beside(filled((), number_from("full_like", "fill_value", 2, fill_value), array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
@@ -373,7 +373,10 @@ def full_like(
 
 
 def _roomy(source: Tensor, made: Tensor) -> Tensor:
-    """A new tensor, with room for every sample if the one it is made from holds a batch."""
+    """A new tensor where the one that it is made from is, with room for every sample if that holds a batch."""
+    if type(source.array) is np.ndarray:
+        return made
+    made.array = beside(made.array, source.array)
     if stands_for_many(source.array):
         array, xp = made.array, backend_of(source.array)
         made.array = xp.of_whole(xp.inner.broadcast_to(array, (*xp.lead, *array.shape)).copy())
@@ -383,7 +386,9 @@ def _roomy(source: Tensor, made: Tensor) -> Tensor:
 @public("Tensor.new_tensor")
 def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
     """`tensor(data)` in this tensor's dtype."""
-    return tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
+    made = tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
+    made.array = beside(made.array, self.array)
+    return made
 
 
 @public("Tensor.new_zeros")

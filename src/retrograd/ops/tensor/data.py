@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import check_device
+from retrograd.backends.base import check_device, is_array, stands_for_many
 from retrograd.backends.dtypes import (
     LIMITS,
     SCALAR_NAMES,
@@ -73,7 +73,7 @@ def from_data(data: Any, dtype: Any) -> Array:
     quick: Array | None = None if PACK is None else PACK.numbers(data, target, get_default_dtype())
     if quick is not None:
         return quick
-    if isinstance(data, np.ndarray):
+    if is_array(data) and not stands_for_many(data):
         return _supported(data).astype(data.dtype if target is None else target, order="K")
     if isinstance(data, (str, bytes)):
         raise TypeError(
