@@ -12,6 +12,9 @@ from retrograd.__config__ import is_compiled
 IN_PART = ("backends", "func")  # packages of which some modules are compiled
 EVERY_FILE = sorted(
     {
+        *COMPILED_ALONE,
+    }
+    | {
         path.relative_to(PACKAGE).as_posix()
         for package in (*COMPILED_PACKAGES, *IN_PART)
         for path in (PACKAGE / package).rglob("*.py")
