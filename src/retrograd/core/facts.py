@@ -143,6 +143,6 @@ class TensorFacts(TensorMethods):
         """The GPU's number, or -1 on the CPU."""
         return -1 if self.device.index is None else self.device.index
 
-    def type_string(self) -> str:
+    def _type_string(self) -> str:
         """The legacy type name, such as `torch.FloatTensor`."""
         return f"torch.{SCALAR_NAMES[self.array.dtype]}Tensor"

@@ -299,7 +299,7 @@ def rebase_history(view: Tensor, node: Node) -> None:
     base = view._base
     assert base is not None
     region = Region(view.array, base.array)
-    base.move_to(CopySlices(base, region, node), 0)
+    base._move_to(CopySlices(base, region, node), 0)
     view._view_version = -1
     refresh_view(view, region)
 
@@ -316,7 +316,7 @@ def check_view_write(view: Tensor) -> None:
 def mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
     """Makes `out` a view of what `x` is a view of. See Note [Views and in-place]."""
     base = x if x._base is None else x._base
-    counter = base.counter()
+    counter = base._version_counter()
     if counter is UNTRACKED:
         out._counter = UNTRACKED  # no versions, and so no views that could be out of date
         return
@@ -336,7 +336,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     base = view._base
     if base is None or (view._node is None and not base._requires):
         return
-    version = base.counter().version
+    version = base._version_counter().version
     if version == view._view_version or version < 0:
         return
     if view._view_kind != NORMAL:
@@ -351,7 +351,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
         op.add_input(array)
         edge, source = Edge(op, 0), array
     assert edge.function is not None
-    view.move_to(edge.function, 0)
+    view._move_to(edge.function, 0)
     view._view_version = version
 
 
@@ -401,7 +401,7 @@ def recorded(x: Tensor) -> Tensor:
     if x._requires or x._base is None or not x._base._requires:
         return x
     found = Tensor(x.array)
-    found._counter = x.counter()
+    found._counter = x._version_counter()
     found._node, found._requires = NOWHERE, True
     found._tangent, found._forward_base = x._tangent, x._base if x._forward_base is None else x._forward_base
     return found

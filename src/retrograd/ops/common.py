@@ -39,7 +39,7 @@ def deliver(result: Any, out: Any) -> Any:
         np.copyto(out.array, result.array, casting="unsafe")
     else:
         out.array = result.array.astype(out.array.dtype)
-    out.bump_version()
+    out._bump_version()
     return out
 
 

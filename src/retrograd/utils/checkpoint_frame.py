@@ -77,7 +77,7 @@ def record(tensor: Tensor) -> Record:
         maker = f"computed by {node.name()}"
     else:
         maker = "a leaf" if tensor.requires_grad else "a constant"
-    counter = tensor.counter()
+    counter = tensor._version_counter()
     array = tensor.array
     return Record(array.shape, array.dtype, tensor.device, maker, here(), counter, counter.version)
 

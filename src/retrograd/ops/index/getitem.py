@@ -361,7 +361,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         array = step.forward(np, array)
     _check_expanded(array, key)
     put(array, key, source.array)
-    x.bump_version()
+    x._bump_version()
 
 
 def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:

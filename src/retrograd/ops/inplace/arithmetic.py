@@ -52,7 +52,7 @@ def _into(ufunc: Any, x: Tensor, other: Any) -> Tensor:
         ufunc(x.array, other, out=x.array)
     finally:
         unhush(token)
-    x.bump_version()
+    x._bump_version()
     return x
 
 

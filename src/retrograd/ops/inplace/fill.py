@@ -88,7 +88,7 @@ def zero_(self: Tensor) -> Tensor:
     if _recorded(self):
         return write(self, apply1(Zero(), self))
     self.array.fill(0)
-    self.bump_version()
+    self._bump_version()
     return self
 
 
@@ -102,7 +102,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
-    self.bump_version()
+    self._bump_version()
     return self
 
 
@@ -148,7 +148,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         np.copyto(self.array, src.array if self.array.dtype.kind == "c" else src.array.real, casting="unsafe")
     finally:
         unhush(token)
-    self.bump_version()
+    self._bump_version()
     return self
 
 
