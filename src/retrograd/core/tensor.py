@@ -53,6 +53,7 @@ class Tensor(TensorOperators):
     tensor([2., 4.])
     """
 
+    array: Array
     output_nr: int = 0
     _requires: bool = False  # a leaf's flag, or "has a grad_fn"
     _node: Node | None = None
