@@ -248,11 +248,12 @@ def package_text() -> str:
     modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
-    constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
+    numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["finfo", "iinfo", "newaxis"]
     words = ["strided", "contiguous_format", "preserve_format"]
     sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
     lines = [
         *docstring(HEADER.rstrip()),
+        "import builtins as _builtins",
         "import typing as _typing",
         "import numpy as _np",
         *imports(at_once),
@@ -270,10 +271,11 @@ def package_text() -> str:
         '__version__ = "0.1.0"',
         *(f"{alias} = {sources.get(target, target)}" for alias, target in DTYPE_ALIASES.items()),
         *(f'{word} = "{word}"' for word in words),
-        *(f"{name} = _np.{name}" for name in constants),
+        *(f"{name}: _builtins.float = _np.{name}" for name in numbers),
+        *(f"{name} = _np.{name}" for name in others_of_numpy),
     ]
     names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
-    lines += ["", public({*names, *constants, *words, "__version__"})]
+    lines += ["", public({*names, *numbers, *others_of_numpy, *words, "__version__"})]
     return formatted(lines, "__init__.py")
 
 

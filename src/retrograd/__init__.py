@@ -5,6 +5,7 @@ Most names are loaded when they are first asked for: see Note [Loaded on demand]
 Written by `tools/generate.py` from the op library.
 """
 
+import builtins as _builtins
 import typing as _typing
 
 import numpy as _np
@@ -948,13 +949,13 @@ dtype = _np.dtype
 strided = "strided"
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
-e = _np.e
+e: _builtins.float = _np.e
+inf: _builtins.float = _np.inf
+nan: _builtins.float = _np.nan
+pi: _builtins.float = _np.pi
 finfo = _np.finfo
 iinfo = _np.iinfo
-inf = _np.inf
-nan = _np.nan
 newaxis = _np.newaxis
-pi = _np.pi
 
 __all__ = [
     "Generator",

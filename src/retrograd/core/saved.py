@@ -182,12 +182,12 @@ class SavedValue:
 
     def __init__(self, tensor: Tensor, is_output: bool, owner: Node) -> None:
         self.array: Any = tensor.array
-        self.counter = tensor._version_counter()
-        self.version = self.counter.version
+        self.counter: VersionCounter = tensor._version_counter()
+        self.version: int = self.counter.version
         if self.version < 0:
             refuse_inference()
         self.is_output = is_output
-        self.output_nr = tensor.output_nr
+        self.output_nr: int = tensor.output_nr
         # An output's place is the node that saves it: holding it here would be a cycle.
         self.node: Node | None = None if is_output else tensor._node
         self.original: Tensor | None = None if is_output else tensor

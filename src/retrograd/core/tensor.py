@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -29,11 +29,10 @@ from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 if TYPE_CHECKING:
     from retrograd.core.node import Node
-
 
 ndarray: Final[Any] = np.ndarray
 NO_GRAD_HINT = " This one was computed; to go on without its gradient, use t.detach()."
@@ -184,7 +183,7 @@ class Tensor(TensorOperators):
             )
 
     @property
-    def grad_dtype(self) -> Any:
+    def grad_dtype(self) -> DType:
         """The dtype `.grad` of this leaf has: the tensor's own unless set; None allows any."""
         if self._node is not None:
             raise GradientError("grad_dtype can only be accessed on leaf tensors.")
@@ -204,7 +203,7 @@ class Tensor(TensorOperators):
         self._grad_dtype = value
         self._update_accumulator()
 
-    def _expected_grad_dtype(self) -> Any:
+    def _expected_grad_dtype(self) -> DType:
         """The dtype a gradient of this tensor must have, None for any."""
         return self.array.dtype if isinstance(self._grad_dtype, str) else self._grad_dtype
 
@@ -287,10 +286,10 @@ class Tensor(TensorOperators):
 
     def backward(
         self,
-        gradient: Any = None,
+        gradient: Tensor | None = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Any = None,
+        inputs: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         """Computes the gradient of this tensor with respect to the graph's leaves and adds it to their `.grad`.
 
@@ -371,7 +370,7 @@ class Tensor(TensorOperators):
         self.array = value.array
         self._update_accumulator()
 
-    def as_subclass(self, cls: Any) -> Any:
+    def as_subclass(self, cls: type[Tensor]) -> Any:
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")

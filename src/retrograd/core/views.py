@@ -32,7 +32,7 @@ from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
-from retrograd.values import Array, Shape
+from retrograd.values import Array, DType, Shape
 
 # How a view came about, which decides whether it may be written in place: see `check_view_write`.
 NORMAL: Final = 0
@@ -89,10 +89,12 @@ class Layout:
 
     def __init__(self, array: Array, offset: int) -> None:
         self.shape: Shape = array.shape
-        self.dtype = array.dtype
+        self.dtype: DType = array.dtype
         self.strides: Shape = array.strides
         self.offset = offset
-        self.overlaps = not array.flags.c_contiguous and may_overlap(self.shape, self.strides, array.itemsize)
+        self.overlaps: bool = not array.flags.c_contiguous and may_overlap(
+            self.shape, self.strides, array.itemsize
+        )
 
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
@@ -117,13 +119,13 @@ class Region:
         view_start, view_low, view_high = extent_of(view)
         if view.size:
             low, high = min(low, view_low), max(high, view_high)
-        self.nbytes = high - low
-        self.base = Layout(base, base_start - low)
-        self.view = Layout(view, view_start - low)
-        self.stretched = is_stretched(view)
-        self.empty = base.size == 0 or view.size == 0
+        self.nbytes: int = high - low
+        self.base: Layout = Layout(base, base_start - low)
+        self.view: Layout = Layout(view, view_start - low)
+        self.stretched: bool = is_stretched(view)
+        self.empty: bool = bool(base.size == 0 or view.size == 0)
         # Whether a copy of the base that lies as usual is all the memory there is.
-        self.dense = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
+        self.dense: bool = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
 
     def is_simple(self, array: Array) -> bool:
         """Whether the region can be found in `array` itself, once its elements lie as usual."""
@@ -261,7 +263,7 @@ class CopySlices(Node):
         self.write = write
         base_edge = edge_of(base) if base._requires else Edge(None, 0)
         self.set_next_edges([base_edge, *write.next_edges()[1:]])
-        self.sequence_nr = current().next_sequence_nr()
+        self.sequence_nr: int = current().next_sequence_nr()
         self.add_input(base.array)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
