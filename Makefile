@@ -55,12 +55,12 @@ bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against 
 	$(PY) benchmarks/diagnostics.py
 	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500
 
-check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets
+check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets, what users' programs reveal
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy --strict src
 	$(PY) tools/generate.py --check
-	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py
+	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py tests/typing
 	@$(PY) -m tests.project.budgets
 
 format: $(STAMPS)/dev ## write the code the way `check` wants it

@@ -11,9 +11,8 @@ forms of functions.
 
 from __future__ import annotations
 
+import builtins
 import importlib
-import inspect
-import re
 import subprocess
 import sys
 import textwrap
@@ -24,6 +23,10 @@ from types import ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # so that this file may be run by its path
+
+from tools.stubs import TENSOR, Place, declaration  # noqa: E402
+
 PACKAGE = ROOT / "src" / "retrograd"
 
 # Public names that are no op functions, by the module that has them.
@@ -87,17 +90,6 @@ DTYPE_ALIASES = {
     "cdouble": "complex128",
     "dtype": "DTypeClass",
 }
-# Functions that return something else than one Tensor: their stub says Any.
-NOT_ONE_TENSOR = {
-    "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "allclose", "aminmax", "chunk",
-    "const_data_ptr", "cummax", "cummin", "dim_order", "dsplit", "equal", "frexp", "geqrf", "histogram", "hsplit",
-    "is_pinned", "is_same_size", "is_set_to", "is_shared", "kthvalue", "lu", "max", "median", "min", "mode",
-    "nanmedian", "nonzero", "numel", "qr", "random_",
-    "slogdet", "sort", "split", "split_with_sizes", "std_mean", "svd", "tensor_split", "topk", "triangular_solve",
-    "type", "unbind", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "var_mean", "vsplit", "where",
-}  # fmt: skip
-
 # Packages whose names op modules declare: the constant of `contents.py`, the file, its docstring.
 PACKAGES = {
     "nn.functional": (
@@ -112,6 +104,44 @@ HEADER = """retrograd: PyTorch's autograd over NumPy arrays.
 
 Most names are loaded when they are first asked for: see Note [Loaded on demand] in lazy.py.
 """
+
+# `plain.pyi` around the methods of Tensor.
+STUB = '''"""What type checkers see of `plain.py`. Written by `tools/generate.py`."""
+import threading
+from collections.abc import Callable
+from typing import Any, SupportsIndex, overload
+from retrograd.core.tensor import Tensor
+from retrograd.hints import Plain
+NODE_NAMES: set[str]
+class FunctionMeta(type): ...
+class PlainNode(Plain):
+    def __dir__(self) -> list[str]: ...
+class Size(tuple[int, ...]):
+    def numel(self) -> int: ...
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Size: ...
+    def __add__(self, other: tuple[int, ...], /) -> Size: ...  # type: ignore[override]
+class MethodForm:
+    name: str
+    find: Callable[[], Any]
+    def __init__(self, name: str, find: Callable[[], Any]) -> None: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any: ...
+    def __set__(self, instance: Any, value: Any) -> None: ...
+class TensorMethods:
+    def __index__(self) -> int: ...
+    @property
+    def grad(self) -> Tensor | None: ...
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @grad.deleter
+    def grad(self) -> None: ...
+    ...  # the methods
+class ThreadLocal(threading.local):
+    state: Any
+    def __init__(self, make: Callable[[], Any]) -> None: ...
+'''
 
 # By module: the names under which its things are offered, and what they are called there.
 Homes = dict[str, dict[str, str]]
@@ -218,7 +248,7 @@ def package_text() -> str:
     modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
-    constants = ["e", "finfo", "iinfo", "inf", "nan", "newaxis", "pi"]
+    numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["finfo", "iinfo", "newaxis"]
     words = ["strided", "contiguous_format", "preserve_format"]
     sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
     lines = [
@@ -226,6 +256,7 @@ def package_text() -> str:
         "from retrograd import forms as forms  # first: see Note [Compiled and interpreted]",
         "",
         "# isort: split",
+        "import builtins as _builtins",
         "import typing as _typing",
         "import numpy as _np",
         *imports(at_once),
@@ -236,17 +267,18 @@ def package_text() -> str:
         "if _typing.TYPE_CHECKING:",
         f"    from retrograd import {', '.join((*SUBPACKAGES, *(f'{name} as {name}' for name in INTERNAL)))}",
         *(f"    {line}" for line in imports(merged(functions, others))),
-        *(f"    {name} = Tensor.{name}" for name in in_place),
+        *in_place_functions(in_place, within("")),
         "else:",
         f"    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONS, {contents(merged(others, modules))})",
         "",
         '__version__ = "0.1.0"',
         *(f"{alias} = {sources.get(target, target)}" for alias, target in DTYPE_ALIASES.items()),
         *(f'{word} = "{word}"' for word in words),
-        *(f"{name} = _np.{name}" for name in constants),
+        *(f"{name}: _builtins.float = _np.{name}" for name in numbers),
+        *(f"{name} = _np.{name}" for name in others_of_numpy),
     ]
     names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
-    lines += ["", public({*names, *constants, *words, "__version__"})]
+    lines += ["", public({*names, *numbers, *others_of_numpy, *words, "__version__"})]
     return formatted(lines, "__init__.py")
 
 
@@ -255,16 +287,14 @@ def subpackage_text(package: str) -> str:
     table, path, title = PACKAGES[package]
     found = homes(package)
     in_place = sorted(found.pop("retrograd.core.tensor", ()))
-    tensor = ["from retrograd.core.tensor import Tensor as _Tensor"] if in_place else []
     lines = [
         *docstring(title),
         "import typing as _typing",
         "from retrograd.lazy import lazily as _lazily",
         f"from retrograd.contents import {table} as _{table}",
-        *tensor,
         "if _typing.TYPE_CHECKING:",
         *(f"    {line}" for line in imports(found)),
-        *(f"    {name} = _Tensor.{name}" for name in in_place),
+        *in_place_functions(in_place, within(package)),
         "else:",
         f"    __getattr__, __dir__ = _lazily(__name__, _{table})",
         "",
@@ -284,67 +314,23 @@ def contents_text() -> str:
 
 def stub_text() -> str:
     """The text of `retrograd/core/plain.pyi`."""
-    lines = [
-        '"""What type checkers see of `plain.py`. Written by `tools/generate.py`."""',
-        "import builtins",
-        "import threading",
-        "from collections.abc import Callable, Sequence",
-        "from typing import Any",
-        "from retrograd.core.tensor import Tensor",
-        "from retrograd.hints import Plain",
-        "from retrograd.values import Array, Axis, DType, Number, Shape",
-        "class FunctionMeta(type): ...",
-        "class PlainNode(Plain): ...",
-        "class Size(tuple[int, ...]):",
-        "    def numel(self) -> int: ...",
-        "    def __getitem__(self, index: Any) -> Any: ...",
-        "    def __add__(self, other: Any) -> Any: ...",
-        "class MethodForm:",
-        "    name: str",
-        "    find: Callable[[], Any]",
-        "    def __init__(self, name: str, find: Callable[[], Any]) -> None: ...",
-        "    def __get__(self, instance: Any, owner: Any = None) -> Any: ...",
-        "    def __set__(self, instance: Any, value: Any) -> None: ...",
-        "class TensorMethods:",
-        "    def __index__(self) -> int: ...",
-        "    @property",
-        "    def grad(self) -> Tensor | None: ...",
-        "    @grad.setter",
-        "    def grad(self, value: Any) -> None: ...",
-        "    @grad.deleter",
-        "    def grad(self) -> None: ...",
-    ]
-    for name, form in sorted(within("Tensor").items()):
-        lines.append("    " + declaration(name, form))
-    lines += [
-        "class ThreadLocal(threading.local):",
-        "    state: Any",
-        "    def __init__(self, make: Any) -> None: ...",
-    ]
-    return formatted(lines, "core/plain.pyi")
+    found = sorted(within("Tensor").items())
+    place = Place(taken={name for name, _ in found})
+    methods = [line for name, form in found for line in declaration(name, form, place)]
+    head, tail = STUB.split("    ...  # the methods\n")
+    lines = [*head.splitlines(), *(f"    {line}" for line in methods), *tail.splitlines()]
+    return formatted([lines[0], *place.import_lines(), *lines[1:]], "core/plain.pyi")
 
 
-def declaration(name: str, method: Any) -> str:
-    """One method as a stub declares it."""
-    if isinstance(method, property):
-        return f"@property\n    def {name}(self) -> Any: ..."
-    parameters = []
-    for i, p in enumerate(inspect.signature(method).parameters.values()):
-        if i == 0:
-            parameters.append("self")
-            continue
-        if (
-            p.kind is p.KEYWORD_ONLY
-            and "*" not in parameters
-            and not any(q.startswith("*") for q in parameters)
-        ):
-            parameters.append("*")
-        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
-        kind = "Any" if p.annotation is p.empty else inspect.formatannotation(p.annotation).strip("'")
-        kind = re.sub(r"\b(bool|int|float|type)\b", r"builtins.\1", kind)  # Tensor has methods of these names
-        parameters.append(f"{star}{p.name}: {kind}" + ("" if p.default is p.empty else " = ..."))
-    result = "Any" if name in NOT_ONE_TENSOR else "Tensor"
-    return f"def {name}({', '.join(parameters)}) -> {result}: ..."
+def in_place_functions(names: Iterable[str], forms: dict[str, Any]) -> list[str]:
+    """In-place forms as functions, in a block for type checkers."""
+    place = Place(taken=set(dir(builtins)), prefix="_")
+    found = [
+        line
+        for name in sorted(names)
+        for line in declaration(name, forms[name], place, f"self: {place.name('Tensor', TENSOR)}")
+    ]
+    return [f"    {line}" for line in (*place.import_lines(), *found)]
 
 
 def formatted(lines: list[str], name: str) -> str:

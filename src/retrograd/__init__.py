@@ -8,6 +8,7 @@ Written by `tools/generate.py` from the op library.
 from retrograd import forms as forms  # first: see Note [Compiled and interpreted]
 
 # isort: split
+import builtins as _builtins
 import typing as _typing
 
 import numpy as _np
@@ -66,6 +67,9 @@ from retrograd.engine.threads import (
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    import builtins as _builtins
+    from typing import Any as _Any
+
     from retrograd import __config__ as __config__
     from retrograd import (
         autograd,
@@ -90,6 +94,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.autograd.custom_gradient import (
         custom_gradient,
     )
+    from retrograd.core.tensor import Tensor as _Tensor
     from retrograd.func.mapping import (
         vmap,
     )
@@ -349,7 +354,6 @@ if _typing.TYPE_CHECKING:
         addmv,
         addr,
         baddbmm,
-        linear,
     )
     from retrograd.ops.linalg.distance import (
         cdist,
@@ -681,21 +685,15 @@ if _typing.TYPE_CHECKING:
         broadcast_shapes,
         broadcast_tensors,
         broadcast_to,
-        expand,
-        expand_as,
         flatten,
         is_same_size,
         numel,
         ravel,
-        repeat,
         reshape,
-        reshape_as,
         squeeze,
         tile,
         unflatten,
         unsqueeze,
-        view,
-        view_as,
     )
     from retrograd.ops.shape.split import (
         chunk,
@@ -807,11 +805,7 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.convert import (
         clone,
-        contiguous,
         cpu,
-        to,
-        type,
-        type_as,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -853,64 +847,76 @@ if _typing.TYPE_CHECKING:
         load,
         save,
     )
+    from retrograd.values import Number as _Number
 
-    acos_ = Tensor.acos_
-    acosh_ = Tensor.acosh_
-    addmv_ = Tensor.addmv_
-    arccos_ = Tensor.arccos_
-    arccosh_ = Tensor.arccosh_
-    arcsin_ = Tensor.arcsin_
-    arcsinh_ = Tensor.arcsinh_
-    arctan_ = Tensor.arctan_
-    arctanh_ = Tensor.arctanh_
-    asin_ = Tensor.asin_
-    asinh_ = Tensor.asinh_
-    atan_ = Tensor.atan_
-    atanh_ = Tensor.atanh_
-    ceil_ = Tensor.ceil_
-    clamp_ = Tensor.clamp_
-    clamp_max_ = Tensor.clamp_max_
-    clamp_min_ = Tensor.clamp_min_
-    clip_ = Tensor.clip_
-    cos_ = Tensor.cos_
-    cosh_ = Tensor.cosh_
-    deg2rad_ = Tensor.deg2rad_
-    erf_ = Tensor.erf_
-    erfc_ = Tensor.erfc_
-    exp2_ = Tensor.exp2_
-    exp_ = Tensor.exp_
-    expm1_ = Tensor.expm1_
-    fix_ = Tensor.fix_
-    floor_ = Tensor.floor_
-    frac_ = Tensor.frac_
-    gcd_ = Tensor.gcd_
-    i0_ = Tensor.i0_
-    index_put_ = Tensor.index_put_
-    lcm_ = Tensor.lcm_
-    ldexp_ = Tensor.ldexp_
-    log10_ = Tensor.log10_
-    log1p_ = Tensor.log1p_
-    log2_ = Tensor.log2_
-    log_ = Tensor.log_
-    logit_ = Tensor.logit_
-    nan_to_num_ = Tensor.nan_to_num_
-    neg_ = Tensor.neg_
-    negative_ = Tensor.negative_
-    rad2deg_ = Tensor.rad2deg_
-    reciprocal_ = Tensor.reciprocal_
-    relu_ = Tensor.relu_
-    round_ = Tensor.round_
-    rsqrt_ = Tensor.rsqrt_
-    sigmoid_ = Tensor.sigmoid_
-    sin_ = Tensor.sin_
-    sinc_ = Tensor.sinc_
-    sinh_ = Tensor.sinh_
-    sqrt_ = Tensor.sqrt_
-    square_ = Tensor.square_
-    tan_ = Tensor.tan_
-    tanh_ = Tensor.tanh_
-    trunc_ = Tensor.trunc_
-    xlogy_ = Tensor.xlogy_
+    def acos_(self: _Tensor) -> _Tensor: ...
+    def acosh_(self: _Tensor) -> _Tensor: ...
+    def addmv_(
+        self: _Tensor, mat: _Tensor, vec: _Tensor, *, beta: _Number = 1, alpha: _Number = 1
+    ) -> _Tensor: ...
+    def arccos_(self: _Tensor) -> _Tensor: ...
+    def arccosh_(self: _Tensor) -> _Tensor: ...
+    def arcsin_(self: _Tensor) -> _Tensor: ...
+    def arcsinh_(self: _Tensor) -> _Tensor: ...
+    def arctan_(self: _Tensor) -> _Tensor: ...
+    def arctanh_(self: _Tensor) -> _Tensor: ...
+    def asin_(self: _Tensor) -> _Tensor: ...
+    def asinh_(self: _Tensor) -> _Tensor: ...
+    def atan_(self: _Tensor) -> _Tensor: ...
+    def atanh_(self: _Tensor) -> _Tensor: ...
+    def ceil_(self: _Tensor) -> _Tensor: ...
+    def clamp_(
+        self: _Tensor, min: _Tensor | _Number | None = None, max: _Tensor | _Number | None = None
+    ) -> _Tensor: ...
+    def clamp_max_(self: _Tensor, max: _Tensor | _Number) -> _Tensor: ...
+    def clamp_min_(self: _Tensor, min: _Tensor | _Number) -> _Tensor: ...
+    def clip_(
+        self: _Tensor, min: _Tensor | _Number | None = None, max: _Tensor | _Number | None = None
+    ) -> _Tensor: ...
+    def cos_(self: _Tensor) -> _Tensor: ...
+    def cosh_(self: _Tensor) -> _Tensor: ...
+    def deg2rad_(self: _Tensor) -> _Tensor: ...
+    def erf_(self: _Tensor) -> _Tensor: ...
+    def erfc_(self: _Tensor) -> _Tensor: ...
+    def exp2_(self: _Tensor) -> _Tensor: ...
+    def exp_(self: _Tensor) -> _Tensor: ...
+    def expm1_(self: _Tensor) -> _Tensor: ...
+    def fix_(self: _Tensor) -> _Tensor: ...
+    def floor_(self: _Tensor) -> _Tensor: ...
+    def frac_(self: _Tensor) -> _Tensor: ...
+    def gcd_(self: _Tensor, other: _Tensor) -> _Tensor: ...
+    def i0_(self: _Tensor) -> _Tensor: ...
+    def index_put_(self: _Tensor, indices: _Any, values: _Any, accumulate: _Any = False) -> _Tensor: ...
+    def lcm_(self: _Tensor, other: _Tensor) -> _Tensor: ...
+    def ldexp_(self: _Tensor, other: _Tensor) -> _Tensor: ...
+    def log10_(self: _Tensor) -> _Tensor: ...
+    def log1p_(self: _Tensor) -> _Tensor: ...
+    def log2_(self: _Tensor) -> _Tensor: ...
+    def log_(self: _Tensor) -> _Tensor: ...
+    def logit_(self: _Tensor, eps: _builtins.float | None = None) -> _Tensor: ...
+    def nan_to_num_(
+        self: _Tensor,
+        nan: _builtins.float | None = None,
+        posinf: _builtins.float | None = None,
+        neginf: _builtins.float | None = None,
+    ) -> _Tensor: ...
+    def neg_(self: _Tensor) -> _Tensor: ...
+    def negative_(self: _Tensor) -> _Tensor: ...
+    def rad2deg_(self: _Tensor) -> _Tensor: ...
+    def reciprocal_(self: _Tensor) -> _Tensor: ...
+    def relu_(self: _Tensor) -> _Tensor: ...
+    def round_(self: _Tensor, *, decimals: _builtins.int = 0) -> _Tensor: ...
+    def rsqrt_(self: _Tensor) -> _Tensor: ...
+    def sigmoid_(self: _Tensor) -> _Tensor: ...
+    def sin_(self: _Tensor) -> _Tensor: ...
+    def sinc_(self: _Tensor) -> _Tensor: ...
+    def sinh_(self: _Tensor) -> _Tensor: ...
+    def sqrt_(self: _Tensor) -> _Tensor: ...
+    def square_(self: _Tensor) -> _Tensor: ...
+    def tan_(self: _Tensor) -> _Tensor: ...
+    def tanh_(self: _Tensor) -> _Tensor: ...
+    def trunc_(self: _Tensor) -> _Tensor: ...
+    def xlogy_(self: _Tensor, other: _Tensor | _Number) -> _Tensor: ...
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
@@ -953,13 +959,13 @@ dtype = _np.dtype
 strided = "strided"
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
-e = _np.e
+e: _builtins.float = _np.e
+inf: _builtins.float = _np.inf
+nan: _builtins.float = _np.nan
+pi: _builtins.float = _np.pi
 finfo = _np.finfo
 iinfo = _np.iinfo
-inf = _np.inf
-nan = _np.nan
 newaxis = _np.newaxis
-pi = _np.pi
 
 __all__ = [
     "Generator",
@@ -1092,7 +1098,6 @@ __all__ = [
     "conj_physical",
     "conj_physical_",
     "constant_pad_nd",
-    "contiguous",
     "contiguous_format",
     "conv1d",
     "conv2d",
@@ -1169,8 +1174,6 @@ __all__ = [
     "exp2",
     "exp2_",
     "exp_",
-    "expand",
-    "expand_as",
     "expand_copy",
     "expm1",
     "expm1_",
@@ -1307,7 +1310,6 @@ __all__ = [
     "less_equal",
     "lgamma",
     "linalg",
-    "linear",
     "linspace",
     "load",
     "log",
@@ -1445,10 +1447,8 @@ __all__ = [
     "relu_",
     "remainder",
     "renorm",
-    "repeat",
     "repeat_interleave",
     "reshape",
-    "reshape_as",
     "resize_as_",
     "resolve_conj",
     "resolve_neg",
@@ -1543,7 +1543,6 @@ __all__ = [
     "threshold",
     "threshold_",
     "tile",
-    "to",
     "to_dlpack",
     "topk",
     "trace",
@@ -1560,8 +1559,6 @@ __all__ = [
     "true_divide",
     "trunc",
     "trunc_",
-    "type",
-    "type_as",
     "typename",
     "uint16",
     "uint32",
@@ -1585,8 +1582,6 @@ __all__ = [
     "var",
     "var_mean",
     "vdot",
-    "view",
-    "view_as",
     "view_as_complex",
     "view_as_complex_copy",
     "view_as_real",

@@ -196,7 +196,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.inplace.activation": "celu_ dropout_ selu_ threshold_",
     "retrograd.ops.inplace.arithmetic": "abs_ conj_physical_",
     "retrograd.ops.inplace.fill": "fill fill_ zero_",
-    "retrograd.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm linear",
+    "retrograd.ops.linalg.addmm": "addbmm addmm addmv addr baddbmm",
     "retrograd.ops.linalg.distance": (
         "cdist cosine_similarity dist norm norm_except_dim pairwise_distance pdist renorm"
     ),
@@ -276,9 +276,8 @@ FUNCTIONS: dict[str, str] = {
         "hstack meshgrid row_stack stack vstack"
     ),
     "retrograd.ops.shape.reshape": (
-        "broadcast_shapes broadcast_tensors broadcast_to expand expand_as flatten "
-        "is_same_size numel ravel repeat reshape reshape_as squeeze tile unflatten "
-        "unsqueeze view view_as"
+        "broadcast_shapes broadcast_tensors broadcast_to flatten is_same_size numel ravel "
+        "reshape squeeze tile unflatten unsqueeze"
     ),
     "retrograd.ops.shape.split": (
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
@@ -307,7 +306,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.tensor.buffers": (
         "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
     ),
-    "retrograd.ops.tensor.convert": "clone contiguous cpu to type type_as",
+    "retrograd.ops.tensor.convert": "clone cpu",
     "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"

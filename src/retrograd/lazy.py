@@ -122,8 +122,9 @@ def lazily(package: str, *tables: Contents) -> tuple[Callable[[str], Any], Calla
         found = vars(module)[name] = known[name]  # where Python finds it without us the next time
         return found
 
-    def names() -> list[str]:
-        return sorted({*vars(module), *known})
+    def names() -> list[str]:  # not those of modules that have been imported: they are our own affair
+        own = vars(module)
+        return sorted({*own.get("__all__", ()), *known, *(name for name in own if name.startswith("__"))})
 
     return get, names
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+
 # An array of whichever library is in use. CuPy is not installed where most of us type-check, hence Any.
 Array: TypeAlias = Any
 DType: TypeAlias = Any  # a NumPy dtype instance
 Shape: TypeAlias = tuple[int, ...]
 Axis: TypeAlias = int | tuple[int, ...] | None
 Number: TypeAlias = bool | int | float | complex
+NumPy: TypeAlias = np.ndarray[Any, Any] | np.generic  # NumPy's arrays and numbers
 
 
 class Value(Protocol):

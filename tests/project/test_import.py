@@ -88,7 +88,7 @@ PACKAGES += ["retrograd.autograd"]
 
 
 def seen_by_type_checkers(name: str) -> dict[str, Any]:
-    """What the imports under `TYPE_CHECKING` in a package would bind."""
+    """What the imports under `TYPE_CHECKING` in a package would bind; not what only annotations need."""
     module = importlib.import_module(name)
     path = Path(module.__file__ or "")
     blocks = [node.body for node in tree(path).body if isinstance(node, ast.If)]
@@ -96,7 +96,8 @@ def seen_by_type_checkers(name: str) -> dict[str, Any]:
     for node in [node for body in blocks for node in body if isinstance(node, ast.ImportFrom)]:
         for alias in node.names:
             source = importlib.import_module(node.module or "")
-            found[alias.asname or alias.name] = getattr(source, alias.name)
+            if alias.asname != f"_{alias.name}":
+                found[alias.asname or alias.name] = getattr(source, alias.name)
     return found
 
 

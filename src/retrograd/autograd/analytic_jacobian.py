@@ -25,12 +25,12 @@ class Subject:
     def __init__(self, func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
         self.func = func
         self.inputs = inputs
-        self.arguments = [
+        self.arguments: list[int] = [
             i for i, given in enumerate(inputs) if isinstance(given, Tensor) and given.requires_grad
         ]
-        self.wanted = [inputs[i] for i in self.arguments]
-        self.outputs = self.run(inputs)
-        self.chosen = [i for i, output in enumerate(self.outputs) if output.requires_grad]
+        self.wanted: list[Any] = [inputs[i] for i in self.arguments]
+        self.outputs: tuple[Any, ...] = self.run(inputs)
+        self.chosen: list[int] = [i for i, output in enumerate(self.outputs) if output.requires_grad]
 
     def run(self, inputs: Any) -> tuple[Any, ...]:
         """What the function returns, as a tuple."""

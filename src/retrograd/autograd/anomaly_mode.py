@@ -28,7 +28,7 @@ class set_detect_anomaly:  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         state = current()
-        self.before = (state.special & ANOMALY, state.check_nan)
+        self.before: tuple[int, bool] = (state.special & ANOMALY, state.check_nan)
         state.special = (state.special | ANOMALY) if mode else (state.special & ~ANOMALY)
         state.check_nan = check_nan
 

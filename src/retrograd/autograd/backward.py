@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -19,14 +19,18 @@ from retrograd.core.upward import UPWARD
 from retrograd.engine.engine import ENGINE
 from retrograd.errors import GradientError, type_name
 
+K = TypeVar("K")
+Points: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]  # places in the graph
+Gradients: TypeAlias = Tensor | Sequence[Tensor | None]
+
 
 def backward(
-    tensors: Any,
-    grad_tensors: Any = None,
+    tensors: Points,
+    grad_tensors: Gradients | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    grad_variables: Any = None,
-    inputs: Any = None,
+    grad_variables: Gradients | None = None,
+    inputs: Points | None = None,
 ) -> None:
     """Computes the gradients of `tensors` with respect to the graph's leaves and adds them to their `.grad`.
 
@@ -72,10 +76,34 @@ def backward(
 UPWARD.backward = backward
 
 
+@overload
 def grad(
-    outputs: Any,
-    inputs: Any,
-    grad_outputs: Any = None,
+    outputs: Points,
+    inputs: Mapping[K, Tensor | GradientEdge],
+    grad_outputs: Gradients | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> dict[K, Tensor]: ...
+@overload
+def grad(
+    outputs: Points,
+    inputs: Points,
+    grad_outputs: Gradients | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]: ...
+def grad(
+    outputs: Points,
+    inputs: Points | Mapping[Any, Tensor | GradientEdge],
+    grad_outputs: Gradients | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     only_inputs: bool = True,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, ParamSpec
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,10 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, sizes, type_name
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def custom_gradient(function: Callable[P, tuple[Any, Callable[..., Any]]]) -> Callable[P, Any]:
+def custom_gradient(function: Callable[P, tuple[R, Callable[..., Any]]]) -> Callable[P, R]:
     """Decorator: the function returns its value and a function that computes the gradient.
 
     Args:

@@ -40,8 +40,8 @@ __all__ = [
 class UnpackedDualTensor(NamedTuple):
     """A tensor without its tangent, and the tangent; None if it has none."""
 
-    primal: Any
-    tangent: Any
+    primal: Tensor
+    tangent: Tensor | None
 
 
 class Primal(View):
@@ -117,7 +117,7 @@ class dual_level(ModeContext):  # noqa: N801 - torch's name
     tensor(4., tangent=tensor(4.))
     """
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> int:
         return enter_dual_level()
 
     def __exit__(self, *exc: object) -> None:
@@ -129,12 +129,12 @@ class set_fwd_grad_enabled(ModeContext):  # noqa: N801 - as set_grad_enabled
 
     def __init__(self, mode: bool) -> None:
         state = current()
-        self.mode = bool(mode)
-        self.before = state.forward_enabled
+        self.mode: bool = bool(mode)
+        self.before: bool = state.forward_enabled
         state.forward_enabled = self.mode
         update_forward(state)
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
@@ -160,7 +160,7 @@ def _is_fwd_grad_enabled() -> bool:
 # -- duals ---------------------------------------------------------------------------------------------------------
 
 
-def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of `tensor` that has `tangent`. Results computed from it have tangents until the level is left.
 
     Args:
@@ -185,7 +185,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     if level:
         raise RuntimeError(f"Invalid level given to _make_dual: there is level 0 only, not {level}")
     _check_dual(tensor, tangent)
-    dual: Any = apply1(Reshape(tensor.array.shape), tensor)
+    dual: Tensor = apply1(Reshape(tensor.array.shape), tensor)
     dual._forward_base = False
     if state.special & INFERENCE:
         return dual
@@ -260,7 +260,7 @@ def _copy_laid_out(tangent: Tensor, array: Array) -> Any:
     return made.copy_(tangent)
 
 
-def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """A view of `tensor` without its tangent, and the tangent; None if it has none.
 
     >>> import retrograd as rg

@@ -6,8 +6,8 @@ differentiates what it returns (likewise). Results are tuples where inputs or ou
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from retrograd.errors import GradientError
 from retrograd.ops.shape.join import stack
 from retrograd.ops.tensor.create import ones_like, zeros_like
 
+Inputs: TypeAlias = Tensor | Sequence[Tensor]
+
 __all__ = ["vjp", "jvp", "jacobian", "hessian", "hvp", "vhp"]
 
 THE_INPUT = "the input to the user-provided function is"
@@ -46,7 +48,11 @@ TOGETHER = (
 
 
 def vjp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Inputs | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """What `func` returns, and the product of the vector `v` with its Jacobian: one backward pass.
 
@@ -79,7 +85,11 @@ def vjp(
 
 
 def jvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Inputs | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """What `func` returns, and the product of its Jacobian with the vector `v`: the change of the outputs along `v`.
 
@@ -112,7 +122,11 @@ def jvp(
 
 
 def vhp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Inputs | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """What `func` returns, a single number, and the product of the vector `v` with its Hessian.
 
@@ -139,7 +153,11 @@ def vhp(
 
 
 def hvp(
-    func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+    func: Callable[..., Any],
+    inputs: Inputs,
+    v: Inputs | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
 ) -> tuple[Any, Any]:
     """What `func` returns, a single number, and the product of its Hessian with the vector `v`.
 
@@ -198,9 +216,27 @@ def _number_and_slopes(
     return outputs[0], slopes
 
 
+@overload
+def jacobian(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Tensor: ...
+@overload
 def jacobian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any: ...
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Inputs,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,
@@ -243,9 +279,27 @@ def jacobian(
     return finished(unwrapped(result, several_out), create_graph)
 
 
+@overload
+def hessian(
+    func: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Tensor: ...
+@overload
 def hessian(
     func: Callable[..., Any],
-    inputs: Any,
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> tuple[tuple[Tensor, ...], ...]: ...
+def hessian(
+    func: Callable[..., Any],
+    inputs: Inputs,
     create_graph: bool = False,
     strict: bool = False,
     vectorize: bool = False,

@@ -62,7 +62,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Says that the memory of a tensor (or of several) was written by other means, so that saved values notice."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        t.bump_version()
+        t._bump_version()
 
 
 class _MultiHandle(RemovableHandle):

@@ -151,7 +151,7 @@ def _linked(
     if dirty:
         if recorded and out._requires and out._node is None:
             raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
-        out.bump_version()
+        out._bump_version()
         if apart and out._requires:
             out = out.detach()
     elif out._requires or _among(out, args):
@@ -167,7 +167,7 @@ def _linked(
         return out
     out._node, out.output_nr, out._requires = ctx, number, True
     if out._base is not None:
-        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out.counter().version
+        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     return out
 
 
@@ -188,5 +188,5 @@ def alias(x: Tensor) -> Tensor:
     """The same memory as a view that belongs to no graph yet."""
     made = Tensor(x.array)
     made._base = x if x._base is None else x._base
-    made._view_version = made.counter().version
+    made._view_version = made._version_counter().version
     return made

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncGenerator, Generator
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any, Self, TypeVar, overload
 
 from retrograd.core.modes import INFERENCE, current, update_forward
 from retrograd.core.places import warn
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ModeContext:
@@ -26,8 +28,12 @@ class ModeContext:
         """The same mode, not yet entered."""
         return type(self)()
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: F) -> F:
         """Decorates `func` so that its body runs in this mode."""
+        wrapped: F = self._wrap(func)
+        return wrapped
+
+    def _wrap(self, func: Any) -> Any:
         import inspect  # slow to load, and needed by decorators only
 
         if isinstance(func, type):
@@ -128,7 +134,7 @@ class _GradMode(ModeContext):
     def __init__(self) -> None:
         self.previous: list[bool] = []
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         state = current()
         self.previous.append(state.grad_enabled)
         state.grad_enabled = self.mode
@@ -140,6 +146,10 @@ class _GradMode(ModeContext):
 class _BareDecorator(_GradMode):
     """A mode that also decorates without parentheses: `@no_grad` is `@no_grad()`."""
 
+    @overload
+    def __new__(cls, orig_func: None = None) -> Self: ...
+    @overload
+    def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, orig_func: Any = None) -> Any:
         return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
@@ -172,19 +182,19 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.mode = bool(mode)
+        self.mode: bool = bool(mode)
         state = current()
         self.previous.append(state.grad_enabled)
-        self.applied = True
+        self.applied: bool = True
         state.grad_enabled = self.mode
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         if self.applied:
             self.applied = False  # the call itself has already switched
         else:
             super().__enter__()
 
-    def __call__(self, func: Any) -> Any:
+    def __call__(self, func: F) -> F:
         if self.applied:
             self.applied = False
             current().grad_enabled = self.previous.pop()
@@ -209,11 +219,11 @@ class set_multithreading_enabled(ModeContext):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         state = current()
-        self.mode = bool(mode)
-        self.before = state.multithreading
+        self.mode: bool = bool(mode)
+        self.before: bool = state.multithreading
         state.multithreading = self.mode
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
@@ -238,6 +248,10 @@ class inference_mode(ModeContext):  # noqa: N801 - torch's name
     True
     """
 
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         if isinstance(mode, bool):
             return object.__new__(cls)
@@ -249,7 +263,7 @@ class inference_mode(ModeContext):  # noqa: N801 - torch's name
         self.mode = mode
         self.previous: list[tuple[bool, int]] = []
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         state = current()
         self.previous.append((state.grad_enabled, state.special))
         state.grad_enabled = not self.mode

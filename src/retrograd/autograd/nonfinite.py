@@ -48,7 +48,7 @@ class detect_nonfinite(ModeContext):  # noqa: N801 - like detect_anomaly
         self.inf = inf
         self.previous: list[int] = []
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> None:
         state = current()
         self.previous.append(state.nonfinite)
         state.nonfinite = (NAN if self.nan else 0) | (INF if self.inf else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.apply import gradient_edge
@@ -12,20 +12,23 @@ from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
 from retrograd.core.tensor import Tensor
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+
+def once_differentiable(fn: Callable[P, R]) -> Callable[P, R]:
     """Marks a `backward` that cannot be differentiated itself: trying to says so instead of giving wrong numbers."""
 
     @functools.wraps(fn)
-    def wrapper(ctx: Any, *grads: Any) -> Any:
+    def wrapper(*given: Any, **named: Any) -> Any:  # the context and the gradients
         state = current()
         was_enabled = state.grad_enabled
         state.grad_enabled = False
         try:
-            results = fn(ctx, *grads)
+            results: Any = fn(*given, **named)
         finally:
             state.grad_enabled = was_enabled
-        if not was_enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not was_enabled or not any(isinstance(g, Tensor) and g.requires_grad for g in given):
             return results
         several = isinstance(results, tuple)
         made = tuple(_undifferentiable(r) for r in (results if several else (results,)))

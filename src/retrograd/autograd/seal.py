@@ -82,7 +82,7 @@ class Seal:
     def __init__(self, table: SealTable, array: Array) -> None:
         self.array = array
         self.table = table
-        self.keys = table.hold(array)
+        self.keys: list[int] = table.hold(array)
 
     def __del__(self) -> None:
         self.table.let_go(self.keys)
@@ -114,7 +114,7 @@ class seal_saved_tensors(saved_tensors_hooks):  # noqa: N801 - named as its sibl
     """
 
     def __init__(self) -> None:
-        self.table = SealTable()
+        self.table: SealTable = SealTable()
         super().__init__(self._seal, _unsealed)
 
     def _seal(self, tensor: Tensor) -> Seal:

@@ -27,9 +27,9 @@ class Progress:
         self.stream = sys.stdout if stream is None else stream
         self.clock = clock
         self.moving = self.stream.isatty()
-        self.done = 0
-        self.lines = 0
-        self.last_drawn = clock()
+        self.done: int = 0
+        self.lines: int = 0
+        self.last_drawn: float = clock()
 
     def advance(self, note: str) -> None:
         """One step more, with `note` behind the bar."""

@@ -65,7 +65,7 @@ class AccumulateGrad(Node):
         if self.tensor_hooks is not None or variable._post_accumulate is not None:
             expose(self)
         meta: InputMetadata = metadata_of(variable.array)
-        dtype = variable.expected_grad_dtype()
+        dtype = variable._expected_grad_dtype()
         self._meta = meta if dtype is meta.dtype else InputMetadata(meta.shape, dtype, meta.device)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
@@ -107,7 +107,7 @@ class AccumulateGrad(Node):
                 add_into(old.array, new)
             else:
                 backend_of(new).write_sum(old.array, new)
-            old.bump_version()
+            old._bump_version()
         else:
             variable._grad = Tensor(backend_of(new).asarray(old.array + new))
 

@@ -110,7 +110,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
     op._made = spot(CALLER)
     if keeps & X:
         op.x = a
-        op.x_counter = counter = x.counter()
+        op.x_counter = counter = x._version_counter()
         op.x_version = version = counter.version
         if version < 0:
             refuse_inference()
@@ -285,12 +285,12 @@ def _save2(
     if keeps & X:
         op.x = a
         if x is not None:
-            op.x_counter = counter = x.counter()
+            op.x_counter = counter = x._version_counter()
             op.x_version = counter.version
     if keeps & Y:
         op.y = b
         if y is not None:
-            op.y_counter = counter = y.counter()
+            op.y_counter = counter = y._version_counter()
             op.y_version = counter.version
     if op.x_version < 0 or op.y_version < 0:
         refuse_inference()
@@ -381,8 +381,8 @@ def _link_n(
         _save_inputs(op, xs, arrays)
     if traits.keeps & OUT:
         op.outs = [out.array for out in outs]
-        op.out_counters = [out.counter() for out in outs]
-        op.out_versions = [out.counter().version for out in outs]
+        op.out_counters = [out._version_counter() for out in outs]
+        op.out_versions = [out._version_counter().version for out in outs]
     if not (watched or state.special or state.nonfinite):
         hide(op)
 
@@ -408,7 +408,7 @@ def _save_inputs(op: Variadic, xs: Sequence[Any], arrays: list[Any]) -> None:
     versions: list[int] = []
     for i, x in enumerate(xs):
         tensor: Tensor | None = x if x is not None and op.keeps_input(i) else None
-        counter = None if tensor is None else tensor.counter()
+        counter = None if tensor is None else tensor._version_counter()
         kept.append(None if tensor is None else arrays[i])
         counters.append(counter)
         versions.append(0 if counter is None else _saved_version(counter))
@@ -501,7 +501,7 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
         if isinstance(value, Tensor):
             found = True
             kind = type(value)
-            if kind is Tensor or not value.keeps_class:
+            if kind is Tensor or not value._keeps_class:
                 continue
             if cls is None or issubclass(kind, cls):
                 cls = kind

@@ -13,7 +13,6 @@ from retrograd.core.modes import current
 from retrograd.core.places import warn
 from retrograd.errors import GradientError
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -35,7 +34,7 @@ class TensorConversions(TensorFacts):
         """The elements as nested lists of Python numbers; a 0-dim tensor gives its number."""
         return self.array.tolist()
 
-    def numpy(self, *, force: bool = False) -> Array:
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The NumPy array itself, sharing memory; of a tensor that requires grad only where nothing is recorded.
 
         Args:
@@ -52,9 +51,10 @@ class TensorConversions(TensorFacts):
                 f"can't convert {where} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
-        return backend_of(self.array).numpy(self.array)
+        found: np.ndarray[Any, Any] = backend_of(self.array).numpy(self.array)
+        return found
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._requires:
             self.numpy()  # refuses where gradients are recorded, and says why
         return np.array(self.array, dtype=dtype, copy=copy)

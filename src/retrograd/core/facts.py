@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from retrograd.backends.base import backend_of, device_of
 from retrograd.backends.device import device
@@ -10,7 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array, DType
+from retrograd.values import Array
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -30,9 +32,10 @@ class TensorFacts(TensorMethods):
         return int(self.array.ndim)
 
     @property
-    def dtype(self) -> DType:
+    def dtype(self) -> np.dtype[Any]:
         """The dtype, a NumPy dtype instance: `t.dtype == rg.float32`."""
-        return self.array.dtype
+        found: np.dtype[Any] = self.array.dtype
+        return found
 
     @property
     def device(self) -> device:
@@ -64,6 +67,10 @@ class TensorFacts(TensorMethods):
         """Always false: every tensor here is dense."""
         return False
 
+    @overload
+    def size(self, dim: None = None) -> Size: ...
+    @overload
+    def size(self, dim: int) -> int: ...
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
         if dim is None:
@@ -92,6 +99,10 @@ class TensorFacts(TensorMethods):
         """Bytes per element."""
         return int(self.array.itemsize)
 
+    @overload
+    def stride(self, dim: None = None) -> tuple[int, ...]: ...
+    @overload
+    def stride(self, dim: int) -> int: ...
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours in each dimension, in elements."""
         if self.array.size == 0:
@@ -143,6 +154,6 @@ class TensorFacts(TensorMethods):
         """The GPU's number, or -1 on the CPU."""
         return -1 if self.device.index is None else self.device.index
 
-    def type_string(self) -> str:
+    def _type_string(self) -> str:
         """The legacy type name, such as `torch.FloatTensor`."""
         return f"torch.{SCALAR_NAMES[self.array.dtype]}Tensor"

@@ -24,10 +24,10 @@ class RemovableHandle(Plain):
     next_id: ClassVar[int] = 0
 
     def __init__(self, hooks: Any, *, extra_dict: Any = None) -> None:
-        self.hooks_dict_ref = weakref.ref(hooks)
-        self.id = RemovableHandle.next_id
+        self.hooks_dict_ref: weakref.ref[Any] = weakref.ref(hooks)
+        self.id: int = RemovableHandle.next_id
         RemovableHandle.next_id += 1
-        self.extra_dict_ref = [weakref.ref(d) for d in _as_tuple(extra_dict)]
+        self.extra_dict_ref: list[weakref.ref[Any]] = [weakref.ref(d) for d in _as_tuple(extra_dict)]
 
     def remove(self) -> None:
         """Removes the hook; a second call does nothing."""

@@ -37,7 +37,7 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
     state = current()
     if state.grad_enabled:
         check_recordable(x)
-    if x.counter() is UNTRACKED and not state.special & INFERENCE:
+    if x._version_counter() is UNTRACKED and not state.special & INFERENCE:
         raise InferenceError(
             "Inplace update to inference tensor outside InferenceMode is not allowed. Write to a clone() of it instead."
         )
@@ -46,7 +46,7 @@ def check_writable(x: Tensor, stretched: bool = False) -> None:
     if not is_writable(x.array):
         _unlock(x)
     if state.special & (SAVED_HOOKS | FORWARD):
-        state.overwriting, state.overwriting_version = weakref.ref(x.array), x.counter().version
+        state.overwriting, state.overwriting_version = weakref.ref(x.array), x._version_counter().version
     if state.write_guard is not None:
         state.write_guard.before_write(x.array)
 
@@ -97,23 +97,27 @@ def write_back(x: Tensor, result: Tensor) -> Tensor:
     if node is not None and x._base is not None and x._view_kind != NORMAL:
         raise view_error(x, WRITTEN)
     if isinstance(node, Op):
-        _keep_inputs(node, array, x.counter())
+        _keep_inputs(node, array, x._version_counter())
     before_write(array)  # once more after check_writable: the op itself may have saved what lies there
     if stands_for_many(result.array) and current().transforms > len(current().batch_levels):
         backend_of(result.array).share(x, result.array)
         array = x.array
     put_values(array, result.array)
-    x.bump_version()
+    x._bump_version()
     if current().special & FORWARD:
         overwrite(x, result, current())
     if node is None:
         return x
     if isinstance(node, (Unary, Binary)) and node.out is not None and node.out_counter is not PACKED:
-        node.out, node.out_counter, node.out_version = array, x.counter(), x.counter().version
+        node.out, node.out_counter, node.out_version = (
+            array,
+            x._version_counter(),
+            x._version_counter().version,
+        )
     if x._base is not None:
         rebase_history(x, node)
     else:
-        x.move_to(node, result.output_nr)
+        x._move_to(node, result.output_nr)
     return x
 
 

@@ -24,7 +24,7 @@ class InputMetadata:
         self.shape = shape
         self.dtype = dtype  # None takes any
         self.device = where
-        self.count = math.prod(shape)  # of elements
+        self.count: int = math.prod(shape)  # of elements
 
     def describes(self, array: Array) -> bool:
         """Whether an array has this shape and dtype."""

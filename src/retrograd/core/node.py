@@ -100,6 +100,10 @@ class Node(PlainNode):
         """What PyTorch shows as `_raw_saved_<name>`; raises KeyError where there is none."""
         raise KeyError(name)
 
+    def saved_names(self) -> tuple[list[str], list[str]]:
+        """What `saved_value` has a value for, and what `raw_saved` has one for."""
+        return [], []
+
     def name(self) -> str:
         """The name that PyTorch gives this node, such as `MulBackward0`."""
         return type(self).__name__

@@ -16,6 +16,7 @@ A vjp returns an array of its own, or `g` itself, or a view; never a saved array
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -39,6 +40,9 @@ NOTHING: Final = 0
 X: Final = 1
 Y: Final = 2
 OUT: Final = 4
+
+# What PyTorch calls the operands and results that it saves: the general names, then those of single ops.
+SAVED_NAMES: Final = ("self", "other", "result", "weight", "A", "x1", "x2")
 
 ALL: Final = -1  # of its inputs: see `Variadic.tracked`
 ndarray: Final[Any] = np.ndarray
@@ -145,9 +149,23 @@ class Op(Node):
 
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
-        if name in self.shown and not self.shown[name].startswith(("x:", "out:")):
+        if name in self.shown and not _is_slot(self.shown[name]):
             return getattr(self, self.shown[name])
         return self.unpacked(self.saved_slot(name))
+
+    def saved_names(self) -> tuple[list[str], list[str]]:
+        fields = [name for name, field in self.shown.items() if not _is_slot(field)]
+        slots: dict[str, str] = {}
+        for name in (*SAVED_NAMES, *self.shown):
+            with suppress(KeyError):  # a later name of a slot takes the place of an earlier one
+                if name not in fields:
+                    slots[self.saved_slot(name)] = name
+        return [*fields, *slots.values()], list(slots.values())
+
+
+def _is_slot(field: str) -> bool:
+    """Whether an entry of `shown` is a slot of a Variadic op, and not a field."""
+    return field.startswith(("x:", "out:"))
 
 
 def computed(op: Op, xs: Sequence[Any]) -> Any:

@@ -12,9 +12,28 @@ from typing import Any
 
 from retrograd.hints import Plain
 
+# What `dir(node)` lists: PyTorch's names. The others are the engine's, and those of a node's op.
+NODE_NAMES = {
+    "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "_set_sequence_nr", "dirty_tensors", "mark_dirty",
+    "mark_non_differentiable", "mark_shared_storage", "materialize_grads", "maybe_clear_saved_tensors", "metadata",
+    "name", "needs_input_grad", "next_functions", "non_differentiable", "register_hook", "register_prehook",
+    "requires_grad", "save_for_backward", "save_for_forward", "saved_for_forward", "saved_tensors", "saved_variables",
+    "set_materialize_grads", "to_save", "variable",
+}  # fmt: skip
+
 
 class PlainNode(Plain):
     """Gives nodes PyTorch's `_saved_<name>` and `_raw_saved_<name>`; compiled classes cannot have `__getattr__`."""
+
+    def __dir__(self) -> list[str]:
+        shown = {name for name in object.__dir__(self) if name in NODE_NAMES or name.startswith("__")}
+        values, slots = self.saved_names()  # type: ignore[attr-defined]
+        shown.update(f"_saved_{name}" for name in values)
+        shown.update(f"_raw_saved_{name}" for name in slots)
+        if not self.built_in:  # type: ignore[attr-defined]
+            fields = {name for cls in type(self).__mro__ for name in getattr(cls, "__annotations__", ())}
+            shown.update(name for name in vars(self) if name not in fields)  # what `forward` has put there
+        return sorted(shown)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -92,15 +111,15 @@ class TensorMethods:
     @property
     def grad(self) -> Any:
         """The gradient that `backward()` accumulated, or None."""
-        return self.get_grad()  # type: ignore[attr-defined]
+        return self._get_grad()  # type: ignore[attr-defined]
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self.set_grad(value)  # type: ignore[attr-defined]
+        self._set_grad(value)  # type: ignore[attr-defined]
 
     @grad.deleter
     def grad(self) -> None:
-        self.set_grad(None)  # type: ignore[attr-defined]
+        self._set_grad(None)  # type: ignore[attr-defined]
 
 
 class ThreadLocal(threading.local):

@@ -105,7 +105,7 @@ class Packed:
 
 def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | None) -> Packed:
     """What the pack hook makes of a tensor that is being saved."""
-    before = tensor.counter().version
+    before = tensor._version_counter().version
     state = current()
     was_enabled, was_special = state.grad_enabled, state.special
     state.grad_enabled = False
@@ -114,7 +114,7 @@ def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | No
         value = pack(tensor)
     finally:
         state.grad_enabled, state.special = was_enabled, was_special
-    if tensor.counter().version != before:
+    if tensor._version_counter().version != before:
         raise InplaceError(
             "A saved tensor pack hook is modifying its input in place. The value is still in use elsewhere: let the "
             "hook work on a clone()."
@@ -156,7 +156,7 @@ def restored(node: Node | None, nr: int, array: Any, counter: VersionCounter | N
             return leaf
         tensor = Tensor(array)
         tensor._requires = True
-        tensor.remember_accumulator(node)
+        tensor._remember_accumulator(node)
     else:
         tensor = Tensor(array)
         tensor._node, tensor.output_nr, tensor._requires = node, nr, True
@@ -182,12 +182,12 @@ class SavedValue:
 
     def __init__(self, tensor: Tensor, is_output: bool, owner: Node) -> None:
         self.array: Any = tensor.array
-        self.counter = tensor.counter()
-        self.version = self.counter.version
+        self.counter: VersionCounter = tensor._version_counter()
+        self.version: int = self.counter.version
         if self.version < 0:
             refuse_inference()
         self.is_output = is_output
-        self.output_nr = tensor.output_nr
+        self.output_nr: int = tensor.output_nr
         # An output's place is the node that saves it: holding it here would be a cycle.
         self.node: Node | None = None if is_output else tensor._node
         self.original: Tensor | None = None if is_output else tensor

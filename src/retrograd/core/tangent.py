@@ -270,7 +270,11 @@ def _kept(operands: Sequence[Any], tangents: list[Any], state: ThreadState) -> t
     primals, kept = list(operands), list(tangents)
     array = state.overwriting()
     for i, x in enumerate(operands):
-        if isinstance(x, Tensor) and x.array is array and x.counter().version == state.overwriting_version:
+        if (
+            isinstance(x, Tensor)
+            and x.array is array
+            and x._version_counter().version == state.overwriting_version
+        ):
             primals[i] = UPWARD.operators.clone(x)
             kept[i] = None if kept[i] is None else UPWARD.operators.clone(kept[i])
     return primals, kept

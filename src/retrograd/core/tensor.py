@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,11 +30,10 @@ from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED, VersionCounter, no_version
 from retrograd.errors import GradientError, InferenceError, sizes, type_name
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 if TYPE_CHECKING:
     from retrograd.core.node import Node
-
 
 ndarray: Final[Any] = np.ndarray
 NO_GRAD_HINT = " This one was computed; to go on without its gradient, use t.detach()."
@@ -54,6 +53,7 @@ class Tensor(TensorOperators):
     tensor([2., 4.])
     """
 
+    array: Array
     output_nr: int = 0
     _requires: bool = False  # a leaf's flag, or "has a grad_fn"
     _node: Node | None = None
@@ -70,7 +70,7 @@ class Tensor(TensorOperators):
     _tangent: Any = None  # in forward mode: see core/tangent.py
     _forward_base: Any = None  # of a view: whose tangent holds its own, if not that of `_base`; or False
     _grad_dtype: Any = ""  # "" follows the dtype, None takes any
-    keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
+    _keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
     def __init__(self, data: Any = None, *size: int) -> None:
         if not size and (type(data) is ndarray or isinstance(data, np.ndarray)):
@@ -143,7 +143,7 @@ class Tensor(TensorOperators):
             self._refresh()
         return self._node is None
 
-    def get_grad(self) -> Tensor | None:
+    def _get_grad(self) -> Tensor | None:
         """What `t.grad` gives."""
         if self._grad is None and self._node is not None and not self.retains_grad:
             warn(
@@ -153,7 +153,7 @@ class Tensor(TensorOperators):
             )
         return self._grad
 
-    def set_grad(self, value: Any) -> None:
+    def _set_grad(self, value: Any) -> None:
         """What `t.grad = value` and `del t.grad` do."""
         if value is not None:
             self._check_grad(value)
@@ -167,7 +167,7 @@ class Tensor(TensorOperators):
             )
         if value is self:
             raise GradientError("can't assign Variable as its own grad")
-        wanted = self.expected_grad_dtype()
+        wanted = self._expected_grad_dtype()
         if wanted is not None and value.array.dtype != wanted:
             raise GradientError(
                 f"attempting to assign a gradient with dtype '{value.array.dtype}' to a tensor with grad_dtype "
@@ -184,11 +184,11 @@ class Tensor(TensorOperators):
             )
 
     @property
-    def grad_dtype(self) -> Any:
+    def grad_dtype(self) -> DType:
         """The dtype `.grad` of this leaf has: the tensor's own unless set; None allows any."""
         if self._node is not None:
             raise GradientError("grad_dtype can only be accessed on leaf tensors.")
-        return self.expected_grad_dtype()
+        return self._expected_grad_dtype()
 
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None:
@@ -204,7 +204,7 @@ class Tensor(TensorOperators):
         self._grad_dtype = value
         self._update_accumulator()
 
-    def expected_grad_dtype(self) -> Any:
+    def _expected_grad_dtype(self) -> DType:
         """The dtype a gradient of this tensor must have, None for any."""
         return self.array.dtype if isinstance(self._grad_dtype, str) else self._grad_dtype
 
@@ -225,7 +225,7 @@ class Tensor(TensorOperators):
         ref = self._node.tensor_hooks.retains.get(self.output_nr)
         return ref is not None and ref() is self
 
-    def move_to(self, node: Node, output_nr: int) -> None:
+    def _move_to(self, node: Node, output_nr: int) -> None:
         """Gives this tensor another place in the graph, after an in-place write; a retained gradient moves along."""
         retained = self.retains_grad
         if retained and self._node is not None and self._node.tensor_hooks is not None:
@@ -281,16 +281,16 @@ class Tensor(TensorOperators):
         """Brings a view's place in the graph up to date with its base."""
         UPWARD.refresh_view(self)
 
-    def remember_accumulator(self, accumulator: Any) -> None:
+    def _remember_accumulator(self, accumulator: Any) -> None:
         """Keeps a weak reference: the accumulator owns the leaf, not the other way round."""
         self._accumulator = weakref.ref(accumulator)
 
     def backward(
         self,
-        gradient: Any = None,
+        gradient: Tensor | None = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Any = None,
+        inputs: Tensor | Sequence[Tensor] | None = None,
     ) -> None:
         """Computes the gradient of this tensor with respect to the graph's leaves and adds it to their `.grad`.
 
@@ -304,28 +304,28 @@ class Tensor(TensorOperators):
 
     # -- memory shared with others -------------------------------------------------------------------------------
 
-    def counter(self) -> VersionCounter:
+    def _version_counter(self) -> VersionCounter:
         """The version counter shared with the base, made on first use."""
         if self._base is not None:
-            return self._base.counter()
+            return self._base._version_counter()
         if self._counter is None:
             self._counter = VersionCounter()
         return self._counter
 
-    def bump_version(self) -> None:
+    def _bump_version(self) -> None:
         """Notes an in-place write."""
-        self.counter().bump()
+        self._version_counter().bump()
 
     @property
     def _version(self) -> int:
-        version = self.counter().version
+        version = self._version_counter().version
         if version < 0:
             raise no_version()
         return version
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
-        return self.counter() is UNTRACKED
+        return self._version_counter() is UNTRACKED
 
     def _is_view(self) -> bool:
         return self._base is not None
@@ -333,9 +333,9 @@ class Tensor(TensorOperators):
     def detach(self) -> Tensor:
         """The same memory, cut off from the graph; in-place writes to either are seen by both."""
         twin = Tensor(self.array)
-        twin._counter = self.counter()
+        twin._counter = self._version_counter()
         twin._lost = cut(self, DETACHED, "detach()") if self.requires_grad else self._lost
-        return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
+        return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
 
     def detach_(self) -> Tensor:
         """Cuts this tensor off from the graph that made it."""
@@ -357,7 +357,7 @@ class Tensor(TensorOperators):
         check_data_read(self.array)
         twin = Tensor(self.array)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
-        return twin if type(self) is Tensor or not self.keeps_class else twin.as_subclass(type(self))
+        return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
 
     @data.setter
     def data(self, value: Any) -> None:
@@ -371,14 +371,14 @@ class Tensor(TensorOperators):
         self.array = value.array
         self._update_accumulator()
 
-    def as_subclass(self, cls: Any) -> Any:
+    def as_subclass(self, cls: type[Tensor]) -> Any:
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
         made = cls.__new__(cls)
         made.array = self.array
         made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
-        made._base, made._counter = self._base, None if self._base is not None else self.counter()
+        made._base, made._counter = self._base, None if self._base is not None else self._version_counter()
         made._view_version, made._view_kind = self._view_version, self._view_kind
         made._forward_base = self._forward_base
         if self._tangent is not None:

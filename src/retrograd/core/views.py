@@ -32,7 +32,7 @@ from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import InplaceError
-from retrograd.values import Array, Shape
+from retrograd.values import Array, DType, Shape
 
 # How a view came about, which decides whether it may be written in place: see `check_view_write`.
 NORMAL: Final = 0
@@ -89,10 +89,12 @@ class Layout:
 
     def __init__(self, array: Array, offset: int) -> None:
         self.shape: Shape = array.shape
-        self.dtype = array.dtype
+        self.dtype: DType = array.dtype
         self.strides: Shape = array.strides
         self.offset = offset
-        self.overlaps = not array.flags.c_contiguous and may_overlap(self.shape, self.strides, array.itemsize)
+        self.overlaps: bool = not array.flags.c_contiguous and may_overlap(
+            self.shape, self.strides, array.itemsize
+        )
 
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
@@ -117,13 +119,13 @@ class Region:
         view_start, view_low, view_high = extent_of(view)
         if view.size:
             low, high = min(low, view_low), max(high, view_high)
-        self.nbytes = high - low
-        self.base = Layout(base, base_start - low)
-        self.view = Layout(view, view_start - low)
-        self.stretched = is_stretched(view)
-        self.empty = base.size == 0 or view.size == 0
+        self.nbytes: int = high - low
+        self.base: Layout = Layout(base, base_start - low)
+        self.view: Layout = Layout(view, view_start - low)
+        self.stretched: bool = is_stretched(view)
+        self.empty: bool = bool(base.size == 0 or view.size == 0)
         # Whether a copy of the base that lies as usual is all the memory there is.
-        self.dense = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
+        self.dense: bool = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
 
     def is_simple(self, array: Array) -> bool:
         """Whether the region can be found in `array` itself, once its elements lie as usual."""
@@ -261,7 +263,7 @@ class CopySlices(Node):
         self.write = write
         base_edge = edge_of(base) if base._requires else Edge(None, 0)
         self.set_next_edges([base_edge, *write.next_edges()[1:]])
-        self.sequence_nr = current().next_sequence_nr()
+        self.sequence_nr: int = current().next_sequence_nr()
         self.add_input(base.array)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
@@ -299,7 +301,7 @@ def rebase_history(view: Tensor, node: Node) -> None:
     base = view._base
     assert base is not None
     region = Region(view.array, base.array)
-    base.move_to(CopySlices(base, region, node), 0)
+    base._move_to(CopySlices(base, region, node), 0)
     view._view_version = -1
     refresh_view(view, region)
 
@@ -316,7 +318,7 @@ def check_view_write(view: Tensor) -> None:
 def mark_view(out: Tensor, x: Tensor, state: ThreadState, kind: int) -> None:
     """Makes `out` a view of what `x` is a view of. See Note [Views and in-place]."""
     base = x if x._base is None else x._base
-    counter = base.counter()
+    counter = base._version_counter()
     if counter is UNTRACKED:
         out._counter = UNTRACKED  # no versions, and so no views that could be out of date
         return
@@ -336,7 +338,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     base = view._base
     if base is None or (view._node is None and not base._requires):
         return
-    version = base.counter().version
+    version = base._version_counter().version
     if version == view._view_version or version < 0:
         return
     if view._view_kind != NORMAL:
@@ -351,7 +353,7 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
         op.add_input(array)
         edge, source = Edge(op, 0), array
     assert edge.function is not None
-    view.move_to(edge.function, 0)
+    view._move_to(edge.function, 0)
     view._view_version = version
 
 
@@ -401,7 +403,7 @@ def recorded(x: Tensor) -> Tensor:
     if x._requires or x._base is None or not x._base._requires:
         return x
     found = Tensor(x.array)
-    found._counter = x.counter()
+    found._counter = x._version_counter()
     found._node, found._requires = NOWHERE, True
     found._tangent, found._forward_base = x._tangent, x._base if x._forward_base is None else x._forward_base
     return found

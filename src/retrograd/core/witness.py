@@ -31,7 +31,7 @@ def kept(value: Any) -> Any:
     """What stands for a constant in a witness."""
     if not isinstance(value, Tensor):
         return value
-    counter = value.counter()
+    counter = value._version_counter()
     return value.array, counter, counter.version
 
 

@@ -336,7 +336,7 @@ def check_replacement(hook: Any, new: Any, old: Any) -> None:
     name = hook_name(hook)
     if new.array.dtype != old.array.dtype:
         raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {old.type_string()} got {new.type_string()})"
+            f"hook '{name}' has changed the type of value (was {old._type_string()} got {new._type_string()})"
         )
     if new.array.shape != old.array.shape:
         raise RuntimeError(

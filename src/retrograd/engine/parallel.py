@@ -100,7 +100,7 @@ class Inbox:
         self.lock = threading.Lock()
         self.buffer = buffer
         self.expected = expected
-        self.next = 0
+        self.next: int = 0
         self.early: dict[int, tuple[int, Any, bool]] = {}
 
     def put(self, number: int, nr: int, value: Any, owned: bool) -> bool:
@@ -121,28 +121,28 @@ class Shared:
     def __init__(self, task: GraphTask, ready: list[Node]) -> None:
         task.move_apart()
         self.task = task
-        self.plan = SharedPlan(task, ready)
+        self.plan: SharedPlan = SharedPlan(task, ready)
         self.changed = threading.Condition()  # its lock is held wherever the fields below are used
         self.large: list[tuple[int, NodeTask]] = []  # for CPU workers and the caller
         self.small: list[tuple[int, NodeTask]] = []  # for the caller alone
         self.user: list[tuple[int, NodeTask]] = []  # for the caller, in order
-        self.user_nodes = [node for node in self.plan.rank if has_user_code(node)]
-        self.users = set(self.user_nodes)
-        self.users_done = 0
-        self.left = len(self.plan.rank)
+        self.user_nodes: list[Node] = [node for node in self.plan.rank if has_user_code(node)]
+        self.users: set[Node] = set(self.user_nodes)
+        self.users_done: int = 0
+        self.left: int = len(self.plan.rank)
         self.error: BaseException | None = None
-        self.over = False
-        self.helpers = 0  # CPU workers that serve this backward
-        self.most_helpers = threads.SETTINGS.threads() - 1
-        self.turns = 0  # nodes that devices are at
+        self.over: bool = False
+        self.helpers: int = 0  # CPU workers that serve this backward
+        self.most_helpers: int = threads.SETTINGS.threads() - 1
+        self.turns: int = 0  # nodes that devices are at
         self.product_turn = threading.RLock()  # see above: matrix products take turns
-        self.in_order = False  # whether the caller runs everything, as if nothing were shared
+        self.in_order: bool = False  # whether the caller runs everything, as if nothing were shared
         self.claims: list[tuple[Node, Any]] = []  # nodes, with who had claimed them before
         self.inboxes: dict[Node, Inbox] = {}
         for node, expected in self.plan.arrivals.items():
             buffer = task.not_ready.pop(node, None) or InputBuffer(node.num_inputs())
             self.inboxes[node] = Inbox(buffer, expected)
-        self.ready = [NodeTask(task, node, task.taken(node)) for node in ready]
+        self.ready: list[NodeTask] = [NodeTask(task, node, task.taken(node)) for node in ready]
 
     # -- which thread gets what ----------------------------------------------------------------------------------
 

@@ -37,9 +37,9 @@ class ReadyQueue:
 
     def __init__(self) -> None:
         self.heap: list[tuple[int, int, Node]] = []
-        self.pushed = 0
+        self.pushed: int = 0
         self.last: Node | None = None
-        self.last_order = 0
+        self.last_order: int = 0
 
     def push(self, node: Node) -> None:
         """Adds a node."""

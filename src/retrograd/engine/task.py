@@ -78,28 +78,30 @@ class GraphTask(Plain):
         self, keep_graph: bool, create_graph: bool, tensors: bool, outer: GraphTask | None = None
     ) -> None:
         self.keep_graph = keep_graph
-        self.frees = not keep_graph  # whether saved values go with each node; a Watch frees them at the end
+        self.frees: bool = (
+            not keep_graph
+        )  # whether saved values go with each node; a Watch frees them at the end
         self.create_graph = create_graph
         self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
         self.outer = outer  # the backward that this one runs inside of
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.place = here()  # the line that asked for this backward
         self.root: Node | None = None
-        self.number = 0  # among those that have their counts on nodes; 0: this one has not
+        self.number: int = 0  # among those that have their counts on nodes; 0: this one has not
         self.nodes: list[Node] = []  # all that gradients may come to, but for the root
         self.dependencies: dict[Node, int] = {}  # counts and gradients, if not on nodes
         self.not_ready: dict[Node, InputBuffer] = {}
         self.exec_info: dict[Node, ExecInfo] | None = None  # None: everything runs
-        self.anomaly = False  # see Note [Anomaly mode]
+        self.anomaly: bool = False  # see Note [Anomaly mode]
         self.capturing = False  # a capture's hooks run, not a node
         self.unfinished = True  # until the last node has run
-        self.careful = False  # whether each node needs a close look: see `settle`
+        self.careful: bool = False  # whether each node needs a close look: see `settle`
         self.captured: list[Value | None] = []
         self.callbacks: list[Callable[[], None]] = []
         self.queue: ReadyQueue = ReadyQueue()
         if outer is not None and isinstance(outer.queue, StoppedQueue):
             self.queue = outer.queue
-        self.elsewhere = False  # whether a node of another device than the CPU is ready
+        self.elsewhere: bool = False  # whether a node of another device than the CPU is ready
         self.shared: Shared | None = None  # set while several threads serve this backward
 
     # -- counts and gradients on their way -----------------------------------------------------------------------

@@ -49,7 +49,7 @@ class JobQueue:
     def __init__(self) -> None:
         self.waiting = threading.Condition()
         self.heap: list[tuple[Priority, int, Job | None]] = []
-        self.pushed = 0
+        self.pushed: int = 0
 
     def push(self, priority: Priority, job: Job | None) -> None:
         """Adds a job; None sends one worker home."""
@@ -71,7 +71,7 @@ class Workers:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.queue = JobQueue()
+        self.queue: JobQueue = JobQueue()
         self.threads: list[threading.Thread] = []
         self.starting = threading.RLock()
 
@@ -107,7 +107,7 @@ class Threads:
     """All threads of this process's engine."""
 
     def __init__(self) -> None:
-        self.cpu = Workers("cpu")
+        self.cpu: Workers = Workers("cpu")
         self.devices: dict[device, Workers] = {}
         self.lock = threading.RLock()
 
@@ -199,7 +199,7 @@ class Call:
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
-        self.process = os.getpid()
+        self.process: int = os.getpid()
         self.done = threading.Event()
         self.error: BaseException | None = None
 

@@ -31,8 +31,8 @@ class Watch:
     def __init__(self, task: GraphTask, given: Sequence[Any], min_topological_nr: int) -> None:
         assert task.root is not None
         self.task = task
-        self.start = task.root
-        self.given = list(given)
+        self.start: Node = task.root
+        self.given: list[Any] = list(given)
         self.min_topological_nr = min_topological_nr
         task.frees = False
         if current().replaying:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.autograd.forward_ad import make_dual, pop_level, push_level, unpack_dual
@@ -10,13 +11,15 @@ from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.grads import Recording, end, gradients
-from retrograd.func.transform import Function, differentiating, require_tensors, with_aux
+from retrograd.func.transform import Function, R, differentiating, require_tensors, with_aux
 from retrograd.ops.tensor.create import zeros_like
 
 CALL = "jvp(f, primals, tangents)"
 
 
-def jvp(func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(
+    func: Function, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
+) -> tuple[Any, ...]:
     """What `func` returns, and its change along `tangents`: `(output, jvp_out)`.
 
     Args:
@@ -97,7 +100,7 @@ def _primal(leaf: Any) -> Any:
     return unpack_dual(leaf).primal
 
 
-def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
+def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R]]:
     """What `func` returns at `primals`, and its best linear approximation there: `(output, jvp_fn)`.
 
     `jvp_fn(*tangents)` gives what `jvp` gives, without running `func` again.

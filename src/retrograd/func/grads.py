@@ -12,7 +12,7 @@ differentiate by it any more. Inside a vmap each sample has a fresh tensor: see 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.autograd.backward import grad as autograd_grad
@@ -28,6 +28,8 @@ from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.levels import own_of_each
 from retrograd.func.transform import (
     Function,
+    P,
+    R,
     checked_argnums,
     differentiating,
     picked,
@@ -93,16 +95,16 @@ class Recording:
         self, call: str, func: Function, args: Any, argnums: Any, kwargs: dict[str, Any], has_aux: bool
     ) -> None:
         state = current()
-        self.outside = state.grad_enabled  # whether what comes of this is recorded around it
+        self.outside: bool = state.grad_enabled  # whether what comes of this is recorded around it
         chosen = args if argnums is None else picked(args, argnums)
         given, self.form = flatten(chosen)
         with differentiating(), enable_grad():
-            self.inputs = [fresh(x) for x in given]
+            self.inputs: list[Any] = [fresh(x) for x in given]
             mine = unflatten(self.inputs, self.form)
             every = mine if argnums is None else replaced(args, argnums, mine)
             self.output, self.aux = with_aux(func(*every, **kwargs), has_aux, call)
         end(self.inputs)
-        self.attached = self.outside and any(x.requires_grad for x in given)
+        self.attached: bool = self.outside and any(x.requires_grad for x in given)
 
     def recorded(self, outputs: Sequence[Any]) -> bool:
         """Whether the derivatives of `outputs` are part of a graph outside."""
@@ -141,7 +143,9 @@ def gradients(
 # -- grad ----------------------------------------------------------------------------------------------------------
 
 
-def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def grad(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[P, Any]:
     """A function that computes the gradient of `func`, which returns a single number.
 
     Args:
@@ -165,7 +169,9 @@ def grad(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
     return gradient
 
 
-def grad_and_value(func: Function, argnums: Any = 0, has_aux: bool = False) -> Function:
+def grad_and_value(
+    func: Callable[P, R], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[P, tuple[Any, R]]:
     """A function that computes the gradient of `func`, and what `func` returns: `(gradient, value)`.
 
     With `has_aux` the value is a tuple, `(value, anything else)`; for the rest see `grad`.
@@ -222,7 +228,7 @@ def _grad_and_value(
 # -- vjp -----------------------------------------------------------------------------------------------------------
 
 
-def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """What `func` returns, and a function that multiplies its Jacobian from the left: `(output, vjp_fn)`.
 
     `vjp_fn(cotangents)` gives a tuple with the product for each primal. It may be called many times, and inside other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from retrograd.backends.base import backend_of
@@ -11,17 +12,17 @@ from retrograd.core.tree import Form, flatten, unflatten
 from retrograd.func.forward import jvp
 from retrograd.func.grads import vjp
 from retrograd.func.mapping import vmap
-from retrograd.func.transform import Function, checked_argnums, picked, replaced, with_aux
+from retrograd.func.transform import Function, P, checked_argnums, picked, replaced, with_aux
 
 
 def jacrev(
-    func: Function,
-    argnums: Any = 0,
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
     *,
     has_aux: bool = False,
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
-) -> Function:
+) -> Callable[P, Any]:
     """A function that computes the Jacobian of `func` in reverse mode: a backward for each element of the output.
 
     The result has the output's shape followed by the input's; for trees, a tree of the output's form with trees of the
@@ -115,7 +116,13 @@ def standard_basis(tensors: list[Any]) -> list[Any]:
     return found
 
 
-def jacfwd(func: Function, argnums: Any = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
+def jacfwd(
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[P, Any]:
     """A function that computes the Jacobian of `func` in forward mode: a pass for each element of the input.
 
     The result is that of `jacrev`. This one is faster where there are more outputs than inputs.
@@ -188,7 +195,7 @@ def _columns(changes: list[Any], out_form: Form, inputs: list[Any], in_form: For
     return unflatten(trees, out_form)
 
 
-def hessian(func: Function, argnums: Any = 0) -> Function:
+def hessian(func: Callable[P, Any], argnums: int | tuple[int, ...] = 0) -> Callable[P, Any]:
     """A function that computes the Hessian of `func`: forward mode over reverse mode.
 
     >>> import retrograd as rg

@@ -121,7 +121,7 @@ def entered(x: Tensor, axis: int, level: Level) -> Any:
     """A tensor as a batch on a level: the same memory, so that a write in place writes into the tensor."""
     made = apply1(Enter(axis, level), x)
     if x._base is None and (x._node is not None or not x._requires):
-        made._counter = x.counter()  # its history goes its own way, until `written`
+        made._counter = x._version_counter()  # its history goes its own way, until `written`
     else:
         mark_view(made, x, current(), OF_A_BATCH)
     return made
@@ -135,7 +135,7 @@ def entered_once(x: Tensor, level: Level) -> Any:
 def written(x: Tensor, made: Tensor, axis: int, level: Level) -> None:
     """After a function on a batch: a tensor that it wrote in place has the history of what was written."""
     if made._base is None and made._node is not None and not isinstance(made._node, Enter):
-        x.move_to(left(made, axis, level)._node, 0)
+        x._move_to(left(made, axis, level)._node, 0)
 
 
 def left(x: Tensor, axis: int, level: Level) -> Any:

@@ -13,7 +13,7 @@ from retrograd.core.tree import Form, flatten, spread_over, unflatten
 from retrograd.core.upward import UPWARD
 from retrograd.func.by_sample import by_sample
 from retrograd.func.levels import entered, left, unshare, written
-from retrograd.func.transform import Function, name_of, transforming
+from retrograd.func.transform import Function, P, R, name_of, transforming
 from retrograd.ops.common import wrap_dim
 from retrograd.ops.random.generator import get_rng_state, set_rng_state
 from retrograd.ops.shape.join import cat
@@ -22,13 +22,13 @@ RANDOMNESS = ("error", "different", "same")
 
 
 def vmap(
-    func: Function,
+    func: Callable[P, R],
     in_dims: Any = 0,
     out_dims: Any = 0,
     randomness: str = "error",
     *,
     chunk_size: int | None = None,
-) -> Function:
+) -> Callable[P, R]:
     """A function that does for all samples of a batch, at once, what `func` does for one.
 
     Args:
@@ -86,8 +86,10 @@ class Batch:
                 f"{self.call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
                 f"{flatten(in_dims)[1]} but inputs has structure {self.form}."
             )
-        self.dims = [self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)]
-        self.size = self._size()
+        self.dims: list[int | None] = [
+            self._checked(leaf, dim) for leaf, dim in zip(self.leaves, dims, strict=True)
+        ]
+        self.size: int = self._size()
 
     @property
     def call(self) -> str:

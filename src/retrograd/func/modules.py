@@ -6,11 +6,12 @@ holds. Each has a name with dots in it, `layers.0.weight`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
+from retrograd.func.transform import R
 from retrograd.ops.shape.join import stack
 
 
@@ -94,14 +95,14 @@ def _part(thing: Any, name: str) -> Any:
 
 
 def functional_call(
-    module: Any,
-    parameter_and_buffer_dicts: Any,
+    module: Callable[..., R],
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
     args: Any = None,
     kwargs: dict[str, Any] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
-) -> Any:
+) -> R:
     """Calls a model with other tensors in the place of its own, which are as they were afterwards.
 
     So a model becomes a function of its parameters, for `grad`, `vmap` and the other transforms.

@@ -16,7 +16,7 @@ class OwnOfEach:
     def __init__(self, params: list[Any], level: Level) -> None:
         self.params = params
         self.level = level
-        self.arrays = [p.array for p in params]
+        self.arrays: list[Any] = [p.array for p in params]
         self.nodes = [grad_accumulator(p) for p in params]  # kept alive: the tensors only know them weakly
 
     def __enter__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from retrograd.core.modes import INFERENCE, current, update_forward
 from retrograd.core.tensor import Tensor
@@ -105,3 +105,5 @@ def require_tensors(leaves: list[Any], message: str) -> None:
 
 
 Function = Callable[..., Any]
+P = ParamSpec("P")  # what the function takes
+R = TypeVar("R")  # and what it returns

@@ -6,10 +6,10 @@ Written by `tools/generate.py` from the op library.
 import typing as _typing
 
 from retrograd.contents import FUNCTIONAL as _FUNCTIONAL
-from retrograd.core.tensor import Tensor as _Tensor
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    from retrograd.core.tensor import Tensor as _Tensor
     from retrograd.ops.elementwise.exponential import (
         sigmoid,
     )
@@ -219,7 +219,7 @@ if _typing.TYPE_CHECKING:
         softmin,
     )
 
-    relu_ = _Tensor.relu_
+    def relu_(self: _Tensor) -> _Tensor: ...
 else:
     __getattr__, __dir__ = _lazily(__name__, _FUNCTIONAL)
 

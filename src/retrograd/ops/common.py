@@ -42,7 +42,7 @@ def deliver(result: Any, out: Any) -> Tensor:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
         out.array = result.array.astype(out.array.dtype)
-    out.bump_version()
+    out._bump_version()
     found = out
     return found
 

@@ -117,7 +117,7 @@ class Adam(Optimizer):
         finally:
             unhush(token)
         for param in moving:
-            param.bump_version()
+            param._bump_version()
 
     def _row(self, param: Tensor, state: dict[str, Any], amsgrad: bool) -> AdamRow:
         """The memory of a parameter, of its gradient and of its state, with one more step counted."""

@@ -17,7 +17,7 @@ def state_array(tensor: Tensor) -> Array:
     """The memory of a tensor of the state. One whose writes nobody counts is ours alone, and needs no check."""
     if tensor._counter is not None or tensor._base is not None:
         check_writable(tensor)
-        tensor.bump_version()
+        tensor._bump_version()
     return tensor.array
 
 

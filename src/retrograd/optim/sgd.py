@@ -111,7 +111,7 @@ class SGD(Optimizer):
         finally:
             unhush(token)
         for param in moving:
-            param.bump_version()
+            param._bump_version()
 
     def _row(self, param: Tensor, momentum: bool) -> SGDRow:
         """The memory of a parameter, of its gradient and of its velocity, if it has one."""

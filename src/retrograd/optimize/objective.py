@@ -22,8 +22,8 @@ class Vector:
 
     def __init__(self, params: Any) -> None:
         leaves, self.form = flatten(params)
-        self.arrays = [_as_array(leaf, i) for i, leaf in enumerate(leaves)]
-        self.size = sum(a.size for a in self.arrays)
+        self.arrays: list[Array] = [_as_array(leaf, i) for i, leaf in enumerate(leaves)]
+        self.size: int = sum(a.size for a in self.arrays)
 
     @property
     def start(self) -> Array:
@@ -76,7 +76,7 @@ class Problem:
 
     def __init__(self, function: Function, params: Any) -> None:
         self.function = function
-        self.vector = Vector(params)
+        self.vector: Vector = Vector(params)
         self._cache = Cached()
 
     @property

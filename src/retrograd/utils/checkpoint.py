@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 from retrograd.autograd.backward import backward
 from retrograd.autograd.function import Function
@@ -15,6 +15,8 @@ from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
 from retrograd.ops.random.generator import get_rng_state
 from retrograd.utils.checkpoint_frame import CheckpointError, Frame, random_numbers_again
+
+R = TypeVar("R")
 
 __all__ = [
     "CheckpointError",
@@ -50,10 +52,10 @@ def noop_context_fn() -> tuple[AbstractContextManager[None], AbstractContextMana
 
 
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    function: Callable[..., R], *args: Any, use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
     determinism_check: str = "default", debug: bool = False, early_stop: bool = True, **kwargs: Any,
-) -> Any:  # fmt: skip
+) -> R:  # fmt: skip
     """Calls `function` without keeping what it computes on the way; backward calls it again.
 
     Args:
@@ -88,7 +90,8 @@ def checkpoint(
             )
         if context_fn is not noop_context_fn or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+        result: R = CheckpointFunction.apply(function, preserve_rng_state, *args)
+        return result
     if determinism_check not in _DETERMINISM_CHECKS:
         raise ValueError(
             f"determinism_check should be one of {list(_DETERMINISM_CHECKS)}, but got {determinism_check}"
@@ -102,7 +105,8 @@ def checkpoint(
         determinism_check == "default",
         debug if _OVERRIDES.debug is None else _OVERRIDES.debug,
     )  # fmt: skip
-    return frame.run(args, forward_context)
+    made: R = frame.run(args, forward_context)
+    return made
 
 
 def _warn_about_default(name: str) -> None:

@@ -77,7 +77,7 @@ def record(tensor: Tensor) -> Record:
         maker = f"computed by {node.name()}"
     else:
         maker = "a leaf" if tensor.requires_grad else "a constant"
-    counter = tensor.counter()
+    counter = tensor._version_counter()
     array = tensor.array
     return Record(array.shape, array.dtype, tensor.device, maker, here(), counter, counter.version)
 
@@ -144,15 +144,17 @@ class Frame:
         self.early_stop = early_stop
         self.checks_kinds = checks_kinds
         self.debug = debug
-        self.rng_state = get_rng_state() if preserve_rng_state else None
-        self.complete = False  # whether the first run is over
+        self.rng_state: Tensor | None = get_rng_state() if preserve_rng_state else None
+        self.complete: bool = False  # whether the first run is over
         self.records: list[Record] = []
         self.holders: list[weakref.ref[Holder]] = []
         self.found: weakref.WeakKeyDictionary[GraphTask, Values] = weakref.WeakKeyDictionary()
-        self.owner = CheckpointInputs()
+        self.owner: CheckpointInputs = CheckpointInputs()
         mark(self.owner)
-        self.inputs = [self.owner.save(a) for a in args]
-        self.parent = _enclosing_frame() if any(isinstance(i, SavedValue) for i in self.inputs) else None
+        self.inputs: list[Any] = [self.owner.save(a) for a in args]
+        self.parent: Frame | None = (
+            _enclosing_frame() if any(isinstance(i, SavedValue) for i in self.inputs) else None
+        )
 
     def run(self, args: tuple[Any, ...], forward_context: AbstractContextManager[Any]) -> Any:
         """The first run."""
@@ -231,10 +233,10 @@ class Rerun:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        self.expected = len(frame.records)
-        self.partial = not frame.complete
+        self.expected: int = len(frame.records)
+        self.partial: bool = not frame.complete
         self.records: list[Record] = []
-        self.values = Values(self.expected)
+        self.values: Values = Values(self.expected)
 
     def pack(self, tensor: Tensor) -> Tensor:
         """Keeps a value if its counterpart in the first run is still in a graph."""

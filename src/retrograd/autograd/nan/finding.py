@@ -41,9 +41,9 @@ class Finding:
         self.node = node
         self.i = i  # which input's gradient, or which operand
         self.value = value if isinstance(value, (int, float, complex)) else np.asarray(whole(value))
-        self.dtype = getattr(value, "dtype", None)
-        self.what = described(value)
-        self.numbers = _numbers(self.value, beside)
+        self.dtype: Any = getattr(value, "dtype", None)
+        self.what: str = described(value)
+        self.numbers: str = _numbers(self.value, beside)
 
 
 def described(value: Any) -> str:

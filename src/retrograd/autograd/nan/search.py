@@ -63,15 +63,15 @@ class Replay:
     """The same backward once more, on bare arrays, with every gradient looked at; `.grad` stays as it is."""
 
     def __init__(self, watch: Watch) -> None:
-        self.task = GraphTask(True, False, False, watch.task.outer)
+        self.task: GraphTask = GraphTask(True, False, False, watch.task.outer)
         self.task.compute_dependencies(watch.start, watch.min_topological_nr)
         self.task.exec_info = self.exec_info = watch.task.exec_info
-        self.start = watch.start
-        self.given = watch.given
+        self.start: Node = watch.start
+        self.given: list[Any] = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad
         self.senders: dict[Node, list[Node]] = {}
         self.ends: list[Finding] = []  # what bad gradients of leaves and captures are to blame on, in order
-        self.count = 0
+        self.count: int = 0
 
     def run(self) -> Exception | None:
         """Runs all nodes in the engine's order; what hooks or Functions raise the second time ends it."""

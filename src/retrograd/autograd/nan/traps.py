@@ -50,7 +50,7 @@ class Masker:
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.kind = _KINDS.get(stem(node), PRODUCT)
+        self.kind: str = _KINDS.get(stem(node), PRODUCT)
 
     def drops(self, bad: Any, nodes: dict[Node, None]) -> bool:
         """Whether all it gives to `nodes` is 0 at the bad elements (or somewhere, if shapes have changed since)."""

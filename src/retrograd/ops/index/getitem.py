@@ -395,7 +395,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
         array = step.forward(backend_of(array), array)
     _check_expanded(array, key)
     put(array, key, beside(source.array, array))
-    x.bump_version()
+    x._bump_version()
 
 
 def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:

@@ -53,7 +53,7 @@ def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
         getattr(backend_of(x.array), ufunc)(x.array, other, out=x.array)
     finally:
         unhush(token)
-    x.bump_version()
+    x._bump_version()
     return x
 
 

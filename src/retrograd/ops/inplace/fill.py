@@ -90,7 +90,7 @@ def zero_(self: Tensor) -> Tensor:
     if _recorded(self):
         return write(self, apply1(Zero(), self))
     self.array.fill(0)
-    self.bump_version()
+    self._bump_version()
     return self
 
 
@@ -104,7 +104,7 @@ def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
-    self.bump_version()
+    self._bump_version()
     return self
 
 
@@ -156,7 +156,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
         common_backend((self.array, values)).copyto(self.array, values, casting="unsafe")
     finally:
         unhush(token)
-    self.bump_version()
+    self._bump_version()
     return self
 
 

@@ -48,13 +48,13 @@ def move_in_place(x: Tensor, op: Linear) -> Tensor:
     check_writable(x, stretched=True)
     result: Tensor = apply1(op, x)
     x.array = result.array
-    x.bump_version()
+    x._bump_version()
     if result._tangent is not None:
         result._tangent.level.give(x, result._tangent.value)
     if result._node is not None:
-        # A retained gradient stays where it was asked for, as in PyTorch: `move_to` would take it along.
+        # A retained gradient stays where it was asked for, as in PyTorch: `_move_to` would take it along.
         x._node, x.output_nr, x._requires = result._node, result.output_nr, True
-        x._view_version = x.counter().version
+        x._view_version = x._version_counter().version
     return x
 
 

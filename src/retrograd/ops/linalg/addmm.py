@@ -231,12 +231,12 @@ def addbmm(
     return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)
 
 
-@public("linear", "nn.functional.linear")
+@public("nn.functional.linear")
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`: the rows of `weight` are the outputs.
 
     >>> import retrograd as rg
-    >>> rg.linear(rg.ones(2, 3), rg.ones(1, 3), rg.tensor([0.5]))
+    >>> rg.nn.functional.linear(rg.ones(2, 3), rg.ones(1, 3), rg.tensor([0.5]))
     tensor([[3.5000],
             [3.5000]])
     """

@@ -213,7 +213,7 @@ def instance_norm(
         if running is not None and use_input_stats and n:
             before_write(running.array)
             running.array[...] = moved.array.reshape(n, c).mean(axis=0)
-            running.bump_version()
+            running._bump_version()
     found: Tensor = reshape(out, x.array.shape)
     return found
 

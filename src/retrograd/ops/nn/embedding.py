@@ -194,7 +194,7 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
     large = norms > max_norm
     if large.any():
         x.array[rows[large]] *= (max_norm / (norms[large] + 1e-7)).astype(x.array.dtype)[:, None]
-    x.bump_version()
+    x._bump_version()
     return x
 
 

@@ -49,7 +49,7 @@ class Maxima(Variadic):
 
     def watch(self, indices: Tensor) -> None:
         """Remembers the version of the positions that backward will use."""
-        self.counter = indices.counter()
+        self.counter = indices._version_counter()
         self.version = self.counter.version
 
     def index(self) -> tuple[Shape, Array]:

@@ -61,7 +61,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         result = getattr(ufunc, method)(*[bare(v) for v in inputs], **given, **kwargs)
         for written in (*inputs[:1], *(targets or ())) if method == "at" or targets else ():
             if isinstance(written, Tensor):
-                written.bump_version()
+                written._bump_version()
         return result
     mask = kwargs.pop("where", True)
     if kwargs:

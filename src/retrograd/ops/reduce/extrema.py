@@ -57,7 +57,7 @@ class ExtremumAlong(Variadic):
 
     def watch(self, indices: Tensor) -> None:
         """Remembers the version of the indices that backward will use."""
-        self.counter = indices.counter()
+        self.counter = indices._version_counter()
         self.version = self.counter.version
 
     def index(self) -> Array:

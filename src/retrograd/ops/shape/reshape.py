@@ -313,7 +313,7 @@ def reshaped(x: Tensor, size: Shape) -> Any:
     return apply1(UnsafeView(size), apply1(Clone("C"), x))
 
 
-@public("view", method=True)
+@public("Tensor.view")
 def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
 
@@ -346,23 +346,23 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     if new > old and a.shape[-1] * old % new:
         raise ShapeError(f"self.size(-1) must be divisible by {new // old} {what}, but got {a.shape[-1]}")
     twin = Tensor(a.view(dtype))
-    twin._counter = x.counter()
+    twin._counter = x._version_counter()
     return twin
 
 
-@public("view_as", method=True)
+@public("Tensor.view_as")
 def view_as(input: Any, other: Any) -> Any:
     """`input` viewed in the shape of `other`."""
     return view(input, other.array.shape)
 
 
-@public("reshape_as", method=True)
+@public("Tensor.reshape_as")
 def reshape_as(input: Any, other: Any) -> Any:
     """`input` reshaped to the shape of `other`."""
     return reshape(input, other.array.shape)
 
 
-@public("expand", method=True)
+@public("Tensor.expand")
 def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
     """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
 
@@ -374,7 +374,7 @@ def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> 
     return apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
 
 
-@public("expand_as", method=True)
+@public("Tensor.expand_as")
 def expand_as(input: Any, other: Any) -> Any:
     """`input` expanded to the shape of `other`."""
     return expand(input, other.array.shape)
@@ -482,7 +482,7 @@ def ravel(input: Any) -> Any:
     return apply1(Reshape((x.array.size,)), contiguous(x))
 
 
-@public("repeat", method=True)
+@public("Tensor.repeat")
 def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
     """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
 

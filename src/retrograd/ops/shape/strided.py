@@ -379,9 +379,9 @@ def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = Non
         array = strided(array, shape, steps, integer(storage_offset))
     node = Underivable("aten::set_", operands, array) if tracked else None
     x.array = array
-    x.bump_version()
+    x._bump_version()
     if node is not None:
-        x.move_to(node, 0)
+        x._move_to(node, 0)
     return x
 
 
@@ -411,7 +411,7 @@ def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
         flat = strided(x.array, (_room(x.array),), (1,), None)
         array.reshape(-1)[: flat.size] = flat
     x.array = array
-    x.bump_version()
+    x._bump_version()
     return x
 
 

@@ -62,7 +62,7 @@ def typename(obj: Any) -> str:
     ('torch.LongTensor', 'float')
     """
     if isinstance(obj, Tensor):
-        return obj.type_string()
+        return obj._type_string()
     named = obj if isinstance(obj, type) or (callable(obj) and hasattr(obj, "__qualname__")) else type(obj)
     module = getattr(named, "__module__", None) or ""
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
@@ -159,7 +159,7 @@ def _write_each(function: str, x: Tensor, others: tuple[Any, ...], call: Any) ->
         t = require_tensor(function, "other", i + 1, other)
         if t.array.dtype != x.array.dtype:
             raise TypeError(
-                f"{function}: expected {x.type_string()} for 'other' (got {t.type_string()}). Convert it with .to()."
+                f"{function}: expected {x._type_string()} for 'other' (got {t._type_string()}). Convert it with .to()."
             )
         arrays.append(_stretched(t.array, x.array.shape))
     check_writable(x)
@@ -170,7 +170,7 @@ def _write_each(function: str, x: Tensor, others: tuple[Any, ...], call: Any) ->
         for numbers in zip(*(a.ravel().tolist() for a in arrays), strict=True)
     ]
     x.array[...] = backend_of(x.array).asarray(values, x.array.dtype).reshape(x.array.shape)
-    x.bump_version()
+    x._bump_version()
     return x
 
 

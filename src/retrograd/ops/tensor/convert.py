@@ -107,13 +107,13 @@ def clone(input: Any, *, memory_format: Any = None) -> Any:
     return apply1(Clone(), input)
 
 
-@public("contiguous", method=True)
+@public("Tensor.contiguous")
 def contiguous(input: Any, memory_format: Any = None) -> Any:
     """`input` itself if its elements lie in row-major order, else a copy where they do."""
     return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
 
 
-@public("to", method=True)
+@public("Tensor.to")
 def to(
     input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False,
     memory_format: Any = None, other: Any = None,
@@ -142,17 +142,17 @@ def to(
     return clone(result) if copy and result is input else result
 
 
-@public("type_as", method=True)
+@public("Tensor.type_as")
 def type_as(input: Tensor, other: Tensor) -> Any:
     """`input` in the dtype of `other`."""
     return convert(input, other.array.dtype)
 
 
-@public("type", method=True)
+@public("Tensor.type")
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The legacy type name, or `input` converted to a dtype."""
     if dtype is None:
-        return input.type_string()
+        return input._type_string()
     if isinstance(dtype, str) and dtype.startswith("torch."):
         wanted = dtype.removeprefix("torch.").removesuffix("Tensor")
         dtype = next((d for d, name in SCALAR_NAMES.items() if name == wanted), dtype)
