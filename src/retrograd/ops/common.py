@@ -19,7 +19,7 @@ from retrograd.values import Axis
 ndarray: Final[Any] = np.ndarray
 
 
-def deliver(result: Any, out: Any) -> Any:
+def deliver(result: Tensor, out: Tensor | None) -> Tensor:
     """The result, written into `out` if one was given."""
     if out is None:
         return result

@@ -15,7 +15,7 @@ from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
-from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
+from retrograd.ops.index.getitem import Index, IndexPut, check_beforehand, filled, read_index
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
@@ -365,6 +365,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
     part: Any = x
     for step in steps:  # masks of no dimensions, each with a new one to select from
         part = apply1(step, part)
+    check_beforehand(key, part.array)
     wanted = Index(key).on(part.array).shape[1 if all(single) else 0 :]
     if not broadcasts_to(source.array.shape, wanted):
         raise ShapeError(
