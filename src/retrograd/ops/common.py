@@ -19,10 +19,11 @@ from retrograd.values import Axis
 ndarray: Final[Any] = np.ndarray
 
 
-def deliver(result: Tensor, out: Tensor | None) -> Tensor:
+def deliver(result: Any, out: Any) -> Tensor:
     """The result, written into `out` if one was given."""
+    found: Tensor = result
     if out is None:
-        return result
+        return found
     if current().grad_enabled and (result.requires_grad or out.requires_grad):
         raise GradientError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
@@ -42,7 +43,8 @@ def deliver(result: Tensor, out: Tensor | None) -> Tensor:
     else:
         out.array = result.array.astype(out.array.dtype)
     out.bump_version()
-    return out
+    found = out
+    return found
 
 
 def no_cast(dtype: Any, target: Any) -> DtypeError:
