@@ -43,7 +43,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     if recorded:
         # backward() gets one gradient per output, also of those that have none.
         node._meta = _metadata(outputs[0]) if outputs else None
-        node._where = where_of(outputs[0].array) if outputs else None
+        node._where = next((where_of(out.array) for out in outputs if isinstance(out, Tensor)), None)
         node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]

@@ -15,12 +15,12 @@ from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
-from retrograd.ops.index.getitem import Index, IndexPut, filled, read_index
+from retrograd.ops.index.getitem import Index, IndexPut, check_beforehand, filled, read_index
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 
 class LinearAt(Linear):
@@ -285,7 +285,9 @@ def check_range(function: str, index: Array, dim: int, shape: Shape, negative: b
 
 
 @public("gather", method=True)
-def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: Any = None) -> Any:
+def gather(
+    input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out: Tensor | None = None
+) -> Tensor:
     """The elements that `index` names along `dim`: `out[i][j] = input[index[i][j]][j]` for `dim=0`.
 
     >>> import retrograd as rg
@@ -300,15 +302,15 @@ def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = False, out: A
 
 @public("scatter", "Tensor.scatter_", method=True)
 def scatter(
-    input: Any,
-    dim: Any,
-    index: Any,
-    src: Any = None,
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Number | None = None,
     *,
-    value: Any = None,
-    reduce: Any = None,
-    out: Any = None,
-) -> Any:
+    value: Number | None = None,
+    reduce: str | None = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy of `input` with `src`, a tensor or a number, written where `index` points along `dim`.
 
     Args:
@@ -341,7 +343,7 @@ def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
 
 
 @public("scatter_add", "Tensor.scatter_add_", method=True)
-def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) -> Any:
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` added where `index` points along `dim`."""
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
     d, i = _along("scatter", x, dim, index, source.array, "self")
@@ -350,7 +352,7 @@ def scatter_add(input: Any, dim: Any, index: Any, src: Any, *, out: Any = None) 
 
 
 @public("index_put", "index_put_", method=True)
-def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) -> Any:
+def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `values` written (or added, with `accumulate`) at `input[indices]`, a tuple of tensors."""
     x, source = (
         require_tensor("index_put", "input", 1, input),
@@ -365,6 +367,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: Any = False) ->
     part: Any = x
     for step in steps:  # masks of no dimensions, each with a new one to select from
         part = apply1(step, part)
+    check_beforehand(key, part.array)
     wanted = Index(key).on(part.array).shape[1 if all(single) else 0 :]
     if not broadcasts_to(source.array.shape, wanted):
         raise ShapeError(
@@ -391,7 +394,7 @@ def _check_indices(indices: Any) -> None:
 
 
 @public("take", method=True)
-def take(input: Any, index: Any, *, out: Any = None) -> Any:
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
     i = require_tensor("take", "index", 2, index).array
@@ -407,7 +410,9 @@ def take(input: Any, index: Any, *, out: Any = None) -> Any:
 
 
 @public("take_along_dim", method=True)
-def take_along_dim(input: Any, indices: Any, dim: Any = None, *, out: Any = None) -> Any:
+def take_along_dim(
+    input: Tensor, indices: Tensor, dim: int | None = None, *, out: Tensor | None = None
+) -> Tensor:
     """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
     x = require_tensor("take_along_dim", "input", 1, input)
     i = require_tensor("take_along_dim", "indices", 2, indices)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from retrograd.ops.shape.split import END, Select, Slice
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Shape
 
+ndarray: Final[Any] = np.ndarray
+
 
 class Index(Linear):
     """the elements that index arrays and masks point at"""
@@ -56,10 +58,14 @@ class Index(Linear):
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape
         axis = lonely_axis(self.key)
-        # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
-        if axis >= 0:
-            return xp.take(x, self.key[axis], axis)
-        return xp.ascontiguousarray(x[self.key])
+        try:
+            # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
+            if axis >= 0:
+                return xp.take(x, self.key[axis], axis)
+            return xp.ascontiguousarray(x[self.key])
+        except IndexError:
+            check_key(self.key, x.shape)  # says what is wrong in PyTorch's words
+            raise
 
     def transpose(self, g: Any) -> Any:
         return IndexPutImpl(self.in_shape, self.key).on(g)
@@ -148,14 +154,6 @@ class IndexPlan(NamedTuple):
     key: tuple[Any, ...]
 
 
-class Arrow(NamedTuple):
-    """An index array or mask, with the dimension that it points into and the size of that."""
-
-    index: Any
-    dim: int
-    size: int
-
-
 def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
     """The plan of `x[index]`. See Note [How an index is read]."""
     shape = x.shape
@@ -165,16 +163,11 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     steps: list[View] = []
     key: list[Any] = []
-    arrows: list[Arrow] = []
     dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
     for item in items:
         if item is None or isinstance(item, bool):
             steps.append(Unsqueeze(at))
-            if item is None:
-                key.append(WHOLE)
-            else:
-                arrows.append(Arrow(beside(np.zeros(1 if item else 0, np.int64), x), at, 1))
-                key.append(arrows[-1].index)
+            key.append(WHOLE if item is None else beside(np.zeros(1 if item else 0, np.int64), x))
             at += 1
             continue
         used = rest if item is Ellipsis else _consumed(item)
@@ -190,32 +183,39 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
             key.append(WHOLE)
         else:
             _check_mask(item, shape, dim)
-            arrows.append(Arrow(beside(item, x), at, shape[dim]))
-            key.append(arrows[-1].index)
+            key.append(beside(item, x))
         dim += used
         at += used
     while key and key[-1] is WHOLE:
         key.pop()
-    check_arrows(arrows)
     return IndexPlan(steps, tuple(key))
 
 
-def check_arrows(arrows: list[Arrow]) -> None:
-    """Index arrays must broadcast together, and point into their dimensions."""
-    if len(arrows) > 1:
-        shapes = [_chosen_shape(a.index) for a in arrows]
-        if not all(broadcasts_together(s, t) for s, t in combinations(shapes, 2)):
-            raise IndexError(
-                "shape mismatch: indexing tensors could not be broadcast together with shapes "
-                + ", ".join([sizes(s) for s in shapes])
-            )
-        if any(0 in s for s in shapes):
-            return  # nothing is chosen, so nothing is out of bounds
-    for a in arrows:
-        if a.index.dtype.kind != "b":
-            wrong = backend_of(a.index).outside(a.index, -a.size, a.size)
-            if wrong is not None:
-                raise IndexError(f"index {wrong} is out of bounds for dimension {a.dim} with size {a.size}")
+def check_key(key: tuple[Any, ...], shape: Shape) -> None:
+    """Index arrays must broadcast together, and point into their dimensions of an array of `shape`."""
+    chosen = [_chosen_shape(i) for i in key if i is not WHOLE]
+    if not all(broadcasts_together(s, t) for s, t in combinations(chosen, 2)):
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join([sizes(s) for s in chosen])
+        )
+    if any(0 in s for s in chosen):
+        return  # nothing is chosen, so nothing is out of bounds
+    dim = 0
+    for i in key:
+        if i is WHOLE or i.dtype.kind == "b":
+            dim += 1 if i is WHOLE else i.ndim
+            continue
+        wrong = backend_of(i).outside(i, -shape[dim], shape[dim])
+        if wrong is not None:
+            raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {shape[dim]}")
+        dim += 1
+
+
+def check_beforehand(key: tuple[Any, ...], x: Array) -> None:
+    """`check_key` for arrays that take any index without a word. NumPy's look at it while they are read."""
+    if type(x) is not ndarray:
+        check_key(key, x.shape)
 
 
 def _chosen_shape(index: Array) -> Shape:
@@ -371,7 +371,10 @@ def getitem(x: Any, index: Any) -> Any:
         return apply1(Alias(), x)
     for step in steps:
         x = apply1(step, x)
-    return apply1(Index(key), x) if key else x
+    if not key:
+        return x
+    check_beforehand(key, x.array)
+    return apply1(Index(key), x)
 
 
 # -- writing -------------------------------------------------------------------------------------------------------
@@ -429,6 +432,7 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         warn("Casting complex values to real discards the imaginary part", UserWarning)
         value = value.real
     backend_of(value).check_room(array)
+    check_beforehand(key, array)
     if not key:
         if value.ndim and value.shape != array.shape:
             expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words
@@ -436,6 +440,9 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         return
     try:
         array[key] = value
+    except IndexError:
+        check_key(key, array.shape)  # says what is wrong in PyTorch's words
+        raise
     except (ValueError, TypeError):
         raise ShapeError(
             f"shape mismatch: value tensor of shape {sizes(value.shape)} cannot be broadcast to indexing result of "

@@ -29,7 +29,7 @@ from retrograd.ops.index.gather import (
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, reshape
 from retrograd.ops.tensor.data import number_for
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 
 class IndexSelect(LinearAt):
@@ -159,7 +159,7 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
 
 
 @public("index_select", method=True)
-def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
+def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
     x = require_tensor("index_select", "input", 1, input)
     d, i = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
@@ -178,7 +178,9 @@ def index_select(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
 
 
 @public("index_add", "Tensor.index_add_", method=True)
-def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+def index_add(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1, out: Tensor | None = None
+) -> Tensor:
     """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
     d, i = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
@@ -203,7 +205,9 @@ def index_add(input: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1, 
 
 
 @public("index_copy", "Tensor.index_copy_", method=True)
-def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None) -> Any:
+def index_copy(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
+) -> Tensor:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
     x, src = (
         require_tensor("index_copy", "input", 1, input),
@@ -229,7 +233,7 @@ def index_copy(input: Any, dim: Any, index: Any, source: Any, *, out: Any = None
 
 
 @public("index_fill", "Tensor.index_fill_", method=True)
-def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
     """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
     x = require_tensor("index_fill", "input", 1, input)
     d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index).array
@@ -245,14 +249,22 @@ def index_fill(input: Any, dim: Any, index: Any, value: Any) -> Any:
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.array.ndim} dimension(s)."
             )
-        return apply_n(IndexFillTensor(d, i), (x, value))
+        found: Tensor = apply_n(IndexFillTensor(d, i), (x, value))
+        return found
     if isinstance(value, complex) and x.array.dtype.kind != "c":
         raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    return apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
+    found = apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
+    return found
 
 
 @public("repeat_interleave", method=True)
-def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, output_size: Any = None) -> Any:
+def repeat_interleave(
+    input: Tensor,
+    repeats: int | Tensor | None = None,
+    dim: int | None = None,
+    *,
+    output_size: int | None = None,
+) -> Tensor:
     """Each element of a dimension repeated in place: so many times, or as often as a tensor says for each.
 
     With `repeats` alone, its indices, each as often as it says.
@@ -263,7 +275,8 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
     if differ(repeats) or (repeats is None and differ(x)):
-        return UPWARD.by_sample(repeat_interleave, x, repeats, dim)
+        found: Tensor = UPWARD.by_sample(repeat_interleave, x, repeats, dim)
+        return found
     if repeats is None:
         return repeat_interleave(Tensor(backend_of(x.array).arange(x.array.size)), x)
     if dim is None:
@@ -284,4 +297,5 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: Any = None, *, outpu
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
     index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
-    return apply1(IndexSelect(d, beside(index, x.array)), x)
+    found = apply1(IndexSelect(d, beside(index, x.array)), x)
+    return found

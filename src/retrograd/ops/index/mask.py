@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, broadcast_error, operand_error
+from retrograd.errors import DtypeError, ShapeError, broadcast_error
 from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
 from retrograd.ops.register import public
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 
 def _common_shape(x: Array, mask: Array) -> Shape:
@@ -182,7 +182,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
 
 
 @public("masked_fill", "Tensor.masked_fill_", method=True)
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+def masked_fill(input: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     """A copy of `input` with `value`, a number or a 0-dim tensor, where `mask` holds.
 
     >>> import retrograd as rg
@@ -195,17 +195,19 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
         x, mask, "masked_fill", "masked_fill_ only supports boolean masks, but got mask with dtype {dtype}"
     )
     if not isinstance(value, Tensor):
-        return apply1(MaskedFill(m, number_for(value, x.array.dtype)), x)
+        found: Tensor = apply1(MaskedFill(m, number_for(value, x.array.dtype)), x)
+        return found
     if value.array.ndim:
         raise ShapeError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.array.ndim} dimension(s)."
         )
-    return apply_n(MaskedFillTensor(m), (x, value))
+    found = apply_n(MaskedFillTensor(m), (x, value))
+    return found
 
 
 @public("masked_select", method=True)
-def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
@@ -218,7 +220,7 @@ def masked_select(input: Any, mask: Any, *, out: Any = None) -> Any:
 
 
 @public("masked_scatter", "Tensor.masked_scatter_", method=True)
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy of `input` with the first elements of `source`, in order, where `mask` holds."""
     x = require_tensor("masked_scatter", "input", 1, input)
     src = require_tensor("masked_scatter", "source", 3, source)
@@ -237,12 +239,24 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if not backend_of(m).dynamic_shapes and src.array.size:
         # Samples may need more or fewer elements: each place looks up the one that it would get.
         order = backend_of(m).maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
-        return Where().on(where, take(src, Tensor(order)), x)
-    return apply_n(MaskedScatter(m), (x, src))
+        found: Tensor = Where().on(where, take(src, Tensor(order)), x)
+        return found
+    found = apply_n(MaskedScatter(m), (x, src))
+    return found
+
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Tensor | None = None) -> tuple[Tensor, ...]: ...
 
 
 @public("nonzero", method=True)
-def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
+def nonzero(
+    input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """The indices of the elements that are not zero, one row each; or one tensor per dimension.
 
     >>> import retrograd as rg
@@ -260,8 +274,6 @@ def nonzero(input: Any, *, as_tuple: Any = False, out: Any = None) -> Any:
 
 
 @public("argwhere", method=True)
-def argwhere(input: Any) -> Any:
+def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not zero, one row each."""
-    if not isinstance(input, Tensor):
-        raise operand_error("argwhere", "input", 1, input)
-    return nonzero(input)
+    return nonzero(require_tensor("argwhere", "input", 1, input))

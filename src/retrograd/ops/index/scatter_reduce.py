@@ -259,8 +259,15 @@ class PutSource(Variadic):
 
 @public("scatter_reduce", "Tensor.scatter_reduce_", method=True)
 def scatter_reduce(
-    input: Any, dim: Any, index: Any, src: Any, reduce: Any, *, include_self: Any = True, out: Any = None
-) -> Any:
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy of `input` into which `src` is reduced where `index` points along `dim`.
 
     Args:
@@ -308,8 +315,15 @@ def _check_kind(kernel: str, reduce: str, dtype: DType) -> None:
 
 @public("index_reduce", "Tensor.index_reduce_", method=True)
 def index_reduce(
-    input: Any, dim: Any, index: Any, source: Any, reduce: Any, *, include_self: Any = True, out: Any = None
-) -> Any:
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+    out: Tensor | None = None,
+) -> Tensor:
     """A copy of `input` into whose rows (or columns, …) named by `index` those of `source` are reduced.
 
     Args:
@@ -364,7 +378,7 @@ def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
 
 
 @public("put", "Tensor.put_", method=True)
-def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of `input` with `source` written (or added) at numbers of its flattened order.
 
     >>> import retrograd as rg
@@ -390,4 +404,5 @@ def put(input: Any, index: Any, source: Any, accumulate: Any = False) -> Any:
     wrong = backend_of(i).outside(i, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
-    return apply_n(PutSource(i, bool(accumulate)), (x, values))
+    found: Tensor = apply_n(PutSource(i, bool(accumulate)), (x, values))
+    return found

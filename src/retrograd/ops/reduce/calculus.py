@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from retrograd.ops.reduce.running_sums import cumsum, one_dim
 from retrograd.ops.reduce.sums import sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import cat
-from retrograd.ops.shape.reshape import reshape
+from retrograd.ops.shape.reshape import Dims, reshape
 from retrograd.ops.shape.split import narrow, select
 from retrograd.ops.tensor.create import int_from
-from retrograd.values import Shape
+from retrograd.values import Number, Shape
 
 # -- by numbers ----------------------------------------------------------------------------------------------------
 
@@ -33,14 +34,16 @@ Scaled = variant(Mul, "MulBackward1", "x times a number, under the name of PyTor
 Divided = variant(Div, "DivBackward1", "x divided by a number, under the name of PyTorch's own code for it")
 
 
-def times(x: Any, number: Any) -> Any:
+def times(x: Any, number: Any) -> Tensor:
     """`x * number`."""
-    return apply2(Scaled(), x, number)
+    found: Tensor = apply2(Scaled(), x, number)
+    return found
 
 
-def over(x: Any, number: Any) -> Any:
+def over(x: Any, number: Any) -> Tensor:
     """`x / number`."""
-    return apply2(Divided(), x, number)
+    found: Tensor = apply2(Divided(), x, number)
+    return found
 
 
 # -- differences ---------------------------------------------------------------------------------------------------
@@ -48,15 +51,15 @@ def over(x: Any, number: Any) -> Any:
 
 @public("diff", method=True)
 def diff(
-    input: Any,
-    n: Any = 1,
-    dim: Any = -1,
-    prepend: Any = None,
-    append: Any = None,
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
     *,
-    out: Any = None,
+    out: Tensor | None = None,
     **numpy: Any,
-) -> Any:
+) -> Tensor:
     """The differences of neighbours along `dim`, taken `n` times.
 
     Args:
@@ -109,7 +112,7 @@ def _check_more(shape: Shape, more: Any, dim: int) -> None:
 
 
 @public("trapezoid")
-def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1) -> Tensor:
     """The integral of samples `y` along `dim` by the trapezoidal rule, at places `x` or at steps of `dx`.
 
     >>> import retrograd as rg
@@ -122,7 +125,8 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
     count = samples.array.shape[d]
     if count == 0:
         shape = samples.array.shape
-        return zeros_beside(samples, shape[:d] + shape[d + 1 :])
+        found: Tensor = zeros_beside(samples, shape[:d] + shape[d + 1 :])
+        return found
     if x is not None:
         areas = _trapezoids(samples, _steps(x, samples, d), d)
         return over(sum(areas, d), 2.0)
@@ -131,13 +135,15 @@ def trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
 
 
 @public("trapz")
-def trapz(y: Any, x: Any = None, *, dx: Any = 1.0, dim: Any = -1) -> Any:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1.0, dim: int = -1) -> Tensor:
     """Another name of `trapezoid`."""
     return trapezoid(y, x, dx=float(dx) if isinstance(dx, bool) else dx, dim=dim)
 
 
 @public("cumulative_trapezoid")
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = 1, dim: Any = -1) -> Any:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1
+) -> Tensor:
     """The integral of samples `y` up to each sample along `dim`, by the trapezoidal rule.
 
     >>> import retrograd as rg
@@ -200,7 +206,13 @@ def _trapezoids(samples: Any, steps: Any, dim: int) -> Any:
 
 
 @public("gradient")
-def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: Any = 1) -> Any:
+def gradient(
+    input: Tensor,
+    *,
+    spacing: Number | Tensor | Sequence[Number | Tensor] | None = None,
+    dim: Dims = None,
+    edge_order: int = 1,
+) -> tuple[Tensor, ...]:
     """The derivative of samples along each dimension, or those in `dim`, by central differences.
 
     Args:

@@ -20,14 +20,21 @@ from retrograd.ops.linalg.matmul import mm
 from retrograd.ops.reduce.sums import axes_of, dims_given, nansum, sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
-from retrograd.ops.shape.reshape import reshape, squeeze, unsqueeze
+from retrograd.ops.shape.reshape import Dims, reshape, squeeze, unsqueeze
 from retrograd.ops.shape.transpose import t
+from retrograd.values import DType
 
 
 @public("nanmean", method=True)
 def nanmean(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The mean of the elements that are not NaN; NaN where there are none.
 
     >>> import retrograd as rg
@@ -49,11 +56,14 @@ def nanmean(
         )
     total = nansum(x, dim, keepdim, dtype=dtype)
     counts = (~backend_of(a).isnan(a)).sum(axis=axes_of(dim, a.ndim), keepdims=keepdim)
-    return div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
+    found: Tensor = div(total, Tensor(as_array(counts).astype(np.int64)), out=out)
+    return found
 
 
 @public("cov", method=True)
-def cov(input: Any, *, correction: Any = 1, fweights: Any = None, aweights: Any = None) -> Any:
+def cov(
+    input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
     """The covariance matrix of variables; of one, its variance.
 
     Args:
@@ -136,7 +146,7 @@ def _check_weights(name: str, weights: Any, kinds: str, called: str, observation
 
 
 @public("corrcoef", method=True)
-def corrcoef(input: Any) -> Any:
+def corrcoef(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables, the rows of `input`.
 
     >>> import retrograd as rg
@@ -148,10 +158,13 @@ def corrcoef(input: Any) -> Any:
     _check_rows("corrcoef", x)
     found = cov(x)
     if not found.array.ndim:
-        return div(found, found)
+        result: Tensor = div(found, found)
+        return result
     variances = diagonal(found)
     deviation = sqrt(variances.real if found.array.dtype.kind == "c" else variances)
     scaled = div(div(found, reshape(deviation, (-1, 1))), reshape(deviation, (1, -1)))
     if found.array.dtype.kind == "c":
-        return joined(clamp(scaled.real, -1, 1), clamp(scaled.imag, -1, 1))
-    return clamp(scaled, -1, 1)
+        result = joined(clamp(scaled.real, -1, 1), clamp(scaled.imag, -1, 1))
+        return result
+    result = clamp(scaled, -1, 1)
+    return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -241,10 +241,38 @@ class Arg(Unary):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
+@overload
+def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def max(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> MaxResult: ...
+
+
+@overload
+def max(input: Tensor, dim: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def max(input: Tensor, *, other: Tensor, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def max(input: Tensor, *, axis: int, **numpy: Any) -> MaxResult: ...
+
+
 @public("max", method=True)
 def max(
-    input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> Tensor | MaxResult:
     """The largest element; with `dim` the largest along it and their indices; with `other` a tensor, `maximum`.
 
     >>> import retrograd as rg
@@ -254,8 +282,10 @@ def max(
     >>> rg.max(x, dim=1).indices
     tensor([1, 0])
     """
+    place: Any = out
     if isinstance(dim, Tensor) or other is not None:
-        return maximum(input, _other("max", dim if other is None else other), out=out)
+        found: Tensor = maximum(input, _other("max", dim if other is None else other), out=place)
+        return found
     dim, keepdim = dims_given("max", dim, keepdim, numpy)
     x = require_tensor("max", "input", 1, input)
     if dim is None:
@@ -264,18 +294,48 @@ def max(
     return MaxResult(*found_along(MaxAlong(_check_along("max", dim, x), keepdim), x, out))
 
 
+@overload
+def min(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def min(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> MinResult: ...
+
+
+@overload
+def min(input: Tensor, dim: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def min(input: Tensor, *, other: Tensor, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def min(input: Tensor, *, axis: int, **numpy: Any) -> MinResult: ...
+
+
 @public("min", method=True)
 def min(
-    input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: int | Tensor | None = None,
+    keepdim: bool = False,
+    *,
+    other: Tensor | None = None,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> Tensor | MinResult:
     """The smallest element; with `dim` the smallest along it and their indices; with `other` a tensor, `minimum`.
 
     >>> import retrograd as rg
     >>> rg.min(rg.tensor([[1.0, 5.0], [7.0, 2.0]]), dim=0).values
     tensor([1., 2.])
     """
+    place: Any = out
     if isinstance(dim, Tensor) or other is not None:
-        return minimum(input, _other("min", dim if other is None else other), out=out)
+        found: Tensor = minimum(input, _other("min", dim if other is None else other), out=place)
+        return found
     dim, keepdim = dims_given("min", dim, keepdim, numpy)
     x = require_tensor("min", "input", 1, input)
     if dim is None:
@@ -346,7 +406,14 @@ def delivered_pair(results: tuple[Any, Any], out: Any) -> tuple[Any, Any]:
 
 
 @public("amax", method=True)
-def amax(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def amax(
+    input: Tensor,
+    dim: int | Sequence[int] = (),
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The largest elements over the dimensions in `dim` (all if empty); equal ones share the gradient.
 
     >>> import retrograd as rg
@@ -358,7 +425,14 @@ def amax(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, *
 
 
 @public("amin", method=True)
-def amin(input: Any, dim: Any = (), keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def amin(
+    input: Tensor,
+    dim: int | Sequence[int] = (),
+    keepdim: bool = False,
+    *,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The smallest elements over the dimensions in `dim` (all if empty); equal ones share the gradient."""
     x, axis, keepdim = _over("amin", "min_values_cpu", input, dim, keepdim, numpy)
     return deliver(apply1(Amin(axis, keepdim), x), out)
@@ -381,7 +455,9 @@ def _over(
 
 
 @public("aminmax", method=True)
-def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
+def aminmax(
+    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None
+) -> AminmaxResult:
     """The smallest and the largest element, of all or along `dim`.
 
     >>> import retrograd as rg
@@ -404,7 +480,7 @@ def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False, out: A
 
 
 @public("argmax", method=True)
-def argmax(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> Any:
+def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **numpy: Any) -> Tensor:
     """The index of the largest element: along `dim`, or in the flattened tensor.
 
     >>> import retrograd as rg
@@ -415,12 +491,12 @@ def argmax(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> 
 
 
 @public("argmin", method=True)
-def argmin(input: Any, dim: Any = None, keepdim: bool = False, **numpy: Any) -> Any:
+def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **numpy: Any) -> Tensor:
     """The index of the smallest element: along `dim`, or in the flattened tensor."""
     return _arg("argmin", input, dim, keepdim, numpy)
 
 
-def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> Any:
+def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> Tensor:
     dim, keepdim = dims_given(function, dim, keepdim, numpy)
     x = require_tensor(function, "input", 1, input)
     if x.array.dtype.kind in "cb":
@@ -434,4 +510,5 @@ def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any
         check_size(f"{function}():", axis, x)
     elif x.array.size == 0:
         raise DimensionError(f"{function}(): Expected reduction dim to be specified for input.numel() == 0.")
-    return apply1(Arg(function, axis if x.array.ndim else None, keepdim), x)
+    found: Tensor = apply1(Arg(function, axis if x.array.ndim else None, keepdim), x)
+    return found

@@ -25,8 +25,8 @@ from retrograd.values import Array, Shape
 class HistogramResult(NamedTuple):
     """What `histogram` returns: the counts and the edges of the bins."""
 
-    hist: Any
-    bin_edges: Any
+    hist: Tensor
+    bin_edges: Tensor
 
     def __repr__(self) -> str:
         return shown_fields("histogram", self._asdict())
@@ -35,8 +35,8 @@ class HistogramResult(NamedTuple):
 class HistogramddResult(NamedTuple):
     """What `histogramdd` returns: the counts and the edges of the bins in each dimension."""
 
-    hist: Any
-    bin_edges: Any
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]
 
     def __repr__(self) -> str:
         return shown_fields("histogramdd", self._asdict())
@@ -149,7 +149,7 @@ class Histc(Unary):
 
 
 @public("bincount", method=True)
-def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 on occurs in a 1-D tensor; with `weights`, the sum of theirs.
 
     >>> import retrograd as rg
@@ -171,11 +171,14 @@ def bincount(input: Any, weights: Any = None, minlength: Any = 0) -> Any:
                 "weights should be 1-d and have the same length as input, which is "
                 f"{x.array.size}; they are {sizes(w.shape)}"
             )
-    return apply_n(Bincount(least), (x, weights))
+    found: Tensor = apply_n(Bincount(least), (x, weights))
+    return found
 
 
 @public("histc", method=True)
-def histc(input: Any, bins: Any = 100, min: Any = 0, max: Any = 0, *, out: Any = None) -> Any:
+def histc(
+    input: Tensor, bins: int = 100, min: float = 0, max: float = 0, *, out: Tensor | None = None
+) -> Tensor:
     """How many elements fall into each of `bins` equal bins from `min` to `max` (of the input, if both are equal).
 
     >>> import retrograd as rg
@@ -207,14 +210,14 @@ def _enough(count: int, dim: int) -> int:
 
 @public("histogram", method=True)
 def histogram(
-    input: Any,
-    bins: Any = 100,
+    input: Tensor,
+    bins: int | Tensor = 100,
     *,
-    range: Any = None,
-    weight: Any = None,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
     density: bool = False,
-    out: Any = None,
-) -> Any:
+    out: tuple[Tensor, Tensor] | None = None,
+) -> HistogramResult:
     """How many elements fall into each bin, and the edges of the bins.
 
     Args:
@@ -242,7 +245,13 @@ def histogram(
 
 
 @public("histogramdd")
-def histogramdd(input: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogramdd(
+    input: Tensor,
+    bins: int | Sequence[int] | Sequence[Tensor],
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> HistogramddResult:
     """How many points, the innermost vectors of `input`, fall into each bin of a grid, and the edges in each dimension.
 
     Args:

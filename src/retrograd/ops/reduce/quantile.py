@@ -29,9 +29,9 @@ LARGEST = 2**24  # beyond it, ranks would not be exact in single precision
 
 @public("quantile", method=True)
 def quantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None,
-    **numpy: Any,
-) -> Any:  # fmt: skip
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear", out: Tensor | None = None, **numpy: Any,
+) -> Tensor:  # fmt: skip
     """The `q`-quantiles, `0 <= q <= 1`, of all elements or along `dim`; NaN where there is one.
 
     Args:
@@ -47,16 +47,16 @@ def quantile(
 
 @public("nanquantile", method=True)
 def nanquantile(
-    input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear", out: Any = None,
-    **numpy: Any,
-) -> Any:  # fmt: skip
+    input: Tensor, q: float | Tensor, dim: int | None = None, keepdim: bool = False, *,
+    interpolation: str = "linear", out: Tensor | None = None, **numpy: Any,
+) -> Tensor:  # fmt: skip
     """The `q`-quantiles of the elements that are not NaN; see `quantile`."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, numpy)
 
 
 def _quantile(
     function: str, input: Any, q: Any, dim: Any, keepdim: Any, interpolation: str, out: Any, numpy: dict[str, Any]
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     dim, keepdim = dims_given(function, dim, keepdim, numpy)
     x = require_tensor(function, "input", 1, input)
     level = _level(function, q, x)

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor
 from retrograd.ops.elementwise.choose import Where
@@ -133,7 +134,9 @@ def complex_scan(xp: Any, x: Array, axis: int) -> Array:
 
 
 @public("cummax", method=True)
-def cummax(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def cummax(
+    input: Tensor, dim: int | None = None, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> CummaxResult:
     """The largest element so far along `dim`, and its index; of equal ones, the last.
 
     >>> import retrograd as rg
@@ -144,7 +147,9 @@ def cummax(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any
 
 
 @public("cummin", method=True)
-def cummin(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def cummin(
+    input: Tensor, dim: int | None = None, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> CumminResult:
     """The smallest element so far along `dim`, and its index; of equal ones, the last.
 
     >>> import retrograd as rg
@@ -176,7 +181,7 @@ def _required_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> 
 
 
 @public("logcumsumexp", method=True)
-def logcumsumexp(input: Any, dim: Any = None, *, out: Any = None, **numpy: Any) -> Any:
+def logcumsumexp(input: Tensor, dim: int | None = None, *, out: Tensor | None = None, **numpy: Any) -> Tensor:
     """`log(cumsum(exp(input)))` along `dim`, without overflow.
 
     >>> import retrograd as rg

@@ -171,7 +171,14 @@ class Recurrence(Binary):
 
 
 @public("cumsum", "Tensor.cumsum_", method=True)
-def cumsum(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
+def cumsum(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The running sum along `dim` (`axis` is accepted too).
 
     >>> import retrograd as rg
@@ -184,7 +191,14 @@ def cumsum(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, *
 
 
 @public("cumprod", "Tensor.cumprod_", method=True)
-def cumprod(input: Any, dim: Any = None, *, dtype: Any = None, out: Any = None, **numpy: Any) -> Any:
+def cumprod(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The running product along `dim` (`axis` is accepted too).
 
     >>> import retrograd as rg

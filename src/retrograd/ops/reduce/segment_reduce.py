@@ -98,9 +98,9 @@ class SegmentReduce(Unary):
 
 @public("segment_reduce")
 def segment_reduce(
-    data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
-    unsafe: bool = False, initial: Any = None,
-) -> Any:  # fmt: skip
+    data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None,
+    offsets: Tensor | None = None, axis: int = 0, unsafe: bool = False, initial: float | None = None,
+) -> Tensor:  # fmt: skip
     """Reduces stretches of `data` along `axis`, given by their lengths or by where they begin and end.
 
     >>> import retrograd as rg
@@ -126,7 +126,8 @@ def segment_reduce(
     counts, starts = _stretches(given, offsets is not None, axis, x.array.shape, unsafe)
     start = None if initial is None else float(initial)
     owner = beside(_owners(counts, starts, x.array.shape[axis]), x.array)
-    return apply1(SegmentReduce(reduce, owner, beside(counts, x.array), start, axis), x)
+    found: Tensor = apply1(SegmentReduce(reduce, owner, beside(counts, x.array), start, axis), x)
+    return found
 
 
 def _stretches(

@@ -10,7 +10,7 @@ Quantiles, which are made of sorting and interpolation, are in `quantile.py`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
@@ -248,14 +248,14 @@ def sort_dim(function: str, dim: Any, x: Tensor, numpy: dict[str, Any]) -> int:
 
 @public("sort", method=True)
 def sort(
-    input: Any,
-    dim: Any = -1,
+    input: Tensor,
+    dim: int = -1,
     descending: bool = False,
     *,
     stable: bool | None = None,
-    out: Any = None,
+    out: tuple[Tensor, Tensor] | None = None,
     **numpy: Any,
-) -> Any:
+) -> SortResult:
     """The elements in ascending (or descending) order along `dim`, and their indices; NaN counts as the largest.
 
     Args:
@@ -276,14 +276,14 @@ def sort(
 
 @public("argsort", method=True)
 def argsort(
-    input: Any,
-    dim: Any = -1,
+    input: Tensor,
+    dim: int = -1,
     descending: bool = False,
     *,
     stable: bool = False,
-    out: Any = None,
+    out: Tensor | None = None,
     **numpy: Any,
-) -> Any:
+) -> Tensor:
     """The indices that sort `input` along `dim`.
 
     >>> import retrograd as rg
@@ -296,7 +296,7 @@ def argsort(
 
 
 @public("msort", method=True)
-def msort(input: Any, *, out: Any = None) -> Any:
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements sorted along the first dimension: `sort(input, 0)` without the indices."""
     x = require_tensor("msort", "input", 1, input)
     return deliver(found_along(Sort(sort_dim("sort", 0, x, {}), False), x, None)[0], out)
@@ -304,15 +304,15 @@ def msort(input: Any, *, out: Any = None) -> Any:
 
 @public("topk", method=True)
 def topk(
-    input: Any,
-    k: Any,
-    dim: Any = -1,
+    input: Tensor,
+    k: int,
+    dim: int = -1,
     largest: bool = True,
     sorted: bool = True,
     *,
-    out: Any = None,
+    out: tuple[Tensor, Tensor] | None = None,
     **numpy: Any,
-) -> Any:
+) -> TopkResult:
     """The `k` largest (or smallest) elements along `dim`, and their indices; they come sorted either way.
 
     >>> import retrograd as rg
@@ -335,8 +335,14 @@ def topk(
 
 @public("kthvalue", method=True)
 def kthvalue(
-    input: Any, k: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    k: int,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> KthvalueResult:
     """The `k`-th smallest element along `dim`, counted from 1, and its index.
 
     >>> import retrograd as rg
@@ -366,26 +372,74 @@ def _check_order(kernel: str, x: Tensor, kinds: str = "cb") -> None:
         raise unsupported_dtype(kernel, x.array.dtype, "it takes types with an order. Convert it first.")
 
 
+@overload
+def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def median(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> MedianResult: ...
+
+
+@overload
+def median(input: Tensor, *, axis: int, **numpy: Any) -> MedianResult: ...
+
+
 @public("median", method=True)
-def median(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def median(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> Tensor | MedianResult:
     """The median, the lower one of two; along `dim` with its index. NaN if there is one.
 
     >>> import retrograd as rg
     >>> rg.median(rg.tensor([4.0, 1.0, 3.0, 2.0]))
     tensor(2.)
     """
-    return _median("median", Median(), MedianAlong, MedianResult, input, dim, keepdim, out, numpy)
+    found: Tensor | MedianResult = _median(
+        "median", Median(), MedianAlong, MedianResult, input, dim, keepdim, out, numpy
+    )
+    return found
+
+
+@overload
+def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+
+
+@overload
+def nanmedian(
+    input: Tensor, dim: int, keepdim: bool = False, *, out: tuple[Tensor, Tensor] | None = None, **numpy: Any
+) -> NanmedianResult: ...
+
+
+@overload
+def nanmedian(input: Tensor, *, axis: int, **numpy: Any) -> NanmedianResult: ...
 
 
 @public("nanmedian", method=True)
-def nanmedian(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def nanmedian(
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    out: Tensor | tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> Tensor | NanmedianResult:
     """The median of the elements that are not NaN, the lower one of two; along `dim` with its index.
 
     >>> import retrograd as rg
     >>> rg.nanmedian(rg.tensor([4.0, float("nan"), 3.0]))
     tensor(3.)
     """
-    return _median("nanmedian", Nanmedian(), NanmedianAlong, NanmedianResult, input, dim, keepdim, out, numpy)
+    found: Tensor | NanmedianResult = _median(
+        "nanmedian", Nanmedian(), NanmedianAlong, NanmedianResult, input, dim, keepdim, out, numpy
+    )
+    return found
 
 
 def _median(
@@ -408,7 +462,14 @@ def _median(
 
 
 @public("mode", method=True)
-def mode(input: Any, dim: Any = -1, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def mode(
+    input: Tensor,
+    dim: int = -1,
+    keepdim: bool = False,
+    *,
+    out: tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
+) -> ModeResult:
     """The most frequent element along `dim`, the smallest if there are several, and the index of its last place.
 
     >>> import retrograd as rg

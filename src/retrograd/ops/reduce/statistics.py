@@ -29,7 +29,7 @@ from retrograd.ops.reduce.sums import (
     restored_axes,
 )
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Expand
+from retrograd.ops.shape.reshape import Dims, Expand
 from retrograd.values import Array, Axis, DType, Shape
 
 # -- variances -----------------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ class _Arguments:
 
 
 @public("var", method=True)
-def var(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) -> Any:
+def var(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None, **named: Any) -> Tensor:
     """The variance: `var(input, dim, unbiased, keepdim)`, `var(input, unbiased)` or `var(input, dim, correction=...)`.
 
     Args:
@@ -326,7 +326,7 @@ def var(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) 
 
 
 @public("std", method=True)
-def std(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) -> Any:
+def std(input: Tensor, dim: Dims = None, *args: bool, out: Tensor | None = None, **named: Any) -> Tensor:
     """The standard deviation; the arguments are those of `var`.
 
     >>> import retrograd as rg
@@ -338,30 +338,32 @@ def std(input: Any, dim: Any = None, *args: Any, out: Any = None, **named: Any) 
 
 
 @public("var_mean")
-def var_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
+def var_mean(input: Tensor, dim: Dims = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
     """The variance and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("var_mean", input, dim, args, named)
-    return apply_n(VarMean(a.axis, a.correction, a.keepdims), (a.x,))
+    found: tuple[Tensor, Tensor] = apply_n(VarMean(a.axis, a.correction, a.keepdims), (a.x,))
+    return found
 
 
 @public("std_mean")
-def std_mean(input: Any, dim: Any = None, *args: Any, **named: Any) -> Any:
+def std_mean(input: Tensor, dim: Dims = None, *args: bool, **named: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean, as a pair; the arguments are those of `var`."""
     a = _Arguments("std_mean", input, dim, args, named)
-    return apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
+    found: tuple[Tensor, Tensor] = apply_n(StdMean(a.axis, a.correction, a.keepdims), (a.x,))
+    return found
 
 
 @public("linalg.vector_norm")
 def vector_norm(
-    x: Any,
-    ord: Any = 2,
-    dim: Any = None,
+    x: Tensor,
+    ord: float | Tensor = 2,
+    dim: Dims = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
     **numpy: Any,
-) -> Any:
+) -> Tensor:
     """The norm of order `ord` of all elements, or of the vectors along `dim`.
 
     >>> import retrograd as rg

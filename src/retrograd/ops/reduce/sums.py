@@ -20,7 +20,7 @@ from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.reduce.running_sums import Cumprod, Shift, cast, one_dim, summed_dtype
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Expand
+from retrograd.ops.shape.reshape import Dims, Expand
 from retrograd.values import Array, Axis, DType
 
 float16: Final = np.dtype("float16")
@@ -315,8 +315,14 @@ class CountNonzero(Unary):
 
 @public("sum", method=True)
 def sum(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The sum of the elements, over all dimensions or those in `dim`.
 
     Args:
@@ -338,8 +344,14 @@ def sum(
 
 @public("nansum", method=True)
 def nansum(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The sum of the elements that are not NaN.
 
     >>> import retrograd as rg
@@ -355,8 +367,14 @@ def nansum(
 
 @public("mean", method=True)
 def mean(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The mean of the elements, over all dimensions or those in `dim`.
 
     >>> import retrograd as rg
@@ -378,8 +396,14 @@ def mean(
 
 @public("prod", method=True)
 def prod(
-    input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None, **numpy: Any
-) -> Any:
+    input: Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
+    out: Tensor | None = None,
+    **numpy: Any,
+) -> Tensor:
     """The product of the elements, over all dimensions or along one.
 
     >>> import retrograd as rg
@@ -396,7 +420,9 @@ def prod(
 
 
 @public("logsumexp", "special.logsumexp", method=True)
-def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def logsumexp(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """`log(sum(exp(input)))` over `dim`, without overflow.
 
     >>> import retrograd as rg
@@ -413,7 +439,9 @@ def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = 
 
 
 @public("any", method=True)
-def any(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def any(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """Whether any element is non-zero, over all dimensions or those in `dim`.
 
     >>> import retrograd as rg
@@ -424,7 +452,9 @@ def any(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, 
 
 
 @public("all", method=True)
-def all(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, **numpy: Any) -> Any:
+def all(
+    input: Tensor, dim: Dims = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """Whether all elements are non-zero, over all dimensions or those in `dim`.
 
     >>> import retrograd as rg
@@ -434,7 +464,7 @@ def all(input: Any, dim: Any = None, keepdim: bool = False, *, out: Any = None, 
     return _truth("all", input, dim, keepdim, out, numpy)
 
 
-def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: dict[str, Any]) -> Any:
+def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: dict[str, Any]) -> Tensor:
     dim, keepdim = dims_given(function, dim, keepdim, numpy)
     x = require_tensor(function, "input", 1, input)
     axis = axes_of(dim, x.array.ndim)
@@ -444,8 +474,9 @@ def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: d
 
 
 @public("count_nonzero", method=True)
-def count_nonzero(input: Tensor, dim: Any = None, **numpy: Any) -> Any:
+def count_nonzero(input: Tensor, dim: Dims = None, **numpy: Any) -> Tensor:
     """How many elements are non-zero, over all dimensions or those in `dim`."""
     dim, _ = dims_given("count_nonzero", dim, False, numpy)
     x = require_tensor("count_nonzero", "input", 1, input)
-    return apply1(CountNonzero(axes_of(dim, x.array.ndim)), x)
+    found: Tensor = apply1(CountNonzero(axes_of(dim, x.array.ndim)), x)
+    return found

@@ -7,7 +7,7 @@ Counting is in `histogram.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type
 from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
 from retrograd.ops.reduce.sort import order
 from retrograd.ops.register import public
-from retrograd.values import Array
+from retrograd.values import Array, Number
 
 # -- what is there, once -------------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class UniqueConsecutive(Unique2):
     called: ClassVar[str] = "unique_consecutive"
 
 
-def _unique(op: Unique2, x: Tensor, return_inverse: Any, return_counts: Any) -> Any:
+def _unique(op: Unique2, x: Tensor, return_inverse: Any, return_counts: Any) -> Tensor | tuple[Tensor, ...]:
     """The results that were asked for."""
     shape = x.array.shape
     if x.array.dtype.kind == "c":
@@ -98,14 +98,67 @@ def _dim(dim: Any, x: Tensor) -> int | None:
     return None if dim is None else wrap_dim(dim, x.array.ndim)
 
 
-@public("unique", method=True)
+@overload
 def unique(
-    input: Any,
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+
+
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@overload
+def unique(
+    input: Tensor,
     sorted: bool = True,
     return_inverse: bool = False,
     return_counts: bool = False,
-    dim: Any = None,
-) -> Any:
+    dim: int | None = None,
+) -> Tensor | tuple[Tensor, ...]: ...
+
+
+@public("unique", method=True)
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Tensor | tuple[Tensor, ...]:
     """The different elements, or slices along `dim`, in sorted order; each NaN is different.
 
     Args:
@@ -122,10 +175,51 @@ def unique(
     return _unique(Unique2(d, False) if d is None else UniqueDim(d, False), x, return_inverse, return_counts)
 
 
+@overload
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> Tensor: ...
+
+
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[True],
+    return_counts: Literal[False] = False,
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def unique_consecutive(
+    input: Tensor,
+    *,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[True],
+    dim: int | None = None,
+) -> tuple[Tensor, Tensor]: ...
+
+
+@overload
+def unique_consecutive(
+    input: Tensor, *, return_inverse: Literal[True], return_counts: Literal[True], dim: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
+@overload
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]: ...
+
+
 @public("unique_consecutive", method=True)
 def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
-) -> Any:
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Tensor | tuple[Tensor, ...]:
     """The elements, or slices along `dim`, without those that equal the one before.
 
     >>> import retrograd as rg
@@ -154,19 +248,18 @@ class Isin(Variadic):
 
 @public("isin")
 def isin(
-    elements: Any = None, test_elements: Any = None, *, assume_unique: bool = False, invert: bool = False,
-    out: Any = None, element: Any = None, test_element: Any = None,
-) -> Any:  # fmt: skip
+    elements: Tensor | Number | None = None, test_elements: Tensor | Number | None = None, *,
+    assume_unique: bool = False, invert: bool = False, out: Tensor | None = None,
+    element: Tensor | Number | None = None, test_element: Tensor | Number | None = None,
+) -> Tensor:  # fmt: skip
     """Which of `elements` are among `test_elements`; one of the two may be a number. NaN is nowhere.
 
     >>> import retrograd as rg
     >>> rg.isin(rg.tensor([1, 2, 3]), rg.tensor([2, 5]))
     tensor([False,  True, False])
     """
-    x, y = (
-        (elements if element is None else element),
-        (test_elements if test_element is None else test_element),
-    )
+    x: Any = elements if element is None else element
+    y: Any = test_elements if test_element is None else test_element
     number = (int, float, np.number)
     if not any(isinstance(a, Tensor) and isinstance(b, (Tensor, *number)) for a, b in ((x, y), (y, x))):
         raise TypeError(
@@ -222,9 +315,9 @@ def look_up(xp: Any, rows: Array, places: Array, sorter: Any) -> Array:
 
 @public("searchsorted")
 def searchsorted(
-    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
-    sorter: Any = None, out: Any = None,
-) -> Any:  # fmt: skip
+    sorted_sequence: Tensor, input: Number | Tensor, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """The indices at which `input` could be put into `sorted_sequence` so that it stays sorted.
 
     Args:
@@ -250,8 +343,13 @@ def searchsorted(
 
 @public("bucketize")
 def bucketize(
-    input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None
-) -> Any:
+    input: Number | Tensor,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    out: Tensor | None = None,
+) -> Tensor:
     """The number of the bucket between sorted `boundaries` that each element of `input` falls into.
 
     >>> import retrograd as rg
@@ -275,7 +373,7 @@ def _rows_and_values(function: str, rows: Any, values: Any) -> tuple[Tensor, Ten
     return rows, values
 
 
-def _searched(rows: Tensor, values: Tensor, sorter: Any, right: bool, out_int32: Any, out: Any) -> Any:
+def _searched(rows: Tensor, values: Tensor, sorter: Any, right: bool, out_int32: Any, out: Any) -> Tensor:
     dtype = np.dtype("int32" if out_int32 else "int64")
     if out is not None and out.array.dtype != dtype:
         raise DtypeError(

@@ -54,7 +54,7 @@ class BlockDiag(Variadic):
 
 
 @public("block_diag")
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors: Tensor) -> Tensor:
     """A matrix with the tensors, of at most two dimensions, as blocks along its diagonal.
 
     >>> import retrograd as rg
@@ -72,11 +72,12 @@ def block_diag(*tensors: Any) -> Any:
             )
     if not tensors:
         return Tensor(np.zeros((1, 0), np.float32))
-    return apply_n(BlockDiag(), tensors)
+    found: Tensor = apply_n(BlockDiag(), tensors)
+    return found
 
 
 @public("cartesian_prod")
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All tuples of one element of each vector, one row each.
 
     >>> import retrograd as rg
@@ -105,7 +106,7 @@ def vector(function: str, x: Any) -> Tensor:
 
 
 @public("combinations")
-def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in their order, one row each.
 
     >>> import retrograd as rg
@@ -119,7 +120,8 @@ def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
     if count < 0:
         raise ShapeError(f"Expect a non-negative number, but got {count}")
     if count == 0:
-        return zeros_beside(x, (0,))
+        found: Tensor = zeros_beside(x, (0,))
+        return found
     numbers = np.meshgrid(*[np.arange(x.array.size)] * count, indexing="ij", sparse=True)
     chosen = np.ones((x.array.size,) * count, bool)
     for a, b in pairwise(numbers):
@@ -129,7 +131,7 @@ def combinations(input: Any, r: Any = 2, with_replacement: Any = False) -> Any:
 
 
 @public("Tensor.sum_to_size")
-def sum_to_size(input: Any, *size: Any) -> Any:
+def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
     """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
     x = require_tensor("sum_to_size", "input", 1, input)
     wanted = sizes_of("sum_to_size", "size", size)
@@ -142,7 +144,7 @@ def sum_to_size(input: Any, *size: Any) -> Any:
 
 
 @public("unravel_index")
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
     """The coordinates, one tensor per dimension, of elements given by their number in the flattened order.
 
     >>> import retrograd as rg
@@ -163,7 +165,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
 
 
 @public("nonzero_static", method=True)
-def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = None) -> Any:
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tensor | None = None) -> Tensor:
     """`nonzero` of a fixed number of rows: the first ones, filled up with rows of `fill_value`."""
     a = require_tensor("nonzero_static", "input", 1, input).array
     count = integer(size)
@@ -177,18 +179,18 @@ def nonzero_static(input: Any, *, size: Any, fill_value: Any = -1, out: Any = No
 
 
 @public("detach")
-def detach(input: Any) -> Any:
+def detach(input: Tensor) -> Tensor:
     """`input.detach()`: the same memory, cut off from the graph."""
     return require_tensor("detach", "input", 1, input).detach()
 
 
 @public("detach_")
-def detach_(input: Any) -> Any:
+def detach_(input: Tensor) -> Tensor:
     """`input.detach_()`: the tensor itself, cut off from its graph."""
     return require_tensor("detach_", "input", 1, input).detach_()
 
 
 @public("Tensor.__reversed__")
-def reversed_(self: Tensor) -> Any:
+def reversed_(self: Tensor) -> Tensor:
     """What `reversed(t)` goes through: a copy with dimension 0 in reverse order."""
     return self.flip(0) if self.array.ndim else apply1(Alias(), self)

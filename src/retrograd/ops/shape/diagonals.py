@@ -16,7 +16,8 @@ from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, reshape
-from retrograd.values import Array, Shape
+from retrograd.ops.tensor.convert import DeviceLike
+from retrograd.values import Array, DType, Shape
 
 
 class Tril(Linear):
@@ -169,7 +170,7 @@ def _matrices(function: str, input: Any) -> Tensor:
 
 
 @public("tril", "Tensor.tril_", method=True)
-def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up.
 
     >>> import retrograd as rg
@@ -181,7 +182,7 @@ def tril(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
 
 
 @public("triu", "Tensor.triu_", method=True)
-def triu(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of a matrix or a batch of them, zeros elsewhere; `diagonal` moves its edge up."""
     return deliver(apply1(Triu(_offset("triu", diagonal)), _matrices("triu", input)), out)
 
@@ -197,15 +198,16 @@ def _two_dims(dim1: Any, dim2: Any, ndim: int) -> tuple[int, int]:
 
 
 @public("diagonal", method=True)
-def diagonal(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A view of a diagonal of two dimensions, as the last dimension; `offset` moves it up."""
     x = require_tensor("diagonal", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim)
-    return apply1(Diagonal(integer(offset), first, second), x)
+    found: Tensor = apply1(Diagonal(integer(offset), first, second), x)
+    return found
 
 
 @public("diag", method=True)
-def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
+def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy of a diagonal of a matrix; of a vector, the matrix with it on its diagonal.
 
     >>> import retrograd as rg
@@ -222,32 +224,34 @@ def diag(input: Any, diagonal: Any = 0, *, out: Any = None) -> Any:
 
 
 @public("diag_embed", method=True)
-def diag_embed(input: Any, offset: Any = 0, dim1: Any = -2, dim2: Any = -1) -> Any:
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Zeros with the last dimension of `input` on a diagonal of two new dimensions."""
     x = require_tensor("diag_embed", "input", 1, input)
     first, second = _two_dims(dim1, dim2, x.array.ndim + 1)
-    return apply1(DiagEmbed(integer(offset), first, second), x)
+    found: Tensor = apply1(DiagEmbed(integer(offset), first, second), x)
+    return found
 
 
 @public("diagflat", method=True)
-def diagflat(input: Any, offset: Any = 0) -> Any:
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """The matrix with all elements of `input` on its diagonal."""
     return diag(reshape(input, -1), offset)
 
 
 @public("trace", method=True)
-def trace(input: Any) -> Any:
+def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     x = require_tensor("trace", "input", 1, input)
     if x.array.ndim != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.array.ndim}")
-    return apply1(Trace(), x)
+    found: Tensor = apply1(Trace(), x)
+    return found
 
 
 @public("tril_indices")
 def tril_indices(
-    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
-    pin_memory: Any = False, requires_grad: Any = False,
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike = None,
+    layout: str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the lower triangle of a matrix, as two rows."""
     rows, cols = np.tril_indices(_side("row", row), integer(offset), _side("col", col))
@@ -256,8 +260,8 @@ def tril_indices(
 
 @public("triu_indices")
 def triu_indices(
-    row: Any, col: Any, offset: Any = 0, *, dtype: Any = None, device: Any = None, layout: Any = None,
-    pin_memory: Any = False, requires_grad: Any = False,
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: DeviceLike = None,
+    layout: str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
     rows, cols = np.triu_indices(_side("row", row), integer(offset), _side("col", col))

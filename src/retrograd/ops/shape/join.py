@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 from retrograd.backends.dtypes import promote_types
 from retrograd.core.apply import apply1, apply_n
@@ -121,7 +121,7 @@ def tensors_of(function: str, tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public("cat")
-def cat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
+def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **numpy: Any) -> Tensor:
     """The tensors one after the other along `dim`; their other sizes must agree.
 
     >>> import retrograd as rg
@@ -137,13 +137,15 @@ def cat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
 
 
 @public("concat")
-def concat(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
+def concat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **numpy: Any) -> Tensor:
     """Another name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
 
 
 @public("concatenate")
-def concatenate(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
+def concatenate(
+    tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """NumPy's name for `cat`."""
     return cat(tensors, dim, out=out, **numpy)
 
@@ -178,7 +180,7 @@ def _cat_dim(shapes: Sequence[Shape], dim: Any) -> int:
 
 
 @public("stack")
-def stack(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
+def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, **numpy: Any) -> Tensor:
     """The tensors, all of one shape, along a new dimension.
 
     >>> import retrograd as rg
@@ -200,32 +202,68 @@ def stack(tensors: Any, dim: Any = 0, *, out: Any = None, **numpy: Any) -> Any:
     return deliver(apply_n(Stack(axis), given), out)
 
 
+@overload
+def atleast_1d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_1d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def atleast_1d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
+
+
 @public("atleast_1d")
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Each tensor with at least one dimension."""
     return _each(tensors, 1)
 
 
+@overload
+def atleast_2d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_2d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def atleast_2d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
+
+
 @public("atleast_2d")
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Each tensor with at least two dimensions: a vector becomes a row."""
     return _each(tensors, 2)
 
 
+@overload
+def atleast_3d(tensor: Tensor, /) -> Tensor: ...
+
+
+@overload
+def atleast_3d(tensors: Sequence[Tensor], /) -> tuple[Tensor, ...]: ...
+
+
+@overload
+def atleast_3d(first: Tensor, second: Tensor, /, *others: Tensor) -> tuple[Tensor, ...]: ...
+
+
 @public("atleast_3d")
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
     """Each tensor with at least three dimensions: a matrix gets a last one."""
     return _each(tensors, 3)
 
 
-def _each(tensors: Sequence[Any], ndim: int) -> Any:
+def _each(tensors: Sequence[Any], ndim: int) -> Tensor | tuple[Tensor, ...]:
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return _atleast(tensors[0], ndim)
     given = tensors[0] if len(tensors) == 1 else tensors
     return tuple(_atleast(t, ndim) for t in given)
 
 
-def _atleast(x: Any, ndim: int) -> Any:
+def _atleast(x: Any, ndim: int) -> Tensor:
     x = require_tensor(f"atleast_{ndim}d", "tensors", 1, x)
     if x.array.ndim == 0:
         return reshaped(x, (1,) * ndim)
@@ -242,39 +280,39 @@ def _some(function: str, tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public("hstack")
-def hstack(tensors: Any, *, out: Any = None) -> Any:
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side: along dimension 1, or 0 for vectors."""
     given = [_atleast(t, 1) for t in _some("hstack", tensors)]
     return cat(given, 0 if given[0].array.ndim == 1 else 1, out=out)
 
 
 @public("vstack")
-def vstack(tensors: Any, *, out: Any = None) -> Any:
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors above each other, vectors as rows."""
     return cat([_atleast(t, 2) for t in _some("vstack", tensors)], 0, out=out)
 
 
 @public("row_stack")
-def row_stack(tensors: Any, *, out: Any = None) -> Any:
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Another name for `vstack`."""
     return vstack(tensors, out=out)
 
 
 @public("dstack")
-def dstack(tensors: Any, *, out: Any = None) -> Any:
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors behind each other: along dimension 2."""
     return cat([_atleast(t, 3) for t in _some("dstack", tensors)], 2, out=out)
 
 
 @public("column_stack")
-def column_stack(tensors: Any, *, out: Any = None) -> Any:
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """The tensors side by side, vectors as columns."""
     given = _some("column_stack", tensors)
     return cat([reshaped(t, (t.array.size, 1)) if t.array.ndim < 2 else t for t in given], 1, out=out)
 
 
 @public("meshgrid")
-def meshgrid(*tensors: Any, indexing: Any = None) -> tuple[Any, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, one tensor per dimension, from the coordinates along each.
 
     Args:

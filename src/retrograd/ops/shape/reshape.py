@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
-from retrograd.values import Array, Shape
+from retrograd.values import Array, DType, Shape
 
 SIZES: dict[str, str] = {"self_sym_sizes": "in_shape"}
+Dims: TypeAlias = int | Sequence[int] | None  # one dimension, several, or all
 
 
 class Alias(View):
@@ -293,7 +294,7 @@ def _dense_runs(x: Array) -> list[int]:
 
 
 @public("reshape", method=True)
-def reshape(input: Any, *given: Any, shape: Any = None) -> Any:
+def reshape(input: Tensor, *given: int | Sequence[int], shape: Sequence[int] | None = None) -> Tensor:
     """The same elements in another shape; one size may be -1, to be inferred. A view where memory allows, else a copy.
 
     >>> import retrograd as rg
@@ -304,17 +305,29 @@ def reshape(input: Any, *given: Any, shape: Any = None) -> Any:
     return reshaped(x, inferred_shape(sizes_of("reshape", "shape", given or (shape,)), x.array.size))
 
 
-def reshaped(x: Tensor, size: Shape) -> Any:
+def reshaped(x: Tensor, size: Shape) -> Tensor:
     """`x` in a shape that is known to fit."""
     if x.array.flags.c_contiguous:
-        return apply1(Reshape(size), x)
-    if shares_memory_as(x.array, size):
-        return apply1(ReshapeAlias(size), x)
-    return apply1(UnsafeView(size), apply1(Clone("C"), x))
+        found: Tensor = apply1(Reshape(size), x)
+    elif shares_memory_as(x.array, size):
+        found = apply1(ReshapeAlias(size), x)
+    else:
+        found = apply1(UnsafeView(size), apply1(Clone("C"), x))
+    return found
 
 
+<<<<<<< HEAD
 @public("Tensor.view")
 def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
+=======
+@public("view", method=True)
+def view(
+    input: Tensor,
+    *given: int | Sequence[int] | DType,
+    size: Sequence[int] | None = None,
+    dtype: DType | None = None,
+) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
 
     >>> import retrograd as rg
@@ -331,7 +344,8 @@ def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             "contiguous subspaces). Use .reshape(...) instead."
         )
-    return apply1(Reshape(shape), x)
+    found: Tensor = apply1(Reshape(shape), x)
+    return found
 
 
 def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
@@ -350,20 +364,37 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     return twin
 
 
+<<<<<<< HEAD
 @public("Tensor.view_as")
 def view_as(input: Any, other: Any) -> Any:
+=======
+@public("view_as", method=True)
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """`input` viewed in the shape of `other`."""
     return view(input, other.array.shape)
 
 
+<<<<<<< HEAD
 @public("Tensor.reshape_as")
 def reshape_as(input: Any, other: Any) -> Any:
+=======
+@public("reshape_as", method=True)
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """`input` reshaped to the shape of `other`."""
     return reshape(input, other.array.shape)
 
 
+<<<<<<< HEAD
 @public("Tensor.expand")
 def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
+=======
+@public("expand", method=True)
+def expand(
+    input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None, implicit: bool = False
+) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
 
     >>> import retrograd as rg
@@ -371,23 +402,29 @@ def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> 
     torch.Size([2, 3, 4])
     """
     x = require_tensor("expand", "input", 1, input)
-    return apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
+    found: Tensor = apply1(Expand(expanded_shape(x.array, sizes_of("expand", "size", given or (size,)))), x)
+    return found
 
 
+<<<<<<< HEAD
 @public("Tensor.expand_as")
 def expand_as(input: Any, other: Any) -> Any:
+=======
+@public("expand_as", method=True)
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """`input` expanded to the shape of `other`."""
     return expand(input, other.array.shape)
 
 
 @public("broadcast_to", method=True)
-def broadcast_to(input: Any, *given: Any, size: Any = None) -> Any:
+def broadcast_to(input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
     """`input` expanded to `size`."""
     return expand(input, *given, size=size)
 
 
 @public("broadcast_shapes")
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     """The shape that all `shapes` broadcast to.
 
     >>> broadcast_shapes((2, 1), (3,))
@@ -404,7 +441,7 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 @public("broadcast_tensors")
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Each tensor expanded to the shape they all broadcast to."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
@@ -414,7 +451,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 
 @public("squeeze", method=True)
-def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
+def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None) -> Tensor:
     """A view without dimensions of size 1: all of them, or those among `dim`.
 
     >>> import retrograd as rg
@@ -424,26 +461,30 @@ def squeeze(input: Any, *dims: Any, dim: Any = None) -> Any:
     x = require_tensor("squeeze", "input", 1, input)
     given = dims[0] if len(dims) == 1 else dims or dim
     if given is None:
-        return apply1(Squeeze(), x)
+        found: Tensor = apply1(Squeeze(), x)
+        return found
     ndim = x.array.ndim
     if not isinstance(given, (tuple, list)):
-        return apply1(SqueezeDim(wrap_dim(given, ndim)), x)
+        found = apply1(SqueezeDim(wrap_dim(given, ndim)), x)
+        return found
     axes = tuple([wrap_dim(d, ndim) for d in given])
     for d in axes:
         if axes.count(d) > 1:
             raise ShapeError(f"dim {d} appears multiple times in the list of dims")
-    return apply1(SqueezeDims(axes), x)
+    found = apply1(SqueezeDims(axes), x)
+    return found
 
 
 @public("unsqueeze", method=True)
-def unsqueeze(input: Any, dim: Any) -> Any:
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A view with a dimension of size 1 put in at `dim`."""
     x = require_tensor("unsqueeze", "input", 1, input)
-    return apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
+    found: Tensor = apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
+    return found
 
 
 @public("flatten", method=True)
-def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from `start_dim` to `end_dim` as one; a view where memory allows."""
     x = require_tensor("flatten", "input", 1, input)
     shape = x.array.shape
@@ -458,7 +499,7 @@ def flatten(input: Any, start_dim: Any = 0, end_dim: Any = -1) -> Any:
 
 
 @public("unflatten", method=True)
-def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
     shape = x.array.shape
@@ -476,14 +517,20 @@ def unflatten(input: Any, dim: Any, sizes: Any) -> Any:
 
 
 @public("ravel", method=True)
-def ravel(input: Any) -> Any:
+def ravel(input: Tensor) -> Tensor:
     """All elements in one dimension; a view where memory allows."""
     x = require_tensor("ravel", "input", 1, input)
-    return apply1(Reshape((x.array.size,)), contiguous(x))
+    found: Tensor = apply1(Reshape((x.array.size,)), contiguous(x))
+    return found
 
 
+<<<<<<< HEAD
 @public("Tensor.repeat")
 def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
+=======
+@public("repeat", method=True)
+def repeat(input: Tensor, *given: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
 
     >>> import retrograd as rg
@@ -502,11 +549,12 @@ def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
         raise ShapeError(
             f"Trying to create tensor with negative dimension: repeat counts are {sizes(counts)}"
         )
-    return apply1(Repeat(counts), x)
+    found: Tensor = apply1(Repeat(counts), x)
+    return found
 
 
 @public("tile", method=True)
-def tile(input: Any, *given: Any, dims: Any = None) -> Any:
+def tile(input: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
     """Copies of `input` laid side by side; dimensions that `dims` does not name stay as they are."""
     x = require_tensor("tile", "input", 1, input)
     counts = sizes_of("tile", "dims", given or (dims,))
@@ -514,12 +562,12 @@ def tile(input: Any, *given: Any, dims: Any = None) -> Any:
 
 
 @public("numel")
-def numel(input: Any) -> int:
+def numel(input: Tensor) -> int:
     """The number of elements."""
     return int(require_tensor("numel", "input", 1, input).array.size)
 
 
 @public("is_same_size", method=True)
-def is_same_size(input: Any, other: Any) -> bool:
+def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return bool(input.array.shape == other.array.shape)

@@ -176,7 +176,7 @@ class Unbind(Pieces):
 
 
 @public("select", method=True)
-def select(input: Any, dim: Any, index: Any) -> Any:
+def select(input: Tensor, dim: int, index: int) -> Tensor:
     """Element number `index` of dimension `dim`, which disappears: a view.
 
     >>> import retrograd as rg
@@ -192,11 +192,12 @@ def select(input: Any, dim: Any, index: Any) -> Any:
         raise IndexError(
             f"select(): index {i} out of range for tensor of size {sizes(shape)} at dimension {d}"
         )
-    return apply1(Select(d, i), x)
+    found: Tensor = apply1(Select(d, i), x)
+    return found
 
 
 @public("narrow", method=True)
-def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
+def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     """`length` elements of dimension `dim`, from `start` on: a view."""
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
@@ -211,11 +212,18 @@ def narrow(input: Any, dim: Any, start: Any, length: Any) -> Any:
     first = first + n if first < 0 else first
     if first + count > n:
         raise ShapeError(f"start ({first}) + length ({count}) exceeds dimension size ({n}).")
-    return apply1(Slice(d, first, first + count), x)
+    found: Tensor = apply1(Slice(d, first, first + count), x)
+    return found
 
 
 @public("split", method=True)
-def split(input: Any, split_size_or_sections: Any = None, dim: Any = 0, *, split_size: Any = None) -> Any:
+def split(
+    input: Tensor,
+    split_size_or_sections: int | Sequence[int] | None = None,
+    dim: int = 0,
+    *,
+    split_size: int | Sequence[int] | None = None,
+) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: of one size (the last may be smaller), or of a list of sizes.
 
     >>> import retrograd as rg
@@ -232,7 +240,8 @@ def split(input: Any, split_size_or_sections: Any = None, dim: Any = 0, *, split
         raise ShapeError(f"split expects split_size be non-negative, but got split_size={size}")
     if size == 0 and n:
         raise ShapeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
-    return apply_n(Split(size, wrap_dim(dim, x.array.ndim)), (x,))
+    found: tuple[Tensor, ...] = apply_n(Split(size, wrap_dim(dim, x.array.ndim)), (x,))
+    return found
 
 
 def _length(function: str, x: Tensor, dim: Any) -> int:
@@ -243,7 +252,7 @@ def _length(function: str, x: Tensor, dim: Any) -> int:
 
 
 @public("split_with_sizes", method=True)
-def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of these sizes along `dim`."""
     x = require_tensor("split_with_sizes", "input", 1, input)
     n = _length("split_with_sizes", x, dim)
@@ -257,11 +266,12 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but "
             f"got split_sizes={sizes(parts)}"
         )
-    return apply_n(SplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+    found: tuple[Tensor, ...] = apply_n(SplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+    return found
 
 
 @public("chunk", method=True)
-def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of at most `chunks` consecutive pieces of equal size along `dim`; the last may be smaller."""
     x = require_tensor("chunk", "input", 1, input)
     n = _length("chunk", x, dim)
@@ -274,7 +284,7 @@ def chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
 
 
 @public("unbind", method=True)
-def unbind(input: Any, dim: Any = 0) -> Any:
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of all elements along `dim`, which disappears.
 
     >>> import retrograd as rg
@@ -284,13 +294,19 @@ def unbind(input: Any, dim: Any = 0) -> Any:
     x = require_tensor("unbind", "input", 1, input)
     if x.array.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return apply_n(Unbind(wrap_dim(dim, x.array.ndim)), (x,))
+    found: tuple[Tensor, ...] = apply_n(Unbind(wrap_dim(dim, x.array.ndim)), (x,))
+    return found
 
 
 @public("tensor_split", method=True)
 def tensor_split(
-    input: Any, indices_or_sections: Any = None, dim: Any = 0, *, indices: Any = None, sections: Any = None
-) -> Any:
+    input: Tensor,
+    indices_or_sections: int | Sequence[int] | Tensor | None = None,
+    dim: int = 0,
+    *,
+    indices: Sequence[int] | Tensor | None = None,
+    sections: int | Tensor | None = None,
+) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
     if x.array.ndim == 0:
@@ -324,7 +340,7 @@ def _cuts(a: Array) -> Any:
     return a.tolist()
 
 
-def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -> Any:
+def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -> tuple[Tensor, ...]:
     """`tensor_split` that insists on equal pieces."""
     ndim = x.array.ndim
     if ndim < needed:
@@ -341,19 +357,19 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
 
 
 @public("hsplit", method=True)
-def hsplit(input: Any, indices_or_sections: Any) -> Any:
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
     return _split_evenly("hsplit", x, indices_or_sections, min(x.array.ndim - 1, 1), 1)
 
 
 @public("vsplit", method=True)
-def vsplit(input: Any, indices_or_sections: Any) -> Any:
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces above each other: along dimension 0."""
     return _split_evenly("vsplit", require_tensor("vsplit", "input", 1, input), indices_or_sections, 0, 2)
 
 
 @public("dsplit", method=True)
-def dsplit(input: Any, indices_or_sections: Any) -> Any:
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """Views of equal pieces along dimension 2."""
     return _split_evenly("dsplit", require_tensor("dsplit", "input", 1, input), indices_or_sections, 2, 3)

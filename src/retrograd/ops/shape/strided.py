@@ -8,6 +8,7 @@ of it, also parts that the tensor itself does not. The gradient of what lies out
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import backend_of, extent_of, owner_of, stands_for_many, whole
@@ -272,7 +273,9 @@ def _geometry(function: str, size: Any, stride: Any, offset: Any) -> tuple[Shape
 
 
 @public("as_strided", method=True)
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A view of any elements of the memory of `input`: element (i, j) lies `i * stride[0] + j * stride[1]` elements on.
 
     Elements may overlap; their gradients are summed. `storage_offset` counts from the start of the memory that `input`
@@ -286,33 +289,44 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -
             [2, 3, 4]])
     """
     x = require_tensor("as_strided", "input", 1, input)
-    return apply1(StridedView(*_geometry("as_strided", size, stride, storage_offset)), x)
+    found: Tensor = apply1(StridedView(*_geometry("as_strided", size, stride, storage_offset)), x)
+    return found
 
 
 @public("as_strided_", method=True)
-def as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """`as_strided`, in place: the tensor shows other elements of its memory."""
     x = require_tensor("as_strided_", "input", 1, self)
     return move_in_place(x, StridedInPlace(*_geometry("as_strided_", size, stride, storage_offset)))
 
 
 @public("as_strided_copy")
-def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """`as_strided` that copies."""
     x = require_tensor("as_strided_copy", "input", 1, input)
-    return apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
+    found: Tensor = apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
+    return found
 
 
 @public("as_strided_scatter", method=True)
-def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
     """A copy of `input` with `src` in the place of what `as_strided` would show."""
     x = require_tensor("as_strided_scatter", "input", 1, input)
     y = require_tensor("as_strided_scatter", "src", 2, src)
-    return apply_n(AsStridedScatter(*_geometry("as_strided_scatter", size, stride, storage_offset)), (x, y))
+    found: Tensor = apply_n(
+        AsStridedScatter(*_geometry("as_strided_scatter", size, stride, storage_offset)), (x, y)
+    )
+    return found
 
 
 @public("Tensor.unfold")
-def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """A view of all windows of `size` elements along `dimension`, each `step` further on than the one before.
 
     >>> import retrograd as rg
@@ -331,14 +345,21 @@ def unfold(input: Any, dimension: Any, size: Any, step: Any) -> Any:
         raise ShapeError(f"maximum size for tensor at dimension {dim} is {n} but size is {length}")
     if distance <= 0:
         raise ShapeError(f"step is {distance} but must be > 0")
-    return apply1(Unfold(dim, length, distance), x)
+    found: Tensor = apply1(Unfold(dim, length, distance), x)
+    return found
 
 
 # -- other memory --------------------------------------------------------------------------------------------------
 
 
 @public("Tensor.set_")
-def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = None, stride: Any = None) -> Any:
+def set_(
+    self: Tensor,
+    source: Tensor | None = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
     """Makes this tensor one of the memory of `source`, or of no elements at all.
 
     With `size`, of those elements of its memory that `as_strided` would show. No gradient passes: backward raises.
@@ -386,7 +407,7 @@ def set_(self: Any, source: Any = None, storage_offset: Any = 0, size: Any = Non
 
 
 @public("Tensor.resize_")
-def resize_(self: Any, *given: Any, memory_format: Any = None) -> Any:
+def resize_(self: Tensor, *given: int | Sequence[int], memory_format: str | None = None) -> Tensor:
     """Gives this tensor another shape; elements that are new have any value.
 
     The elements are those that lie first in its memory, in row-major order. Where that memory is too small, the tensor
@@ -422,7 +443,7 @@ def _room(array: Array) -> int:
 
 
 @public("resize_as_", method=True)
-def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: str | None = None) -> Tensor:
     """`resize_` to the shape of another tensor."""
     return resize_(self, require_tensor("resize_as_", "the_template", 1, the_template).array.shape)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.core.apply import apply1
@@ -12,7 +13,7 @@ from retrograd.errors import DimensionError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.conjugate import conj
 from retrograd.ops.register import public, public_property
-from retrograd.ops.shape.reshape import Alias, integer, sizes_of
+from retrograd.ops.shape.reshape import Alias, Dims, integer, sizes_of
 from retrograd.values import Array, Shape
 
 
@@ -114,31 +115,33 @@ class Rot90(Linear):
 
 
 @public("transpose", "swapdims", method=True)
-def transpose(input: Any, dim0: Any, dim1: Any) -> Any:
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """A view with two dimensions swapped."""
     x = require_tensor("transpose", "input", 1, input)
-    return apply1(Transpose(wrap_dim(dim0, x.array.ndim), wrap_dim(dim1, x.array.ndim)), x)
+    found: Tensor = apply1(Transpose(wrap_dim(dim0, x.array.ndim), wrap_dim(dim1, x.array.ndim)), x)
+    return found
 
 
 @public("swapaxes", method=True)
-def swapaxes(input: Any, axis0: Any, axis1: Any) -> Any:
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
     """A view with two dimensions swapped: NumPy's name for `transpose`."""
     return transpose(input, axis0, axis1)
 
 
 @public("t", method=True)
-def t(input: Any) -> Any:
+def t(input: Tensor) -> Tensor:
     """A matrix transposed; tensors of fewer dimensions as they are."""
     x = require_tensor("t", "input", 1, input)
     if x.array.ndim > 2:
         raise ShapeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {x.array.ndim}D. Use transpose(dim0, dim1) or mT."
         )
-    return apply1(T(), x)
+    found: Tensor = apply1(T(), x)
+    return found
 
 
 @public("permute", method=True)
-def permute(input: Any, *order: Any, dims: Any = None) -> Any:
+def permute(input: Tensor, *order: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
     """A view with the dimensions in another order.
 
     >>> import retrograd as rg
@@ -156,11 +159,12 @@ def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     axes = tuple([wrap_dim(d, ndim) for d in given])
     if len(set(axes)) != ndim:
         raise ShapeError("permute(): duplicate dims are not allowed.")
-    return apply1(Permute(axes), x)
+    found: Tensor = apply1(Permute(axes), x)
+    return found
 
 
 @public("movedim", "moveaxis", method=True)
-def movedim(input: Any, source: Any, destination: Any) -> Any:
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """A view with some dimensions moved to other places; the rest keep their order."""
     x = require_tensor("movedim", "input", 1, input)
     old, new = (tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in (source, destination))
@@ -175,14 +179,16 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
         if len(set(wrapped)) != len(wrapped):
             raise ShapeError(f"movedim: repeated dim in `{name}` ({sizes(given)})")
     if ndim == 0:
-        return apply1(Alias(), x)
+        found: Tensor = apply1(Alias(), x)
+        return found
     placed = dict(zip(dst, src, strict=True))
     rest = iter(d for d in range(ndim) if d not in src)
-    return apply1(Permute(tuple([placed[d] if d in placed else next(rest) for d in range(ndim)])), x)
+    found = apply1(Permute(tuple([placed[d] if d in placed else next(rest) for d in range(ndim)])), x)
+    return found
 
 
 @public("flip", method=True)
-def flip(input: Any, *given: Any, dims: Any = None) -> Any:
+def flip(input: Tensor, *given: int | Sequence[int], dims: Sequence[int] | None = None) -> Tensor:
     """A copy with the order of elements reversed in the dimensions `dims`.
 
     >>> import retrograd as rg
@@ -192,11 +198,12 @@ def flip(input: Any, *given: Any, dims: Any = None) -> Any:
     x = require_tensor("flip", "input", 1, input)
     axes = sizes_of("flip", "dims", given or (dims,))
     wrap_dims(axes, x.array.ndim)  # complains about repeated ones
-    return apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
+    found: Tensor = apply1(Flip(tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
+    return found
 
 
 @public("fliplr", method=True)
-def fliplr(input: Any) -> Any:
+def fliplr(input: Tensor) -> Tensor:
     """A copy with the columns in reverse order."""
     if require_tensor("fliplr", "input", 1, input).array.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
@@ -204,7 +211,7 @@ def fliplr(input: Any) -> Any:
 
 
 @public("flipud", method=True)
-def flipud(input: Any) -> Any:
+def flipud(input: Tensor) -> Tensor:
     """A copy with the rows in reverse order."""
     if require_tensor("flipud", "input", 1, input).array.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
@@ -212,7 +219,7 @@ def flipud(input: Any) -> Any:
 
 
 @public("roll", method=True)
-def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
+def roll(input: Tensor, shifts: int | Sequence[int], dims: Dims = None) -> Tensor:
     """A copy with the elements moved by `shifts` along `dims`, around the end; without `dims`, as if flattened.
 
     >>> import retrograd as rg
@@ -229,11 +236,12 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
         raise ShapeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(axes)}")
     if axes and x.array.ndim == 0:
         raise DimensionError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
-    return apply1(Roll(moves, tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
+    found: Tensor = apply1(Roll(moves, tuple([wrap_dim(d, x.array.ndim) for d in axes])), x)
+    return found
 
 
 @public("rot90", method=True)
-def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """A copy turned by `k` right angles, from the first of two dimensions towards the second."""
     x = require_tensor("rot90", "input", 1, input)
     ndim = x.array.ndim
@@ -246,14 +254,15 @@ def rot90(input: Any, k: Any = 1, dims: Any = (0, 1)) -> Any:
         raise ShapeError(
             f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
         )
-    return apply1(Rot90(integer(k), (first, second)), x)
+    found: Tensor = apply1(Rot90(integer(k), (first, second)), x)
+    return found
 
 
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
 @public_property("Tensor.T")
-def _reversed(input: Tensor) -> Any:
+def _reversed(input: Tensor) -> Tensor:
     """The dimensions in reverse order: a matrix transposed."""
     ndim = input.array.ndim
     if ndim == 0:
@@ -264,7 +273,8 @@ def _reversed(input: Tensor) -> Any:
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*range(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
         )
-    return apply1(Permute(tuple(range(ndim - 1, -1, -1))), input)
+    found: Tensor = apply1(Permute(tuple(range(ndim - 1, -1, -1))), input)
+    return found
 
 
 def _deprecated(message: str) -> None:
@@ -272,7 +282,7 @@ def _deprecated(message: str) -> None:
 
 
 @public_property("Tensor.mT")
-def _matrices(input: Tensor) -> Any:
+def _matrices(input: Tensor) -> Tensor:
     """The last two dimensions swapped: a batch of matrices transposed."""
     ndim = input.array.ndim
     if ndim == 0:
@@ -284,7 +294,7 @@ def _matrices(input: Tensor) -> Any:
 
 
 @public_property("Tensor.H")
-def _hermitian(input: Tensor) -> Any:
+def _hermitian(input: Tensor) -> Tensor:
     """A matrix transposed and conjugated."""
     ndim = input.array.ndim
     if ndim == 0:
@@ -292,21 +302,23 @@ def _hermitian(input: Tensor) -> Any:
     elif ndim != 2:
         hint = " For batches of matrices, consider using tensor.mH" if ndim > 2 else ""
         raise ShapeError(f"tensor.H is only supported on matrices (2-D tensors). Got {ndim}-D tensor.{hint}")
-    return conj(input if ndim == 0 else transpose(input, -2, -1))
+    found: Tensor = conj(input if ndim == 0 else transpose(input, -2, -1))
+    return found
 
 
 @public_property("Tensor.mH")
-def _hermitians(input: Tensor) -> Any:
+def _hermitians(input: Tensor) -> Tensor:
     """The last two dimensions swapped and conjugated: a batch of matrices."""
     ndim = input.array.ndim
     if ndim == 0:
         _deprecated("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
     elif ndim == 1:
         raise ShapeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return conj(input if ndim == 0 else transpose(input, -2, -1))
+    found: Tensor = conj(input if ndim == 0 else transpose(input, -2, -1))
+    return found
 
 
 @public("adjoint", method=True)
-def adjoint(input: Any) -> Any:
+def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions swapped and conjugated."""
     return _hermitians(require_tensor("adjoint", "input", 1, input))

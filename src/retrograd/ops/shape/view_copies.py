@@ -20,6 +20,7 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import DiagonalCopy, diagonal
 from retrograd.ops.shape.reshape import (
     Alias,
+    Dims,
     Expand,
     Reshape,
     Squeeze,
@@ -50,7 +51,7 @@ from retrograd.ops.shape.strided import Unfold, unfold
 from retrograd.ops.shape.transpose import Permute, T, Transpose, permute, t
 from retrograd.ops.shape.view_scatters import slice_of
 from retrograd.ops.tensor.convert import clone
-from retrograd.values import Array, Shape
+from retrograd.values import Array, DType, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
 
@@ -268,19 +269,21 @@ UnsafeSplitWithSizes = variant(
 
 
 @public("alias_copy")
-def alias_copy(input: Any, *, out: Any = None) -> Any:
+def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input`."""
     return deliver(apply1(AliasCopy(), require_tensor("alias_copy", "input", 1, input)), out)
 
 
 @public("detach_copy")
-def detach_copy(input: Any, *, out: Any = None) -> Any:
+def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input`, cut off from the graph."""
     return deliver(clone(require_tensor("detach_copy", "input", 1, input).detach()), out)
 
 
 @public("diagonal_copy")
-def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, out: Any = None) -> Any:
+def diagonal_copy(
+    input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, *, out: Tensor | None = None
+) -> Tensor:
     """`diagonal` that copies."""
     x = require_tensor("diagonal_copy", "input", 1, input)
     diagonal(x.detach(), offset, dim1, dim2)
@@ -289,7 +292,9 @@ def diagonal_copy(input: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1, *, 
 
 
 @public("expand_copy")
-def expand_copy(input: Any, size: Any, *, implicit: Any = False, out: Any = None) -> Any:
+def expand_copy(
+    input: Tensor, size: Sequence[int], *, implicit: bool = False, out: Tensor | None = None
+) -> Tensor:
     """`expand` that copies."""
     x = require_tensor("expand_copy", "input", 1, input)
     return deliver(
@@ -298,7 +303,9 @@ def expand_copy(input: Any, size: Any, *, implicit: Any = False, out: Any = None
 
 
 @public("view_copy")
-def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Any = None) -> Any:
+def view_copy(
+    input: Tensor, size: Sequence[int] | None = None, *, dtype: DType | None = None, out: Tensor | None = None
+) -> Tensor:
     """`view` that copies."""
     x = require_tensor("view_copy", "input", 1, input)
     if dtype is not None or isinstance(size, (np.dtype, type)):
@@ -308,7 +315,7 @@ def view_copy(input: Any, size: Any = None, *, dtype: Any = None, out: Any = Non
 
 
 @public("squeeze_copy")
-def squeeze_copy(input: Any, dim: Any = None, *, out: Any = None) -> Any:
+def squeeze_copy(input: Tensor, dim: Dims = None, *, out: Tensor | None = None) -> Tensor:
     """`squeeze` that copies."""
     x = require_tensor("squeeze_copy", "input", 1, input)
     squeeze(x.detach(), dim=dim)
@@ -321,14 +328,14 @@ def squeeze_copy(input: Any, dim: Any = None, *, out: Any = None) -> Any:
 
 
 @public("unsqueeze_copy")
-def unsqueeze_copy(input: Any, dim: Any, *, out: Any = None) -> Any:
+def unsqueeze_copy(input: Tensor, dim: int, *, out: Tensor | None = None) -> Tensor:
     """`unsqueeze` that copies."""
     x = require_tensor("unsqueeze_copy", "input", 1, input)
     return deliver(apply1(UnsqueezeCopy(wrap_dim(dim, x.array.ndim + 1)), x), out)
 
 
 @public("t_copy")
-def t_copy(input: Any, *, out: Any = None) -> Any:
+def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`t` that copies."""
     x = require_tensor("t_copy", "input", 1, input)
     t(x.detach())
@@ -336,7 +343,7 @@ def t_copy(input: Any, *, out: Any = None) -> Any:
 
 
 @public("transpose_copy")
-def transpose_copy(input: Any, dim0: Any, dim1: Any, *, out: Any = None) -> Any:
+def transpose_copy(input: Tensor, dim0: int, dim1: int, *, out: Tensor | None = None) -> Tensor:
     """`transpose` that copies."""
     x = require_tensor("transpose_copy", "input", 1, input)
     ndim = x.array.ndim
@@ -344,7 +351,7 @@ def transpose_copy(input: Any, dim0: Any, dim1: Any, *, out: Any = None) -> Any:
 
 
 @public("permute_copy")
-def permute_copy(input: Any, dims: Any, *, out: Any = None) -> Any:
+def permute_copy(input: Tensor, dims: Sequence[int], *, out: Tensor | None = None) -> Tensor:
     """`permute` that copies."""
     x = require_tensor("permute_copy", "input", 1, input)
     permute(x.detach(), dims)
@@ -352,7 +359,7 @@ def permute_copy(input: Any, dims: Any, *, out: Any = None) -> Any:
 
 
 @public("select_copy")
-def select_copy(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
+def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = None) -> Tensor:
     """`select` that copies."""
     x = require_tensor("select_copy", "input", 1, input)
     select(x.detach(), dim, index)
@@ -361,8 +368,14 @@ def select_copy(input: Any, dim: Any, index: Any, *, out: Any = None) -> Any:
 
 @public("slice_copy")
 def slice_copy(
-    input: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1, *, out: Any = None
-) -> Any:
+    input: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
     """The elements from `start` to `end` of a dimension, copied."""
     x = require_tensor("slice_copy", "input", 1, input)
     first, last, by = slice_of(start, end, step)
@@ -370,7 +383,7 @@ def slice_copy(
 
 
 @public("narrow_copy", method=True)
-def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Any = None) -> Any:
+def narrow_copy(input: Tensor, dim: int, start: int, length: int, *, out: Tensor | None = None) -> Tensor:
     """`narrow` that copies."""
     x = require_tensor("narrow_copy", "input", 1, input)
     narrow(x.detach(), dim, start, length)
@@ -380,7 +393,7 @@ def narrow_copy(input: Any, dim: Any, start: Any, length: Any, *, out: Any = Non
 
 
 @public("unfold_copy")
-def unfold_copy(input: Any, dimension: Any, size: Any, step: Any, *, out: Any = None) -> Any:
+def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Tensor | None = None) -> Tensor:
     """`unfold` that copies."""
     x = require_tensor("unfold_copy", "input", 1, input)
     unfold(x.detach(), dimension, size, step)
@@ -390,7 +403,7 @@ def unfold_copy(input: Any, dimension: Any, size: Any, step: Any, *, out: Any = 
 
 
 @public("view_as_real_copy")
-def view_as_real_copy(input: Any, *, out: Any = None) -> Any:
+def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_real` that copies."""
     x = require_tensor("view_as_real_copy", "input", 1, input)
     view_as_real(x.detach())
@@ -398,14 +411,14 @@ def view_as_real_copy(input: Any, *, out: Any = None) -> Any:
 
 
 @public("view_as_complex_copy")
-def view_as_complex_copy(input: Any, *, out: Any = None) -> Any:
+def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_complex` that copies."""
     x = require_tensor("view_as_complex_copy", "input", 1, input)
     view_as_complex(x.detach())
     return deliver(apply1(ViewAsComplexCopy(), x), out)
 
 
-def _delivered(pieces: Sequence[Tensor], out: Any) -> Any:
+def _delivered(pieces: Sequence[Tensor], out: Any) -> tuple[Tensor, ...] | None:
     """Several results, each written into its `out` if those were given."""
     if out is None:
         return tuple(pieces)
@@ -415,7 +428,9 @@ def _delivered(pieces: Sequence[Tensor], out: Any) -> Any:
 
 
 @public("split_copy")
-def split_copy(input: Any, split_size: Any, dim: Any = 0, *, out: Any = None) -> Any:
+def split_copy(
+    input: Tensor, split_size: int, dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
     """`split` into pieces of one size that copies."""
     x = require_tensor("split_copy", "input", 1, input)
     split(x.detach(), split_size, dim)
@@ -423,7 +438,9 @@ def split_copy(input: Any, split_size: Any, dim: Any = 0, *, out: Any = None) ->
 
 
 @public("split_with_sizes_copy")
-def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0, *, out: Any = None) -> Any:
+def split_with_sizes_copy(
+    input: Tensor, split_sizes: Sequence[int], dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
     """`split_with_sizes` that copies."""
     x = require_tensor("split_with_sizes_copy", "input", 1, input)
     split_with_sizes(x.detach(), split_sizes, dim)
@@ -432,7 +449,9 @@ def split_with_sizes_copy(input: Any, split_sizes: Any, dim: Any = 0, *, out: An
 
 
 @public("unbind_copy")
-def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> Any:
+def unbind_copy(
+    input: Tensor, dim: int = 0, *, out: Sequence[Tensor] | None = None
+) -> tuple[Tensor, ...] | None:
     """`unbind` that copies."""
     x = require_tensor("unbind_copy", "input", 1, input)
     unbind(x.detach(), dim)
@@ -443,27 +462,29 @@ def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> Any:
 
 
 @public("unsafe_split", method=True)
-def unsafe_split(input: Any, split_size: Any, dim: Any = 0) -> Any:
+def unsafe_split(input: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split` whose pieces count as tensors of their own: writes to one of them are not seen by the graph of another.
 
     Use it where `split`'s check of in-place writes is in the way, and only if no element is used twice.
     """
     x = require_tensor("unsafe_split", "input", 1, input)
     split(x.detach(), split_size, dim)
-    return apply_n(UnsafeSplit(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,))
+    found: tuple[Tensor, ...] = apply_n(UnsafeSplit(integer(split_size), wrap_dim(dim, x.array.ndim)), (x,))
+    return found
 
 
 @public("unsafe_split_with_sizes", method=True)
-def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: Any = 0) -> Any:
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes` whose pieces count as tensors of their own: see `unsafe_split`."""
     x = require_tensor("unsafe_split_with_sizes", "input", 1, input)
     split_with_sizes(x.detach(), split_sizes, dim)
     parts: Shape = tuple([integer(n) for n in split_sizes])
-    return apply_n(UnsafeSplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+    found: tuple[Tensor, ...] = apply_n(UnsafeSplitWithSizes(parts, wrap_dim(dim, x.array.ndim)), (x,))
+    return found
 
 
 @public("unsafe_chunk", method=True)
-def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk` whose pieces count as tensors of their own: see `unsafe_split`."""
     x = require_tensor("unsafe_chunk", "input", 1, input)
     first = chunk(x.detach(), chunks, dim)[0].array.shape[wrap_dim(dim, x.array.ndim)]
@@ -473,6 +494,7 @@ def unsafe_chunk(input: Any, chunks: Any, dim: Any = 0) -> Any:
 
 
 @public("constant_pad_nd")
-def constant_pad_nd(input: Any, pad: Any, value: Any = 0) -> Any:
+def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     """`input` with a border of one number; see `nn.functional.pad`."""
-    return padded(input, pad, "constant", value)
+    found: Tensor = padded(input, pad, "constant", value)
+    return found

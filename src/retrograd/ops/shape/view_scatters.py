@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Linear, Variadic
+from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.index.getitem import filled
@@ -97,28 +98,32 @@ class SliceScatter(ViewScatter):
 
 
 @public("diagonal_scatter", method=True)
-def diagonal_scatter(input: Any, src: Any, offset: Any = 0, dim1: Any = 0, dim2: Any = 1) -> Any:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy of `input` with `src` on one of its diagonals."""
     x = require_tensor("diagonal_scatter", "input", 1, input)
     y = require_tensor("diagonal_scatter", "src", 2, src)
     diagonal(x.detach(), offset, dim1, dim2)  # complains about the arguments
     ndim = x.array.ndim
-    return apply_n(DiagonalScatter(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), (x, y))
+    found: Tensor = apply_n(
+        DiagonalScatter(integer(offset), wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)), (x, y)
+    )
+    return found
 
 
 @public("select_scatter", method=True)
-def select_scatter(input: Any, src: Any, dim: Any, index: Any) -> Any:
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of `input` with `src` in the place of `input.select(dim, index)`."""
     x = require_tensor("select_scatter", "input", 1, input)
     y = require_tensor("select_scatter", "src", 2, src)
     select(x.detach(), dim, index)  # complains about the arguments
-    return apply_n(SelectScatter(wrap_dim(dim, x.array.ndim), integer(index)), (x, y))
+    found: Tensor = apply_n(SelectScatter(wrap_dim(dim, x.array.ndim), integer(index)), (x, y))
+    return found
 
 
 @public("slice_scatter", method=True)
 def slice_scatter(
-    input: Any, src: Any, dim: Any = 0, start: Any = None, end: Any = None, step: Any = 1
-) -> Any:
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """A copy of `input` with `src` in the place of the elements from `start` to `end` of dimension `dim`.
 
     >>> import retrograd as rg
@@ -127,7 +132,8 @@ def slice_scatter(
     """
     x = require_tensor("slice_scatter", "input", 1, input)
     y = require_tensor("slice_scatter", "src", 2, src)
-    return apply_n(SliceScatter(wrap_dim(dim, x.array.ndim), *slice_of(start, end, step)), (x, y))
+    found: Tensor = apply_n(SliceScatter(wrap_dim(dim, x.array.ndim), *slice_of(start, end, step)), (x, y))
+    return found
 
 
 def slice_of(start: Any, end: Any, step: Any) -> tuple[Any, Any, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.base import backend_of
@@ -13,18 +14,19 @@ from retrograd.ops.common import deliver, require_tensor, wrap_dims
 from retrograd.ops.linalg.checks import check_floating
 from retrograd.ops.linalg.distance import Norm
 from retrograd.ops.register import public, public_property
+from retrograd.ops.tensor.convert import DeviceLike
 
 # -- kinds ---------------------------------------------------------------------------------------------------------
 
 
 @public("is_tensor")
-def is_tensor(obj: Any) -> bool:
+def is_tensor(obj: object) -> bool:
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
 @public("is_nonzero", method=True)
-def is_nonzero(input: Any) -> bool:
+def is_nonzero(input: Tensor) -> bool:
     """Whether the only element is not zero."""
     x = require_tensor("is_nonzero", "input", 1, input)
     if x.array.size != 1:
@@ -36,25 +38,25 @@ def is_nonzero(input: Any) -> bool:
 
 
 @public("is_inference")
-def is_inference(input: Any) -> bool:
+def is_inference(input: Tensor) -> bool:
     """Whether `input` was made in inference mode."""
     return require_tensor("is_inference", "input", 1, input).is_inference()
 
 
 @public("is_signed")
-def is_signed(input: Any) -> bool:
+def is_signed(input: Tensor) -> bool:
     """Whether the dtype can hold negative numbers."""
     return require_tensor("is_signed", "input", 1, input).is_signed()
 
 
 @public("is_neg")
-def is_neg(input: Any) -> bool:
+def is_neg(input: Tensor) -> bool:
     """Always false: negation is computed at once, never left pending."""
     return require_tensor("is_neg", "input", 1, input).is_neg()
 
 
 @public("typename")
-def typename(obj: Any) -> str:
+def typename(obj: object) -> str:
     """The type of an object, or the name of a class or a function, with its module; of a tensor its dtype's type.
 
     >>> import retrograd as rg
@@ -72,7 +74,7 @@ def typename(obj: Any) -> str:
 
 
 @public("get_device")
-def get_device(input: Any) -> int:
+def get_device(input: Tensor) -> int:
     """The GPU's number, or -1 on the CPU."""
     return require_tensor("get_device", "input", 1, input).get_device()
 
@@ -101,13 +103,13 @@ def _layout(self: Tensor) -> str:
 
 
 @public("Tensor.is_pinned")
-def is_pinned(self: Tensor, device: Any = None) -> bool:
+def is_pinned(self: Tensor, device: DeviceLike = None) -> bool:
     """Whether the memory is locked for copies to a GPU: never."""
     return False
 
 
 @public("Tensor.pin_memory")
-def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
     """Copies to memory that is locked for a GPU; an error, for there is none."""
     raise RuntimeError(
         "Cannot access accelerator device when none is available: pin_memory() speeds copies to a GPU up, and this "
@@ -116,7 +118,9 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 
 
 @public("Tensor.cuda")
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def cuda(
+    self: Tensor, device: DeviceLike = None, non_blocking: bool = False, memory_format: str | None = None
+) -> Tensor:
     """Copies to a GPU; an error, for there is none."""
     raise AssertionError(
         "Torch not compiled with CUDA enabled: this build of retrograd computes on the CPU with NumPy. Ask "
@@ -189,7 +193,7 @@ def _stretched(a: Any, shape: Any) -> Any:
 
 
 @public("Tensor.apply_")
-def apply_(self: Tensor, callable: Any) -> Tensor:
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replaces each element by what a Python function makes of it. Slow: for each one Python is called.
 
     >>> import retrograd as rg
@@ -200,13 +204,13 @@ def apply_(self: Tensor, callable: Any) -> Tensor:
 
 
 @public("Tensor.map_")
-def map_(self: Tensor, tensor: Any, callable: Any) -> Tensor:
+def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """The same with the elements of another tensor."""
     return _write_each("map_", self, (tensor,), callable)
 
 
 @public("Tensor.map2_")
-def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
     """The same with the elements of two other tensors."""
     return _write_each("map2_", self, (x, y), callable)
 
@@ -215,7 +219,9 @@ def map2_(self: Tensor, x: Any, y: Any, callable: Any) -> Tensor:
 
 
 @public("frobenius_norm")
-def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
+def frobenius_norm(
+    input: Tensor, dim: int | Sequence[int], keepdim: bool = False, *, out: Tensor | None = None
+) -> Tensor:
     """The root of the sum of squares along `dim`, one dimension or two."""
     x = require_tensor("frobenius_norm", "input", 1, input)
     check_floating("linalg.vector_norm", x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from retrograd.ops.common import require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
+from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.create import dtype_for, finish, number_from, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
-from retrograd.values import Array, DType, Shape
+from retrograd.values import Array, DType, Number, Shape
 
 
 def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
@@ -36,8 +38,8 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
 
 @public("empty_strided")
 def empty_strided(
-    size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-    pin_memory: bool = False,
+    size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, layout: str | None = None,
+    device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of undefined values with the given strides.
 
@@ -54,15 +56,17 @@ def empty_strided(
 
 
 @public("Tensor.new_empty_strided")
-def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+def new_empty_strided(
+    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, **options: Any
+) -> Tensor:
     """`empty_strided` in the dtype of this tensor."""
     return empty_strided(size, stride, dtype=self.array.dtype if dtype is None else dtype, **options)
 
 
 @public("empty_permuted")
 def empty_permuted(
-    size: Any, physical_layout: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, pin_memory: bool = False,
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: DType | None = None, layout: str | None = None,
+    device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A dense tensor of undefined values whose dimensions lie in memory in the order `physical_layout`."""
     check_options(device, layout, pin_memory)
@@ -82,7 +86,7 @@ def empty_permuted(
 
 @public("frombuffer")
 def frombuffer(
-    buffer: Any, *, dtype: Any, count: Any = -1, offset: Any = 0, requires_grad: bool = False
+    buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:
     """A tensor over the memory of anything that has a buffer, such as a bytearray.
 
@@ -122,7 +126,7 @@ def frombuffer(
 
 
 @public("from_dlpack")
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: Any = None) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
     check_options(device, None, False)
     if not hasattr(ext_tensor, "__dlpack__"):
@@ -134,13 +138,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: Any = None) -> Ten
 
 
 @public("to_dlpack")
-def to_dlpack(tensor: Any) -> Any:
+def to_dlpack(tensor: Tensor) -> object:
     """A capsule over the memory of a tensor, for another library to take once."""
     return dlpack(require_tensor("to_dlpack", "tensor", 1, tensor))
 
 
 @public("Tensor.__dlpack__")
-def dlpack(self: Tensor, **options: Any) -> Any:
+def dlpack(self: Tensor, **options: Any) -> object:
     """What other libraries call to look at this tensor's memory."""
     if self.requires_grad:
         raise BufferError(
@@ -150,15 +154,17 @@ def dlpack(self: Tensor, **options: Any) -> Any:
 
 
 @public("Tensor.__dlpack_device__")
-def dlpack_device(self: Tensor) -> Any:
+def dlpack_device(self: Tensor) -> tuple[int, int]:
     """Where the memory lives, in DLPack's numbers: (1, 0) is the CPU."""
-    return self.array.__dlpack_device__()
+    found: tuple[int, int] = self.array.__dlpack_device__()
+    return found
 
 
 @public("range")
 def inclusive_range(
-    start: Any = 0, end: Any = None, step: Any = 1, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, requires_grad: bool = False,
+    start: Number | Tensor = 0, end: Number | Tensor | None = None, step: Number | Tensor = 1, *,
+    out: Tensor | None = None, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`arange` that includes its end. Deprecated, as in PyTorch."""
     check_options(device, layout, False)
@@ -183,7 +189,7 @@ def inclusive_range(
 
 
 @public("Tensor.is_set_to")
-def is_set_to(self: Tensor, tensor: Any) -> bool:
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the other tensor is over the same memory, with the same size and strides."""
     other = require_tensor("is_set_to", "tensor", 1, tensor)
     same = self.array.shape == other.array.shape and self.stride() == other.stride()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 from retrograd.backends.base import device_of, move, reachable_device
 from retrograd.backends.device import CPU
@@ -29,6 +29,8 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
+
+DeviceLike: TypeAlias = Device | str | int | None  # a device, its name or its number; None for the default
 
 
 class Clone(Linear):
@@ -102,22 +104,28 @@ def convert(x: Tensor, dtype: Any) -> Tensor:
 
 
 @public("clone", method=True)
-def clone(input: Any, *, memory_format: Any = None) -> Any:
+def clone(input: Tensor, *, memory_format: str | None = None) -> Tensor:
     """A copy of `input`; gradients pass through to it."""
-    return apply1(Clone(), input)
+    found: Tensor = apply1(Clone(), input)
+    return found
 
 
+<<<<<<< HEAD
 @public("Tensor.contiguous")
 def contiguous(input: Any, memory_format: Any = None) -> Any:
+=======
+@public("contiguous", method=True)
+def contiguous(input: Tensor, memory_format: str | None = None) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """`input` itself if its elements lie in row-major order, else a copy where they do."""
     return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
 
 
 @public("Tensor.to")
 def to(
-    input: Tensor, *args: Any, device: Any = None, dtype: Any = None, non_blocking: Any = False, copy: Any = False,
-    memory_format: Any = None, other: Any = None,
-) -> Any:  # fmt: skip
+    input: Tensor, *args: Any, device: DeviceLike = None, dtype: DType | None = None, non_blocking: bool = False,
+    copy: bool = False, memory_format: str | None = None, other: Tensor | None = None,
+) -> Tensor:  # fmt: skip
     """`input` in another dtype or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
 
     >>> import retrograd as rg
@@ -138,18 +146,37 @@ def to(
     if device is not None:
         where = reachable_device(device)
         if where != result.device:
-            return apply1(ToDevice(where), result)
+            found: Tensor = apply1(ToDevice(where), result)
+            return found
     return clone(result) if copy and result is input else result
 
 
+<<<<<<< HEAD
 @public("Tensor.type_as")
 def type_as(input: Tensor, other: Tensor) -> Any:
+=======
+@public("type_as", method=True)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """`input` in the dtype of `other`."""
     return convert(input, other.array.dtype)
 
 
+<<<<<<< HEAD
 @public("Tensor.type")
 def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+=======
+@overload
+def type(input: Tensor) -> str: ...
+
+
+@overload
+def type(input: Tensor, dtype: DType | str, non_blocking: bool = False) -> Tensor: ...
+
+
+@public("type", method=True)
+def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> str | Tensor:
+>>>>>>> refs/heads/sweep-reduce
     """The legacy type name, or `input` converted to a dtype."""
     if dtype is None:
         return input._type_string()
@@ -160,7 +187,7 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 @public("cpu", method=True)
-def cpu(input: Tensor) -> Any:
+def cpu(input: Tensor) -> Tensor:
     """`input` in the host's memory."""
     return to(input, "cpu")
 
@@ -169,66 +196,66 @@ def cpu(input: Tensor) -> Any:
 
 
 @public("Tensor.half")
-def to_half(input: Tensor, memory_format: Any = None) -> Any:
+def to_half(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as float16."""
     return convert(input, float16)
 
 
 @public("Tensor.float")
-def to_float(input: Tensor, memory_format: Any = None) -> Any:
+def to_float(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as float32."""
     return convert(input, float32)
 
 
 @public("Tensor.double")
-def to_double(input: Tensor, memory_format: Any = None) -> Any:
+def to_double(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as float64."""
     return convert(input, float64)
 
 
 @public("Tensor.short")
-def to_short(input: Tensor, memory_format: Any = None) -> Any:
+def to_short(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as int16."""
     return convert(input, int16)
 
 
 @public("Tensor.int")
-def to_int(input: Tensor, memory_format: Any = None) -> Any:
+def to_int(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as int32."""
     return convert(input, int32)
 
 
 @public("Tensor.long")
-def to_long(input: Tensor, memory_format: Any = None) -> Any:
+def to_long(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as int64."""
     return convert(input, int64)
 
 
 @public("Tensor.cfloat")
-def to_cfloat(input: Tensor, memory_format: Any = None) -> Any:
+def to_cfloat(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as complex64."""
     return convert(input, complex64)
 
 
 @public("Tensor.cdouble")
-def to_cdouble(input: Tensor, memory_format: Any = None) -> Any:
+def to_cdouble(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as complex128."""
     return convert(input, complex128)
 
 
 @public("Tensor.bool")
-def to_bool(input: Tensor, memory_format: Any = None) -> Any:
+def to_bool(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as bool."""
     return convert(input, bool_)
 
 
 @public("Tensor.byte")
-def to_byte(input: Tensor, memory_format: Any = None) -> Any:
+def to_byte(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as uint8."""
     return convert(input, uint8)
 
 
 @public("Tensor.char")
-def to_char(input: Tensor, memory_format: Any = None) -> Any:
+def to_char(input: Tensor, memory_format: str | None = None) -> Tensor:
     """`input` as int8."""
     return convert(input, int8)

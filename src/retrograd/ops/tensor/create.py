@@ -15,13 +15,15 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import beside, deliver, require_tensor
 from retrograd.ops.register import public
+from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.data import (
+    Data,
     check_options,
     new_leaf,
     number_for,
     tensor,
 )
-from retrograd.values import Array, DType, Shape
+from retrograd.values import Array, DType, Number, Shape
 
 
 def finish(array: Array, out: Any, requires_grad: bool) -> Tensor:
@@ -106,8 +108,8 @@ def int_from(function: str, argument: str, position: int, value: Any) -> int:
 
 @public("scalar_tensor")
 def scalar_tensor(
-    s: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False,
+    s: Number | Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A 0-dim tensor of the default dtype."""
     check_options(device, layout, pin_memory)
@@ -128,8 +130,9 @@ def filled(shape: Shape, value: Any, dtype: DType) -> Array:
 
 @public("zeros")
 def zeros(
-    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    *args: int | Sequence[int], size: Sequence[int] | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Zeros: `zeros(2, 3)`, `zeros((2, 3))` or `zeros(size=(2, 3))`.
 
@@ -144,8 +147,9 @@ def zeros(
 
 @public("ones")
 def ones(
-    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    *args: int | Sequence[int], size: Sequence[int] | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Ones, in the given size."""
     check_options(device, layout, pin_memory)
@@ -155,8 +159,9 @@ def ones(
 
 @public("empty")
 def empty(
-    *args: Any, size: Any = None, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: Any = None,
+    *args: int | Sequence[int], size: Sequence[int] | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the given size: fill it before use."""
     check_options(device, layout, pin_memory)
@@ -166,8 +171,8 @@ def empty(
 
 @public("full")
 def full(
-    size: Any, fill_value: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    size: Sequence[int], fill_value: Number | Tensor, *, out: Tensor | None = None, dtype: DType | None = None,
+    layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """One number everywhere; the dtype is that of the number unless given."""
     check_options(device, layout, pin_memory)
@@ -182,8 +187,8 @@ def full(
 
 @public("eye")
 def eye(
-    n: Any, m: Any = None, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None,
+    layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The n × m matrix with ones on its diagonal; square unless `m` is given."""
     check_options(device, layout, pin_memory)
@@ -202,8 +207,9 @@ def eye(
 
 @public("arange")
 def arange(
-    *args: Any, start: Any = 0, end: Any = None, step: Any = 1, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    *args: Number | Tensor, start: Number | Tensor = 0, end: Number | Tensor | None = None,
+    step: Number | Tensor = 1, out: Tensor | None = None, dtype: DType | None = None, layout: str | None = None,
+    device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`: from start up to, but not including, end.
 
@@ -217,17 +223,18 @@ def arange(
             f"arange() received an invalid combination of arguments: {len(args)} positional ones. Write arange(end) or "
             "arange(start, end, step)."
         )
+    given: Any = (start, end, step)
     if len(args) == 1 and end is None:
-        end = args[0]
+        given = (start, args[0], step)
     else:
-        start, end, step = (*args, *(start, end, step)[len(args) :])
+        given = (*args, *given[len(args) :])
     both = len(args) > 1
-    start = number_from("arange", "start", 1 if both else 2, start)
-    end = number_from("arange", "end", 2 if both else 1, end)
-    step = number_from("arange", "step", 3, step)
-    whole = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    first = number_from("arange", "start", 1 if both else 2, given[0])
+    last = number_from("arange", "end", 2 if both else 1, given[1])
+    by = number_from("arange", "step", 3, given[2])
+    whole = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
     wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
-    return finish(range_array(start, end, step, wanted), out, requires_grad)
+    return finish(range_array(first, last, by, wanted), out, requires_grad)
 
 
 def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
@@ -253,8 +260,9 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
 
 @public("linspace")
 def linspace(
-    start: Any, end: Any, steps: Any, *, out: Any = None, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
+    start: Number | Tensor, end: Number | Tensor, steps: int, *, out: Tensor | None = None,
+    dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers from start to end, both included."""
     check_options(device, layout, pin_memory)
@@ -264,8 +272,9 @@ def linspace(
 
 @public("logspace")
 def logspace(
-    start: Any, end: Any, steps: Any, base: Any = 10.0, *, out: Any = None, dtype: Any = None, layout: Any = None,
-    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    start: Number | Tensor, end: Number | Tensor, steps: int, base: float = 10.0, *, out: Tensor | None = None,
+    dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
+    requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Powers of `base` whose exponents are evenly spaced from start to end."""
     check_options(device, layout, pin_memory)
@@ -329,8 +338,8 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
 
 @public("zeros_like")
 def zeros_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Zeros in the shape and dtype of `input`."""
     array = like("zeros_like", input, dtype, device, layout, pin_memory)
@@ -340,8 +349,8 @@ def zeros_like(
 
 @public("ones_like")
 def ones_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Ones in the shape and dtype of `input`."""
     array = like("ones_like", input, dtype, device, layout, pin_memory)
@@ -351,8 +360,8 @@ def ones_like(
 
 @public("empty_like")
 def empty_like(
-    input: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the shape and dtype of `input`."""
     return new_leaf(like("empty_like", input, dtype, device, layout, pin_memory), requires_grad)
@@ -360,8 +369,9 @@ def empty_like(
 
 @public("full_like")
 def full_like(
-    input: Any, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: Any = None,
+    input: Tensor, fill_value: Number | Tensor, *, dtype: DType | None = None, layout: str | None = None,
+    device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """One number everywhere, in the shape and dtype of `input`."""
     array = like("full_like", input, dtype, device, layout, pin_memory)
@@ -384,7 +394,7 @@ def _roomy(source: Tensor, made: Tensor) -> Tensor:
 
 
 @public("Tensor.new_tensor")
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+def new_tensor(self: Tensor, data: Data, *, dtype: DType | None = None, **options: Any) -> Tensor:
     """`tensor(data)` in this tensor's dtype."""
     made = tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
     made.array = beside(made.array, self.array)
@@ -392,24 +402,31 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, **options: Any) ->
 
 
 @public("Tensor.new_zeros")
-def new_zeros(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+def new_zeros(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
     """`zeros(size)` in this tensor's dtype."""
     return _roomy(self, zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 @public("Tensor.new_ones")
-def new_ones(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+def new_ones(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
     """`ones(size)` in this tensor's dtype."""
     return _roomy(self, ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 @public("Tensor.new_empty")
-def new_empty(self: Tensor, *args: Any, dtype: Any = None, **options: Any) -> Tensor:
+def new_empty(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
     """`empty(size)` in this tensor's dtype."""
     return _roomy(self, empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
 
 
 @public("Tensor.new_full")
-def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Tensor:
+def new_full(
+    self: Tensor,
+    size: Sequence[int],
+    fill_value: Number | Tensor,
+    *,
+    dtype: DType | None = None,
+    **options: Any,
+) -> Tensor:
     """`full(size, fill_value)` in this tensor's dtype."""
     return _roomy(self, full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options))

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,8 +33,11 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import DtypeError, GradientError, type_name
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import clone, convert
-from retrograd.values import Array, DType
+from retrograd.ops.tensor.convert import DeviceLike, clone, convert
+from retrograd.values import Array, DType, Number
+
+# What a tensor is made of.
+Data: TypeAlias = Tensor | np.ndarray[Any, Any] | np.generic | Number | Sequence[Any]
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LISTS = frozenset((list, tuple))
@@ -255,7 +259,12 @@ def _supported(array: Array) -> Array:
 
 @public("tensor")
 def tensor(
-    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Data,
+    *,
+    dtype: DType | None = None,
+    device: DeviceLike = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A new leaf tensor with a copy of `data`: a number, nested sequences of numbers, or an array.
 
@@ -286,7 +295,7 @@ def _tracked(data: Any) -> Tensor | None:
 
 
 @public("from_numpy")
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor that shares its memory with a NumPy array: a write to one is seen in the other."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(
@@ -296,7 +305,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 
 
 @public("as_tensor")
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Data, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
     check_device(device)
     if isinstance(data, Tensor):
@@ -309,10 +318,10 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 @public("asarray")
 def asarray(
-    obj: Any,
+    obj: Data,
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DType | None = None,
+    device: DeviceLike = None,
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:

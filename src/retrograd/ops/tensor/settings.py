@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from retrograd.backends.base import check_device
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
 from retrograd.core.places import warn
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
 from retrograd.ops.register import public
+from retrograd.ops.tensor.convert import DeviceLike
 
 
 class RequestedSettings:
@@ -50,7 +49,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
 
 
 @public("set_deterministic_debug_mode")
-def set_deterministic_debug_mode(debug_mode: Any) -> None:
+def set_deterministic_debug_mode(debug_mode: str | int) -> None:
     """The same switch by level: 0 or "default", 1 or "warn", 2 or "error"."""
     if not isinstance(debug_mode, (str, int)):
         raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
@@ -109,7 +108,7 @@ def is_warn_always_enabled() -> bool:
 
 
 @public("set_default_device")
-def set_default_device(device: Any) -> None:
+def set_default_device(device: DeviceLike) -> None:
     """Sets the device on which tensors are made: the CPU, or None for the default, which is the CPU."""
     check_device(device)
 
@@ -121,7 +120,7 @@ def get_default_device() -> device:
 
 
 @public("set_default_tensor_type")
-def set_default_tensor_type(t: Any) -> None:
+def set_default_tensor_type(t: str | type) -> None:
     """Sets the default dtype by a type's name, such as "torch.DoubleTensor". Deprecated, as in PyTorch."""
     warn(
         "torch.set_default_tensor_type() is deprecated: use set_default_dtype() and set_default_device().",
