@@ -42,11 +42,7 @@ def deliver(result: Any, out: Any) -> Tensor:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
         out.array = result.array.astype(out.array.dtype)
-<<<<<<< HEAD
     out._bump_version()
-=======
-    out.bump_version()
->>>>>>> refs/heads/sweep-reduce
     found = out
     return found
 

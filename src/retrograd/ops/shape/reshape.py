@@ -316,18 +316,13 @@ def reshaped(x: Tensor, size: Shape) -> Tensor:
     return found
 
 
-<<<<<<< HEAD
 @public("Tensor.view")
-def view(input: Any, *given: Any, size: Any = None, dtype: Any = None) -> Any:
-=======
-@public("view", method=True)
 def view(
     input: Tensor,
     *given: int | Sequence[int] | DType,
     size: Sequence[int] | None = None,
     dtype: DType | None = None,
 ) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """The same memory in another shape, or read as another dtype: `view(2, 3)`, `view(rg.int32)`.
 
     >>> import retrograd as rg
@@ -364,37 +359,22 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     return twin
 
 
-<<<<<<< HEAD
 @public("Tensor.view_as")
-def view_as(input: Any, other: Any) -> Any:
-=======
-@public("view_as", method=True)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """`input` viewed in the shape of `other`."""
     return view(input, other.array.shape)
 
 
-<<<<<<< HEAD
 @public("Tensor.reshape_as")
-def reshape_as(input: Any, other: Any) -> Any:
-=======
-@public("reshape_as", method=True)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """`input` reshaped to the shape of `other`."""
     return reshape(input, other.array.shape)
 
 
-<<<<<<< HEAD
 @public("Tensor.expand")
-def expand(input: Any, *given: Any, size: Any = None, implicit: Any = False) -> Any:
-=======
-@public("expand", method=True)
 def expand(
     input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None, implicit: bool = False
 ) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """A view with dimensions of size 1 stretched and new ones in front; -1 leaves a size as it is.
 
     >>> import retrograd as rg
@@ -406,13 +386,8 @@ def expand(
     return found
 
 
-<<<<<<< HEAD
 @public("Tensor.expand_as")
-def expand_as(input: Any, other: Any) -> Any:
-=======
-@public("expand_as", method=True)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """`input` expanded to the shape of `other`."""
     return expand(input, other.array.shape)
 
@@ -524,13 +499,8 @@ def ravel(input: Tensor) -> Tensor:
     return found
 
 
-<<<<<<< HEAD
 @public("Tensor.repeat")
-def repeat(input: Any, *given: Any, repeats: Any = None) -> Any:
-=======
-@public("repeat", method=True)
 def repeat(input: Tensor, *given: int | Sequence[int], repeats: Sequence[int] | None = None) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """Copies of `input` laid side by side, so many in each dimension; missing dimensions are put in front.
 
     >>> import retrograd as rg

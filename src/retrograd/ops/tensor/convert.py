@@ -110,13 +110,8 @@ def clone(input: Tensor, *, memory_format: str | None = None) -> Tensor:
     return found
 
 
-<<<<<<< HEAD
 @public("Tensor.contiguous")
-def contiguous(input: Any, memory_format: Any = None) -> Any:
-=======
-@public("contiguous", method=True)
 def contiguous(input: Tensor, memory_format: str | None = None) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """`input` itself if its elements lie in row-major order, else a copy where they do."""
     return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
 
@@ -151,21 +146,12 @@ def to(
     return clone(result) if copy and result is input else result
 
 
-<<<<<<< HEAD
 @public("Tensor.type_as")
-def type_as(input: Tensor, other: Tensor) -> Any:
-=======
-@public("type_as", method=True)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
->>>>>>> refs/heads/sweep-reduce
     """`input` in the dtype of `other`."""
     return convert(input, other.array.dtype)
 
 
-<<<<<<< HEAD
-@public("Tensor.type")
-def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-=======
 @overload
 def type(input: Tensor) -> str: ...
 
@@ -174,9 +160,8 @@ def type(input: Tensor) -> str: ...
 def type(input: Tensor, dtype: DType | str, non_blocking: bool = False) -> Tensor: ...
 
 
-@public("type", method=True)
+@public("Tensor.type")
 def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = False) -> str | Tensor:
->>>>>>> refs/heads/sweep-reduce
     """The legacy type name, or `input` converted to a dtype."""
     if dtype is None:
         return input._type_string()
