@@ -471,7 +471,7 @@ def norm(
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dims))}")
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. Give a number, or 'fro'.")
-    order = 2 if p is None or p == "fro" else p
+    order: Any = 2 if p is None or p == "fro" else p
     found: Tensor = vector_norm(input, order, dims, keepdim, dtype=dtype, out=out)
     return found
 

@@ -17,7 +17,7 @@ from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer
 from retrograd.ops.tensor.data import number_for
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Number, Shape
 
 
 class ConstantPadNd(Unary):
@@ -126,7 +126,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
 
 
 @public("nn.functional.pad")
-def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number | None = None) -> Tensor:
     """`input` with a border; `pad` gives its width before and after the last dimension, then the one before it, ….
 
     Args:
