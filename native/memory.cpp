@@ -65,8 +65,6 @@ bool init_memory() {
   if (off != nullptr && *off != '\0' && std::strcmp(off, "0") != 0) {
     small_limit = 0;
     blocks::set_limit(0);
-  } else {
-    arenas::install();
   }
   handler = PyCapsule_New(&table, "mem_handler", nullptr);
   return handler != nullptr;
@@ -102,6 +100,13 @@ PyObject* empty_cache(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* keep_arenas(PyObject*, PyObject* on) {
+  const int wanted = PyObject_IsTrue(on);
+  if (wanted < 0) return nullptr;
+  arenas::keep(wanted != 0);
+  Py_RETURN_NONE;
+}
+
 PyObject* set_limit(PyObject*, PyObject* bytes) {
   const Py_ssize_t limit = PyLong_AsSsize_t(bytes);
   if (limit == -1 && PyErr_Occurred()) return nullptr;
@@ -115,6 +120,7 @@ PyObject* set_limit(PyObject*, PyObject* bytes) {
 
 PyMethodDef memory_methods[] = {
     {"empty_cache", empty_cache, METH_NOARGS, "Gives memory that no array uses back to the system."},
+    {"keep_arenas", keep_arenas, METH_O, "Whether Python's memory for small objects is kept for the next graph."},
     {"memory_stats", memory_stats, METH_NOARGS, "What the allocator counts, by name."},
     {"reset_peak_memory_stats", reset_peak, METH_NOARGS, "Starts peaks anew, at what is in use now."},
     {"set_memory_limit", set_limit, METH_O, "Bounds the bytes that are kept for reuse; -1 for no bound."},

@@ -27,6 +27,7 @@ Arena* first = nullptr;
 size_t size_of_each = 0;
 size_t bytes = 0;
 size_t limit = MOST;
+bool keeping = false;  // whether Python gives arenas to us
 
 void* take(void*, size_t size) {
   {
@@ -56,10 +57,18 @@ void give(void*, void* memory, size_t size) {
 
 }  // namespace
 
-void install() {
-  PyObject_GetArenaAllocator(&below);
-  PyObjectArenaAllocator keeping = {nullptr, take, give};
-  PyObject_SetArenaAllocator(&keeping);
+// Arenas come from `below` in any case, so that it can take them back after the switch is off again.
+void keep(bool on) {
+  if (on == keeping) return;
+  if (on) {
+    PyObject_GetArenaAllocator(&below);
+    PyObjectArenaAllocator ours = {nullptr, take, give};
+    PyObject_SetArenaAllocator(&ours);
+  } else {
+    PyObject_SetArenaAllocator(&below);
+    trim();
+  }
+  keeping = on;
 }
 
 size_t kept() { return bytes; }

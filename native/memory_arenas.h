@@ -4,7 +4,7 @@
 
 namespace rg::arenas {
 
-void install();                // from now on arenas are kept; once
+void keep(bool on);            // whether arenas are kept from now on
 size_t kept();                 // bytes held for reuse
 void set_limit(size_t bytes);  // of what is kept, if that is below the usual bound
 void trim();                   // gives back what is kept

@@ -317,6 +317,9 @@ def deep(n):
     return n and deep(n - 1)
 deep(900)  # Python's stack grows and shrinks in pieces of another size
 use()
+assert kept() == 0, "nothing is kept unasked"
+memory.keep_arenas()
+use()
 held = kept()
 assert held >= 10 << 20, held
 many = [object() for _ in range(1_000_000)]
@@ -335,10 +338,48 @@ memory.set_memory_limit(None)
 more = [object() for _ in range(12_000_000)]
 del more
 assert 64 << 20 < kept() <= 128 << 20
+memory.keep_arenas(False)
+assert kept() == 0
+use()
+assert kept() == 0
+"""
+
+# What Python has for the memory of its small objects, before and after.
+UNTOUCHED = """
+import ctypes
+class Allocator(ctypes.Structure):
+    _fields_ = [("context", ctypes.c_void_p), ("take", ctypes.c_void_p), ("give", ctypes.c_void_p)]
+def now():
+    found = Allocator()
+    ctypes.pythonapi.PyObject_GetArenaAllocator(ctypes.byref(found))
+    return found.context, found.take, found.give
+before = now()
+import retrograd
+x = retrograd.ones(3, requires_grad=True)
+(x * x).sum().backward()
+assert now() == before
+retrograd.memory.keep_arenas()
+assert now() != before
+retrograd.memory.keep_arenas(False)
+assert now() == before
 """
 
 
 @needs_pack
 def test_memory_of_small_objects_is_kept_for_the_next_ones() -> None:
     done = run(ARENAS, RETROGRAD_NO_CACHE="0")
+    assert done.returncode == 0, done.stderr
+
+
+@needs_pack
+def test_importing_the_package_changes_nothing_process_wide() -> None:
+    done = run(UNTOUCHED, RETROGRAD_NO_CACHE="0")
+    assert done.returncode == 0, done.stderr
+
+
+@needs_pack
+def test_the_environment_can_ask_for_kept_arenas() -> None:
+    done = run(
+        ARENAS.replace('assert kept() == 0, "nothing is kept unasked"\n', ""), RETROGRAD_KEEP_ARENAS="1"
+    )
     assert done.returncode == 0, done.stderr

@@ -1,6 +1,7 @@
 """The native kernel pack (`native/` in the source tree), where it was built and is wanted.
 
-`RETROGRAD_NO_NATIVE=1` in the environment leaves it out.
+`RETROGRAD_NO_NATIVE=1` in the environment leaves it out. Loading it changes nothing outside of it, unless
+`RETROGRAD_KEEP_ARENAS=1` asks for what `retrograd.memory.keep_arenas` does.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any, Final
 
 def _load() -> Any:
     """The pack, or None where it was not built or is not wanted."""
-    if os.environ.get("RETROGRAD_NO_NATIVE", "0") not in {"", "0"}:
+    if _asks("RETROGRAD_NO_NATIVE"):
         return None
     try:
-        return importlib.import_module("retrograd._native")
+        pack = importlib.import_module("retrograd._native")
     except ModuleNotFoundError:
         return None
     except ImportError as error:
@@ -27,6 +28,14 @@ def _load() -> Any:
             stacklevel=2,
         )
         return None
+    if _asks("RETROGRAD_KEEP_ARENAS"):
+        pack.keep_arenas(True)
+    return pack
+
+
+def _asks(variable: str) -> bool:
+    """Whether a variable of the environment switches something on."""
+    return os.environ.get(variable, "0") not in {"", "0"}
 
 
 PACK: Final[Any] = _load()
