@@ -36,7 +36,14 @@ class EmbeddingBag(WithConstants):
     """
 
     tracked: ClassVar[int] = 2
-    params = ("indices", "bags", "count", "mode", "padding_idx", "scale_grad_by_freq")
+    params: ClassVar[tuple[str, ...]] = (
+        "indices",
+        "bags",
+        "count",
+        "mode",
+        "padding_idx",
+        "scale_grad_by_freq",
+    )
     shown: ClassVar[dict[str, str]] = {
         "mode": "mode", "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq",
         "weight_sym_argsize_0": "rows", "weight": "x:0", "per_sample_weights": "x:1",
@@ -98,7 +105,7 @@ class EmbeddingBagMax(WithConstants):
 
     node_name = "EmbeddingBagBackward0"
     tracked: ClassVar[int] = 2
-    params = ("highest", "full")
+    params: ClassVar[tuple[str, ...]] = ("highest", "full")
 
     def __init__(self, highest: Array, full: Array) -> None:
         self.highest = highest
@@ -175,7 +182,7 @@ class Bags:
             raise RuntimeError(
                 f"Index {wrong[0]} of input takes value {indices[wrong[0]]} which is not in the valid range [0, {rows})"
             )
-        self.count = len(lengths)
+        self.count: int = len(lengths)
         bags = np.full(indices.size, self.count)  # behind the last offset: in no bag
         places = np.repeat(np.arange(self.count), lengths)
         bags[: places.size] = places

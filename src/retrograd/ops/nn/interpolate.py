@@ -202,7 +202,7 @@ def _deprecated(name: str) -> None:
 class PixelShuffle(Linear):
     """channels turned into finer pixels: blocks of factor² channels become squares"""
 
-    params = ("factor",)
+    params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"upscale_factor": "factor"}
 
     def __init__(self, factor: int) -> None:
@@ -220,7 +220,7 @@ class PixelShuffle(Linear):
 class PixelUnshuffle(Linear):
     """squares of pixels turned into channels"""
 
-    params = ("factor",)
+    params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"downscale_factor": "factor"}
 
     def __init__(self, factor: int) -> None:
@@ -238,7 +238,7 @@ class PixelUnshuffle(Linear):
 class ChannelShuffle(Linear):
     """the channels of groups, dealt out in turn: like a matrix transposed"""
 
-    params = ("groups",)
+    params: ClassVar[tuple[str, ...]] = ("groups",)
     shown: ClassVar[dict[str, str]] = {"groups": "groups"}
 
     def __init__(self, groups: int) -> None:
