@@ -28,7 +28,7 @@ from retrograd.engine.nan.explain import message
 from retrograd.engine.nan.finding import BACKWARD, GRADIENT, HOOK, SUM, Finding
 from retrograd.engine.nan.recompute import Forward
 from retrograd.engine.nan.traps import Masker, masker_of, spoilt_mask
-from retrograd.engine.task import GraphTask
+from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
 
@@ -65,7 +65,8 @@ class Replay:
     def __init__(self, watch: Watch) -> None:
         self.task: GraphTask = GraphTask(True, False, False, watch.task.outer)
         self.task.compute_dependencies(watch.start, watch.min_topological_nr)
-        self.task.exec_info = self.exec_info = watch.task.exec_info
+        self.exec_info: dict[Node, ExecInfo] | None = watch.task.exec_info
+        self.task.exec_info = self.exec_info
         self.start: Node = watch.start
         self.given: list[Any] = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad
