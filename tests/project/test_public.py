@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import importlib.resources
 import inspect
+import pydoc
 import tomllib
 from functools import reduce
 from types import ModuleType
@@ -86,6 +89,21 @@ def test_every_function_and_method_has_a_signature_and_a_description(space):
         assert call.__name__, name
 
 
+def test_help_has_the_signature_and_the_description():
+    for name in (
+        "softmax",
+        "Tensor.softmax",
+        "Tensor.exp_",
+        "linalg.svd",
+        "autograd.grad",
+        "func.vmap",
+        "no_grad",
+    ):
+        text, thing = pydoc.plain(pydoc.render_doc(found(name))), found(name)
+        assert inspect.getdoc(thing).splitlines()[0] in text, name
+        assert inspect.isclass(thing) or all(p in text for p in inspect.signature(thing).parameters), name
+
+
 def test_what_is_declared_is_what_is_found():
     _ = [found(name) for space in SPACES for name in names_in(space)]  # so that all of it is loaded
     assert len(DECLARED) > 1000
@@ -93,6 +111,115 @@ def test_what_is_declared_is_what_is_found():
         assert (
             found(name) is form or inspect.getattr_static(retrograd.Tensor, name.partition(".")[2]) is form
         ), name
+
+
+def test_a_star_import_hides_no_builtins_but_those_that_pytorchs_hides():
+    namespace = {}
+    exec("from retrograd import *", namespace)
+    hidden = {name for name in namespace if hasattr(builtins, name)}
+    assert hidden == {
+        *(
+            "abs",
+            "all",
+            "any",
+            "bool",
+            "complex",
+            "float",
+            "int",
+            "max",
+            "min",
+            "pow",
+            "range",
+            "round",
+            "sum",
+        ),
+    }
+
+
+def test_completion_offers_public_names_only():
+    dunders = {name for name in dir(retrograd) if name.startswith("__")}
+    assert set(dir(retrograd)) - dunders == {*retrograd.__all__, "inspect", "serialization"} - dunders
+    for space in ("nn.functional", "linalg", "fft", "special"):
+        assert {name for name in dir(found(space)) if not name.startswith("__")} == set(found(space).__all__)
+
+
+def test_the_methods_of_a_tensor_are_pytorchs():
+    torch = pytest.importorskip("torch")
+    public = [name for name in dir(retrograd.Tensor) if not name.startswith("_")]
+    assert len(public) > 500
+    assert [name for name in public if not hasattr(torch.Tensor, name)] == []
+    assert "array" in dir(retrograd.ones(1))  # and this one, which is ours
+
+
+# ---- nodes --------------------------------------------------------------------------------------------------------
+
+
+def results(rg):
+    """A result of each of twenty operations and more."""
+    x, m = rg.tensor([0.5, 2.0], requires_grad=True), rg.eye(2, requires_grad=True)
+    f = rg.nn.functional
+    yield from (x * x, x + x, x - 1, x / x, x**2, -x, x @ x, m @ m, x.exp(), x.log(), x.tanh(), x.sigmoid())
+    yield from (x.sum(), x.mean(), x.std(), x.amax(), x.cumsum(0), x.softmax(0), x.clamp(0, 1), x.sqrt())
+    yield from (
+        m.transpose(0, 1),
+        m.reshape(4),
+        m.expand(3, 2, 2),
+        m[0],
+        m.det(),
+        rg.stack([x, x]),
+        rg.cat([x, x]),
+    )
+    yield from (rg.maximum(x, x), rg.cdist(m, m), rg.where(x > 1, x, x), f.prelu(m, x), f.linear(x, m, x))
+
+
+# Formulas that need other values than PyTorch's, or have other names for them.
+SAVES_OTHERS = {"DotBackward0", "LinalgDetBackward0", "MmBackward0", "WhereBackward0"}
+
+
+def shown_of(result):
+    """The names of a node, dunders and PyTorch's own internals left out."""
+    names = {n for n in dir(result.grad_fn) if not n.startswith("__")} - {"_register_hook_dict"}
+    return {n for n in names if "_saved_" not in n or result.grad_fn.name() not in SAVES_OTHERS}
+
+
+def test_a_node_shows_the_names_that_pytorchs_does():
+    torch = pytest.importorskip("torch")
+    for ours, theirs in zip(results(retrograd), results(torch), strict=True):
+        assert shown_of(ours) == shown_of(theirs), ours.grad_fn.name()
+
+
+def test_what_a_node_shows_can_be_asked_for():
+    for result in results(retrograd):
+        for name in dir(result.grad_fn):
+            getattr(result.grad_fn, name)
+
+
+def test_the_context_of_a_function_shows_what_forward_has_put_there():
+    class Double(retrograd.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.factor = 2
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor
+
+    shown = dir(Double.apply(retrograd.ones(1, requires_grad=True)).grad_fn)
+    assert {"factor", "saved_tensors", "needs_input_grad", "next_functions"} <= set(shown)
+    assert {"topological_nr", "edge_count", "_meta"}.isdisjoint(shown)
+
+
+def test_the_source_of_a_node_is_its_class():
+    kinds = {type(result.grad_fn) for result in results(retrograd)}
+    assert len(kinds) >= 20
+    for kind in kinds:
+        (node,) = ast.parse(inspect.getsource(kind)).body
+        assert isinstance(node, ast.ClassDef), kind
+        assert node.name == kind.__qualname__, kind
+
+
+# ---- in-place forms -----------------------------------------------------------------------------------------------
 
 
 def test_an_in_place_form_has_the_signature_of_its_function_without_where_the_result_goes():

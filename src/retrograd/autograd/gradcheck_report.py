@@ -21,9 +21,11 @@ class JacobianBlock:
     kind: str = "Jacobian mismatch"
 
     def __init__(self, output: int, input_: int, argument: int, out_shape: Any, in_shape: Any) -> None:
-        self.output, self.input = output, input_
+        self.output: int = output
+        self.input: int = input_
         self.argument = argument  # where in the function's signature the input stands
-        self.out_shape, self.in_shape = out_shape, in_shape
+        self.out_shape: Any = out_shape
+        self.in_shape: Any = in_shape
 
     def headline(self) -> str:
         """PyTorch's words for it."""

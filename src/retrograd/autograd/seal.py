@@ -38,7 +38,7 @@ class SealTable:
     def __init__(self) -> None:
         self.entries: dict[int, Sealed] = {}
         self.waiting: list[int] = []  # not needed any more, but views of an array that still is
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
 
     def hold(self, array: Array) -> list[int]:
         """Seals an array and what it is a view of; the keys to let go of later, the array's own first."""

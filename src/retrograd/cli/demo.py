@@ -57,8 +57,8 @@ class MomentumDescent:
     """Gradient descent with momentum, written out by hand."""
 
     def __init__(self, network: Network) -> None:
-        self.parameters = list(network.parameters.values())
-        self.velocities = [rg.zeros(*parameter.shape) for parameter in self.parameters]
+        self.parameters: list[rg.Tensor] = list(network.parameters.values())
+        self.velocities: list[rg.Tensor] = [rg.zeros(*parameter.shape) for parameter in self.parameters]
 
     def step(self, rate: float) -> None:
         """Move every parameter against its gradient, and forget the gradient."""

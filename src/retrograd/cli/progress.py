@@ -24,9 +24,9 @@ class Progress:
     ) -> None:
         self.total = total
         self.title = title
-        self.stream = sys.stdout if stream is None else stream
+        self.stream: TextIO = sys.stdout if stream is None else stream
         self.clock = clock
-        self.moving = self.stream.isatty()
+        self.moving: bool = self.stream.isatty()
         self.done: int = 0
         self.lines: int = 0
         self.last_drawn: float = clock()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ OPERATOR: Final[int] = 0 if _COMPILED else 4  # one more: `x * y` ← Tensor.__m
 USERS: set[str] = set()
 _ours: set[str] = set()
 
-getframe = sys._getframe
+getframe: Callable[..., FrameType] = sys._getframe
 _NOWHERE = (compile("", "<no Python file>", "exec").replace(co_name="<thread>"), 0)
 
 

@@ -215,7 +215,7 @@ class Placed(Linear):
     """zeros in the shape of the base, with x in the region that a view shows"""
 
     node_name = "AsStridedScatterBackward0"
-    params = ("region",)
+    params: ClassVar[tuple[str, ...]] = ("region",)
 
     def __init__(self, region: Region) -> None:
         self.region = region
@@ -236,7 +236,7 @@ class Outside(Linear):
     """x with zeros in the region that a view shows"""
 
     node_name = "AsStridedScatterBackward1"
-    params = ("region",)
+    params: ClassVar[tuple[str, ...]] = ("region",)
 
     def __init__(self, region: Region) -> None:
         self.region = region

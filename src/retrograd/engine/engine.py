@@ -10,7 +10,7 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_bits
-from retrograd.core.modes import ANOMALY, FORWARD, current, lend
+from retrograd.core.modes import ANOMALY, FORWARD, ThreadState, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
 from retrograd.engine.evaluate import convert_gradient, evaluate, shown, taken
@@ -162,7 +162,7 @@ class Apart:
         self.engine = engine
         self.task = task
         self.values = values
-        self.modes = current()
+        self.modes: ThreadState = current()
 
     def __call__(self) -> None:
         # The caller waits, so its state can be lent as it is.

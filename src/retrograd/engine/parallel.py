@@ -97,7 +97,7 @@ class Inbox:
     """The gradients on their way to one node: added in the planned order, whatever order they come in."""
 
     def __init__(self, buffer: InputBuffer, expected: int) -> None:
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
         self.buffer = buffer
         self.expected = expected
         self.next: int = 0
@@ -122,7 +122,9 @@ class Shared:
         task.move_apart()
         self.task = task
         self.plan: SharedPlan = SharedPlan(task, ready)
-        self.changed = threading.Condition()  # its lock is held wherever the fields below are used
+        self.changed: threading.Condition = (
+            threading.Condition()
+        )  # its lock is held wherever the fields below are used
         self.large: list[tuple[int, NodeTask]] = []  # for CPU workers and the caller
         self.small: list[tuple[int, NodeTask]] = []  # for the caller alone
         self.user: list[tuple[int, NodeTask]] = []  # for the caller, in order
@@ -135,7 +137,7 @@ class Shared:
         self.helpers: int = 0  # CPU workers that serve this backward
         self.most_helpers: int = threads.SETTINGS.threads() - 1
         self.turns: int = 0  # nodes that devices are at
-        self.product_turn = threading.RLock()  # see above: matrix products take turns
+        self.product_turn: threading.RLock = threading.RLock()  # see above: matrix products take turns
         self.in_order: bool = False  # whether the caller runs everything, as if nothing were shared
         self.claims: list[tuple[Node, Any]] = []  # nodes, with who had claimed them before
         self.inboxes: dict[Node, Inbox] = {}

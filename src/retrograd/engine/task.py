@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
-from retrograd.core.places import here
+from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.ready import ReadyQueue, StoppedQueue
 from retrograd.forks import at_fork
@@ -28,14 +28,14 @@ from retrograd.values import Value
 if TYPE_CHECKING:
     from retrograd.engine.parallel import Shared
 
-topological_nr = attrgetter("topological_nr")
+topological_nr: attrgetter[Any] = attrgetter("topological_nr")
 
 
 class Counting:
     """Which backwards have their counts on nodes. See Note [Counts on nodes]."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock: threading.Lock = threading.Lock()
         self.last = 0  # the number given last
         self.running: set[int] = set()
 
@@ -85,7 +85,7 @@ class GraphTask(Plain):
         self.tensors = tensors  # gradients travel as Tensors instead of bare arrays
         self.outer = outer  # the backward that this one runs inside of
         self.depth: int = 0 if outer is None else outer.depth + 1
-        self.place = here()  # the line that asked for this backward
+        self.place: Place = here()  # the line that asked for this backward
         self.root: Node | None = None
         self.number: int = 0  # among those that have their counts on nodes; 0: this one has not
         self.nodes: list[Node] = []  # all that gradients may come to, but for the root

@@ -47,7 +47,7 @@ class JobQueue:
     """A priority queue that threads wait at."""
 
     def __init__(self) -> None:
-        self.waiting = threading.Condition()
+        self.waiting: threading.Condition = threading.Condition()
         self.heap: list[tuple[Priority, int, Job | None]] = []
         self.pushed: int = 0
 
@@ -73,7 +73,7 @@ class Workers:
         self.name = name
         self.queue: JobQueue = JobQueue()
         self.threads: list[threading.Thread] = []
-        self.starting = threading.RLock()
+        self.starting: threading.RLock = threading.RLock()
 
     def ensure(self, count: int) -> None:
         """Makes sure that `count` threads serve the queue."""
@@ -109,7 +109,7 @@ class Threads:
     def __init__(self) -> None:
         self.cpu: Workers = Workers("cpu")
         self.devices: dict[device, Workers] = {}
-        self.lock = threading.RLock()
+        self.lock: threading.RLock = threading.RLock()
 
     def of_device(self, where: device) -> Workers:
         """The single worker of a device."""
@@ -200,7 +200,7 @@ class Call:
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
         self.process: int = os.getpid()
-        self.done = threading.Event()
+        self.done: threading.Event = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:

@@ -43,7 +43,7 @@ class Watch:
 
         `engine` is the engine's state in this thread: hooks that run again must find their own backward there.
         """
-        self.nodes = self._ran()
+        self.nodes: list[Node] = self._ran()
         try:
             if not current().replaying:
                 self._check(engine)

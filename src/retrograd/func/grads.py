@@ -24,7 +24,7 @@ from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.tangent import hand_tangents
 from retrograd.core.tensor import Tensor
-from retrograd.core.tree import flatten, tree_map, unflatten
+from retrograd.core.tree import Form, flatten, tree_map, unflatten
 from retrograd.func.levels import own_of_each
 from retrograd.func.transform import (
     Function,
@@ -97,6 +97,9 @@ class Recording:
         state = current()
         self.outside: bool = state.grad_enabled  # whether what comes of this is recorded around it
         chosen = args if argnums is None else picked(args, argnums)
+        self.form: Form
+        self.output: Any
+        self.aux: Any
         given, self.form = flatten(chosen)
         with differentiating(), enable_grad():
             self.inputs: list[Any] = [fresh(x) for x in given]

@@ -79,6 +79,8 @@ class Batch:
                 f"vmap({name_of(func)})(<inputs>): got no inputs. A function without arguments has no samples to go "
                 "over; arguments given by keyword are shared by all."
             )
+        self.leaves: list[Any]
+        self.form: Form
         self.leaves, self.form = flatten(args)
         dims = spread_over(in_dims, self.form)
         if dims is None:

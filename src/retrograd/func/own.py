@@ -17,7 +17,9 @@ class OwnOfEach:
         self.params = params
         self.level = level
         self.arrays: list[Any] = [p.array for p in params]
-        self.nodes = [grad_accumulator(p) for p in params]  # kept alive: the tensors only know them weakly
+        self.nodes: list[Node] = [
+            grad_accumulator(p) for p in params
+        ]  # kept alive: the tensors only know them weakly
 
     def __enter__(self) -> None:
         levels = (self.level,)

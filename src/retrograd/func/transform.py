@@ -28,8 +28,8 @@ class differentiating(transforming):  # noqa: N801
 
     def __enter__(self) -> None:
         state = current()
-        self.inference = state.special & INFERENCE
-        self.enabled = state.forward_enabled
+        self.inference: int = state.special & INFERENCE
+        self.enabled: bool = state.forward_enabled
         state.special &= ~INFERENCE
         state.forward_enabled = self.enabled or self.forward
         update_forward(state)

@@ -32,7 +32,7 @@ class _Required:
         return "<required parameter>"
 
 
-required = _Required()
+required: Any = _Required()
 
 
 class Optimizer:

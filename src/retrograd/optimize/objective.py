@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.autograd.modes import no_grad
 from retrograd.core.tensor import Tensor
-from retrograd.core.tree import flatten, unflatten
+from retrograd.core.tree import Form, flatten, unflatten
 from retrograd.func.grads import grad, grad_and_value, vjp
 from retrograd.func.jacobians import hessian, jacfwd, jacrev
 from retrograd.values import Array
@@ -21,6 +21,7 @@ class Vector:
     """Parameters, tensors or numbers in nested lists and dicts, as one vector of float64 numbers and back."""
 
     def __init__(self, params: Any) -> None:
+        self.form: Form
         leaves, self.form = flatten(params)
         self.arrays: list[Array] = [_as_array(leaf, i) for i, leaf in enumerate(leaves)]
         self.size: int = sum(a.size for a in self.arrays)

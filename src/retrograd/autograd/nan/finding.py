@@ -40,7 +40,7 @@ class Finding:
         self.kind = kind
         self.node = node
         self.i = i  # which input's gradient, or which operand
-        self.value = value if isinstance(value, (int, float, complex)) else np.asarray(whole(value))
+        self.value: Any = value if isinstance(value, (int, float, complex)) else np.asarray(whole(value))
         self.dtype: Any = getattr(value, "dtype", None)
         self.what: str = described(value)
         self.numbers: str = _numbers(self.value, beside)

@@ -25,7 +25,7 @@ from retrograd.core.views import CopySlices
 from retrograd.core.witness import unchanged
 from retrograd.engine.watch import INF, NAN, flags
 
-topological_nr = attrgetter("topological_nr")
+topological_nr: attrgetter[Any] = attrgetter("topological_nr")
 
 
 class Unknown:

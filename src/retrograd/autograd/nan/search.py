@@ -28,7 +28,7 @@ from retrograd.core.node import Node
 from retrograd.core.op import Binary, Unary
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import match_receivers, run_posthooks, run_prehooks, run_tensor_hooks
-from retrograd.engine.task import GraphTask
+from retrograd.engine.task import ExecInfo, GraphTask
 from retrograd.engine.watch import Watch, flags
 from retrograd.errors import NonFiniteError
 
@@ -65,7 +65,8 @@ class Replay:
     def __init__(self, watch: Watch) -> None:
         self.task: GraphTask = GraphTask(True, False, False, watch.task.outer)
         self.task.compute_dependencies(watch.start, watch.min_topological_nr)
-        self.task.exec_info = self.exec_info = watch.task.exec_info
+        self.exec_info: dict[Node, ExecInfo] | None = watch.task.exec_info
+        self.task.exec_info = self.exec_info
         self.start: Node = watch.start
         self.given: list[Any] = watch.given
         self.blame: dict[Node, Finding] = {}  # why what arrives at a node is bad

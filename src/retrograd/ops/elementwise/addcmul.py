@@ -23,7 +23,7 @@ from retrograd.values import Array, Number
 class Addcmul(Variadic):
     """x + value * y * z"""
 
-    params = ("value",)
+    params: ClassVar[tuple[str, ...]] = ("value",)
     keeps: ClassVar[int] = X
     shown: ClassVar[dict[str, str]] = {"value": "value", "tensor1": "x:1", "tensor2": "x:2"}
 
@@ -55,7 +55,7 @@ class Addcmul(Variadic):
 class Addcdiv(Variadic):
     """x + value * y / z"""
 
-    params = ("value",)
+    params: ClassVar[tuple[str, ...]] = ("value",)
     keeps: ClassVar[int] = X
     shown: ClassVar[dict[str, str]] = {"value": "value", "tensor1": "x:1", "tensor2": "x:2"}
 
@@ -95,7 +95,7 @@ def between(x: Any, y: Any, weight: Any) -> Any:
 class Lerp(ElementwiseBinary):
     """x + weight * (y - x), the weight a number"""
 
-    params = ("weight",)
+    params: ClassVar[tuple[str, ...]] = ("weight",)
     shown: ClassVar[dict[str, str]] = {"weight": "weight"}
 
     def __init__(self, weight: Any) -> None:

@@ -41,7 +41,7 @@ class Add(ElementwiseBinary):
     """x + y"""
 
     alpha: Any = 1
-    shown = {"alpha": "alpha"}
+    shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         try:
@@ -57,7 +57,7 @@ class AddScaled(Add):
     """x + alpha * y"""
 
     node_name = "AddBackward0"
-    params = ("alpha",)
+    params: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
@@ -73,7 +73,7 @@ class Sub(ElementwiseBinary):
     """x - y"""
 
     alpha: Any = 1
-    shown = {"alpha": "alpha"}
+    shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
     def forward(self, xp: Any, x: Array, y: Array) -> Array:
         try:
@@ -89,7 +89,7 @@ class SubScaled(Sub):
     """x - alpha * y"""
 
     node_name = "SubBackward0"
-    params = ("alpha",)
+    params: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
@@ -105,7 +105,7 @@ class RsubTensor(ElementwiseBinary):
     """y - alpha * x"""
 
     node_name = "RsubBackward0"
-    params = ("alpha",)
+    params: ClassVar[tuple[str, ...]] = ("alpha",)
 
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
@@ -121,8 +121,8 @@ class Rsub(ElementwiseUnary):
     """number - alpha * x"""
 
     node_name = "RsubBackward1"
-    params = ("number", "alpha")
-    shown = {"alpha": "alpha"}
+    params: ClassVar[tuple[str, ...]] = ("number", "alpha")
+    shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
     def __init__(self, number: Any, alpha: Any = 1) -> None:
         self.number = number
@@ -201,8 +201,8 @@ class Neg(ElementwiseUnary):
 class Pow(ElementwiseUnary):
     """x ** exponent, the exponent a number"""
 
-    params = ("exponent",)
-    shown = {"exponent": "exponent"}
+    params: ClassVar[tuple[str, ...]] = ("exponent",)
+    shown: ClassVar[dict[str, str]] = {"exponent": "exponent"}
     keeps: ClassVar[int] = X
 
     def __init__(self, exponent: Any) -> None:
@@ -263,8 +263,8 @@ class PowOfNumber(ElementwiseUnary):
     """number ** x"""
 
     node_name = "PowBackward2"
-    params = ("number",)
-    shown = {"self": "number"}
+    params: ClassVar[tuple[str, ...]] = ("number",)
+    shown: ClassVar[dict[str, str]] = {"self": "number"}
     keeps: ClassVar[int] = OUT
 
     def __init__(self, number: Any) -> None:
@@ -285,7 +285,7 @@ class RemainderOfNumber(ElementwiseUnary):
     """x modulo a number, with the number's sign"""
 
     node_name = "RemainderBackward0"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
 
     def __init__(self, number: Any) -> None:
         self.number = number

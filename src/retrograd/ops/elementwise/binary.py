@@ -75,7 +75,7 @@ class CopysignNumber(RealUnary):
 
     node_name = "CopysignBackward1"
     kernel = "copysign_cpu"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
     keeps: ClassVar[int] = X | OUT
 
     def __init__(self, number: float) -> None:
@@ -205,7 +205,7 @@ class XlogyOfNumber(RealUnary):
 
     node_name = "XlogyBackward1"
     kernel = "xlogy_cpu"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"self": "number"}
 
     def __init__(self, number: float) -> None:
@@ -229,7 +229,7 @@ class XlogyByNumber(RealUnary):
 
     node_name = "XlogyBackward2"
     kernel = "xlogy_cpu"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"other": "number"}
 
     def __init__(self, number: float) -> None:

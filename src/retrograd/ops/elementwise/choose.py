@@ -111,13 +111,13 @@ class Clamp(Unary):
     """x limited to [low, high], each a number or None; the gradient passes where x is within"""
 
     node_name = "ClampBackward1"
-    params = ("low", "high")
-    shown = {"min": "low", "max": "high"}
+    params: ClassVar[tuple[str, ...]] = ("low", "high")
+    shown: ClassVar[dict[str, str]] = {"min": "low", "max": "high"}
     keeps: ClassVar[int] = X
 
     def __init__(self, low: Any, high: Any) -> None:
-        self.low = python_number(low)
-        self.high = python_number(high)
+        self.low: Any = python_number(low)
+        self.high: Any = python_number(high)
 
     def forward(self, xp: Any, x: Array) -> Array:
         if x.dtype.kind == "c":

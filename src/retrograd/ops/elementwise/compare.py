@@ -22,7 +22,7 @@ class Pointwise(Binary):
 
     elementwise: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
-    params = ("function",)
+    params: ClassVar[tuple[str, ...]] = ("function",)
 
     def __init__(self, function: str) -> None:
         self.function = function
@@ -38,7 +38,7 @@ class PointwiseUnary(Unary):
     """A NumPy function of one operand, by its name."""
 
     differentiable: ClassVar[bool] = False
-    params = ("function",)
+    params: ClassVar[tuple[str, ...]] = ("function",)
 
     def __init__(self, function: str) -> None:
         self.function = function

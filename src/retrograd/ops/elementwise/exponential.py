@@ -165,7 +165,7 @@ class Logit(RealUnary):
     """log(x / (1 - x)), where x may first be limited to [eps, 1 - eps]"""
 
     kernel = "logit_cpu"
-    params = ("eps",)
+    params: ClassVar[tuple[str, ...]] = ("eps",)
     shown: ClassVar[dict[str, str]] = {"eps": "eps"}
 
     def __init__(self, eps: float | None) -> None:

@@ -54,11 +54,11 @@ class Frexp(Variadic):
 class NanToNum(ElementwiseUnary):
     """x with numbers in place of NaN and the infinities"""
 
-    params = ("nan", "posinf", "neginf")
+    params: ClassVar[tuple[str, ...]] = ("nan", "posinf", "neginf")
     keeps: ClassVar[int] = X
 
     def __init__(self, nan: float | None, posinf: float | None, neginf: float | None) -> None:
-        self.nan = 0.0 if nan is None else nan
+        self.nan: float = 0.0 if nan is None else nan
         self.posinf = posinf
         self.neginf = neginf
 

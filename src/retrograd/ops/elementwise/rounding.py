@@ -50,7 +50,7 @@ class Trunc(Flat):
 class Round(Flat):
     """the nearest number with so many decimals; halves go to the even one"""
 
-    params = ("decimals",)
+    params: ClassVar[tuple[str, ...]] = ("decimals",)
 
     def __init__(self, decimals: int) -> None:
         self.decimals = decimals
@@ -78,7 +78,7 @@ class DivRounded(ElementwiseBinary):
     """x / y rounded: towards zero ("trunc") or down ("floor")"""
 
     node_name = "DivBackward2"
-    params = ("mode",)
+    params: ClassVar[tuple[str, ...]] = ("mode",)
     keeps0: ClassVar[int] = 0
 
     def __init__(self, mode: str) -> None:
@@ -125,7 +125,7 @@ class FmodNumber(ElementwiseUnary):
     """x modulo a number, with the sign of x"""
 
     node_name = "FmodBackward0"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
 
     def __init__(self, number: Any) -> None:
         self.number = number

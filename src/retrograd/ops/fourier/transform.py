@@ -47,7 +47,7 @@ class FftC2C(Linear):
 
     laborious: ClassVar[bool] = True
     node_name = "FftC2CBackward0"
-    params = ("dims", "norm", "ahead")
+    params: ClassVar[tuple[str, ...]] = ("dims", "norm", "ahead")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm", "forward": "ahead"}
 
     def __init__(self, dims: Shape, norm: int, ahead: bool) -> None:
@@ -70,7 +70,7 @@ class FftR2C(Linear):
 
     laborious: ClassVar[bool] = True
     node_name = "FftR2CBackward0"
-    params = ("dims", "norm", "onesided")
+    params: ClassVar[tuple[str, ...]] = ("dims", "norm", "onesided")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm", "onesided": "onesided"}
 
     def __init__(self, dims: Shape, norm: int, onesided: bool) -> None:
@@ -94,7 +94,7 @@ class FftC2R(Linear):
 
     laborious: ClassVar[bool] = True
     node_name = "FftC2RBackward0"
-    params = ("dims", "norm", "length")
+    params: ClassVar[tuple[str, ...]] = ("dims", "norm", "length")
     shown: ClassVar[dict[str, str]] = {"dim": "dims", "normalization": "norm"}
 
     def __init__(self, dims: Shape, norm: int, length: int) -> None:

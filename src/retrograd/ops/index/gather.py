@@ -51,7 +51,7 @@ class AdjointAt(LinearAt):
 class ValueAt(Unary):
     """x with a number written along a dimension, at an index."""
 
-    params = ("dim", "index", "value")
+    params: ClassVar[tuple[str, ...]] = ("dim", "index", "value")
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int, index: Array, value: Any) -> None:
@@ -198,7 +198,7 @@ class IndexPutAdd(IndexPut):
 class Take(LinearAt):
     """elements by their number in the flattened x"""
 
-    params = ("index",)
+    params: ClassVar[tuple[str, ...]] = ("index",)
     shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, index: Array) -> None:
@@ -215,7 +215,7 @@ class Take(LinearAt):
 class Put(AdjointAt):
     """zeros of some shape with x added at numbers of the flattened result"""
 
-    params = ("index", "size")
+    params: ClassVar[tuple[str, ...]] = ("index", "size")
     shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, index: Array, size: Shape) -> None:

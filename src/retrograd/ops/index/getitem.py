@@ -49,8 +49,8 @@ ndarray: Final[Any] = np.ndarray
 class Index(Linear):
     """the elements that index arrays and masks point at"""
 
-    params = ("key",)
-    shown = SIZES
+    params: ClassVar[tuple[str, ...]] = ("key",)
+    shown: ClassVar[dict[str, str]] = SIZES
 
     def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
@@ -78,7 +78,7 @@ class Index(Linear):
 class IndexPutImpl(Linear):
     """zeros of some shape with x added at index arrays: the adjoint of Index"""
 
-    params = ("size", "key")
+    params: ClassVar[tuple[str, ...]] = ("size", "key")
 
     def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
         self.size = size
@@ -94,7 +94,7 @@ class IndexPutImpl(Linear):
 class Cleared(Linear):
     """x with zeros at index arrays and masks; its own adjoint"""
 
-    params = ("key",)
+    params: ClassVar[tuple[str, ...]] = ("key",)
 
     def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
@@ -111,7 +111,7 @@ class Cleared(Linear):
 class IndexPut(Variadic):
     """x with a value written to the elements that index arrays and masks point at"""
 
-    params = ("key",)
+    params: ClassVar[tuple[str, ...]] = ("key",)
     accumulate: bool = False
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
 

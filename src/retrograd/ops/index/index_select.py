@@ -90,7 +90,7 @@ class IndexAdd(SourceAt):
 class IndexCopy(IndexAdd):
     """x with the rows of a source written at an index"""
 
-    params = ("dim", "index")
+    params: ClassVar[tuple[str, ...]] = ("dim", "index")
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int, index: Array) -> None:

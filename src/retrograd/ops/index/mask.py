@@ -30,7 +30,7 @@ def _common_shape(x: Array, mask: Array) -> Shape:
 class MaskedFill(Unary):
     """x with a number where a mask holds"""
 
-    params = ("mask", "value")
+    params: ClassVar[tuple[str, ...]] = ("mask", "value")
 
     def __init__(self, mask: Array, value: Any) -> None:
         self.mask = mask
@@ -54,7 +54,7 @@ class MaskedFillTensor(Variadic):
     """x with a 0-dim tensor where a mask holds"""
 
     node_name = "MaskedFillBackward1"
-    params = ("mask",)
+    params: ClassVar[tuple[str, ...]] = ("mask",)
 
     def __init__(self, mask: Array) -> None:
         self.mask = mask
@@ -82,7 +82,7 @@ class MaskedFillTensor(Variadic):
 class MaskedSelect(Linear):
     """the elements where a mask holds, as a vector"""
 
-    params = ("mask",)
+    params: ClassVar[tuple[str, ...]] = ("mask",)
 
     def __init__(self, mask: Array) -> None:
         self.mask = mask
@@ -103,7 +103,7 @@ class MaskedPlace(Linear):
     """zeros of some shape with the elements of a vector where a mask holds"""
 
     node_name = "MaskedScatterBackward0"
-    params = ("mask", "size")
+    params: ClassVar[tuple[str, ...]] = ("mask", "size")
 
     def __init__(self, mask: Array, size: Shape) -> None:
         self.mask = mask
@@ -121,7 +121,7 @@ class MaskedPlace(Linear):
 class MaskedScatter(Variadic):
     """x with the first elements of a source where a mask holds"""
 
-    params = ("mask",)
+    params: ClassVar[tuple[str, ...]] = ("mask",)
     shown: ClassVar[dict[str, str]] = {"source_sym_sizes": "source_shape"}
 
     def __init__(self, mask: Array) -> None:

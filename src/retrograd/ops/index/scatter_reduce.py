@@ -159,7 +159,7 @@ class ReduceAt(SourceAt):
 class TwoZeros(Linear):
     """slopes of products with several zeros, which are right but not to be differentiated: theirs are no quotients"""
 
-    params = ("function",)
+    params: ClassVar[tuple[str, ...]] = ("function",)
 
     def __init__(self, function: str) -> None:
         self.function = function
@@ -222,7 +222,7 @@ class PutSource(Variadic):
     """x with a source written, or added, at numbers of its flattened order"""
 
     node_name = "PutBackward0"
-    params = ("index", "accumulate")
+    params: ClassVar[tuple[str, ...]] = ("index", "accumulate")
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
 
     def __init__(self, index: Array, accumulate: bool) -> None:

@@ -45,7 +45,7 @@ class BmmSum(Bmm):
 class AddProduct(Variadic):
     """beta * x + alpha * (y @ z), where `inner` is the product"""
 
-    params = ("beta", "alpha")
+    params: ClassVar[tuple[str, ...]] = ("beta", "alpha")
     keeps: ClassVar[int] = X
     multiplies: ClassVar[bool] = True
 

@@ -63,7 +63,7 @@ def tangent(norm: VectorNorm, t: Any, x: Any, out: Any) -> Any:
 class Dist(Binary):
     """the norm of x - y"""
 
-    params = ("p",)
+    params: ClassVar[tuple[str, ...]] = ("p",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
     keeps0: ClassVar[int] = X | Y | OUT
     keeps1: ClassVar[int] = X | Y | OUT
@@ -119,7 +119,7 @@ def pulled(p: float, v: Any, d: Any, out: Any) -> Any:
 class Cdist(Binary):
     """the distance of every row of x to every row of y"""
 
-    params = ("p",)
+    params: ClassVar[tuple[str, ...]] = ("p",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
     keeps0: ClassVar[int] = X | Y | OUT
     keeps1: ClassVar[int] = X | Y | OUT
@@ -164,7 +164,7 @@ class EuclideanDist(Cdist):
 class Pdist(Unary):
     """the distance of every row to every later one"""
 
-    params = ("p",)
+    params: ClassVar[tuple[str, ...]] = ("p",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
     keeps: ClassVar[int] = X | OUT
 
@@ -200,7 +200,7 @@ NEARLY = 1e-7  # added to a norm before dividing by it, as PyTorch does
 class Renorm(Unary):
     """x, whose slices along a dimension are shortened where their norm is larger than `maxnorm`"""
 
-    params = ("p", "dim", "maxnorm")
+    params: ClassVar[tuple[str, ...]] = ("p", "dim", "maxnorm")
     shown: ClassVar[dict[str, str]] = {"p": "p", "dim": "dim", "maxnorm": "maxnorm"}
     keeps: ClassVar[int] = X
 

@@ -69,7 +69,7 @@ def check_gauge(function: str, what: str, term: str, phases: Array) -> None:
 class LinalgEigh(Variadic):
     """the eigenvalues, in increasing order, and the eigenvectors of Hermitian matrices, read from one triangle"""
 
-    params = ("side",)
+    params: ClassVar[tuple[str, ...]] = ("side",)
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"eigenvalues": "out:0", "eigenvectors": "out:1"}
 
@@ -145,7 +145,7 @@ class LinalgEig(Variadic):
 class LinalgSvd(Variadic):
     """U, S and V^H of A = U @ diag(S) @ V^H"""
 
-    params = ("full",)
+    params: ClassVar[tuple[str, ...]] = ("full",)
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"U": "out:0", "S": "out:1", "Vh": "out:2", "full_matrices": "full"}
 

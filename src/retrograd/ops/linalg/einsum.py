@@ -25,7 +25,7 @@ Group: TypeAlias = list[int | None]  # a term as written: None stands for the el
 class Einsum(Variadic):
     """the product of all inputs, summed over the labels missing from `output`; no label twice in one term"""
 
-    params = ("terms", "output")
+    params: ClassVar[tuple[str, ...]] = ("terms", "output")
     keeps: ClassVar[int] = X
     multiplies: ClassVar[bool] = True
 
@@ -123,8 +123,12 @@ class Pairing:
     """How two terms become one: batch labels are in both and needed later, contracted ones in both and not needed."""
 
     def __init__(self, ta: Term, tb: Term, keep: Term) -> None:
-        self.summed_a = tuple([d for d, label in enumerate(ta) if label not in keep and label not in tb])
-        self.summed_b = tuple([d for d, label in enumerate(tb) if label not in keep and label not in ta])
+        self.summed_a: tuple[int, ...] = tuple(
+            [d for d, label in enumerate(ta) if label not in keep and label not in tb]
+        )
+        self.summed_b: tuple[int, ...] = tuple(
+            [d for d, label in enumerate(tb) if label not in keep and label not in ta]
+        )
         ta = tuple([label for label in ta if label in keep or label in tb])
         tb = tuple([label for label in tb if label in keep or label in ta])
         batch = [label for label in ta if label in tb and label in keep]
@@ -132,8 +136,8 @@ class Pairing:
         rows = [label for label in ta if label not in tb]
         columns = [label for label in tb if label not in ta]
         self.batch, self.rows, self.gone = len(batch), len(rows), len(gone)
-        self.order_a = _order(ta, (*batch, *rows, *gone))
-        self.order_b = _order(tb, (*batch, *gone, *columns))
+        self.order_a: list[int] | None = _order(ta, (*batch, *rows, *gone))
+        self.order_b: list[int] | None = _order(tb, (*batch, *gone, *columns))
         self.term: Term = (*batch, *rows, *columns)
 
 
@@ -221,7 +225,7 @@ class Equation:
     def __init__(self, terms: tuple[Term, ...], output: Term) -> None:
         self.terms = terms
         self.output = output
-        self.repeats = any(
+        self.repeats: bool = any(
             len(set(term)) < len(term) for term in terms
         )  # whether a label comes twice in a term
 

@@ -42,7 +42,7 @@ from retrograd.values import Array
 class LinalgCholeskyEx(Variadic):
     """L of A = L @ L^H, or its adjoint, read from one triangle of A; and the order of the first bad minor"""
 
-    params = ("upper",)
+    params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "L": "out:0"}
 
@@ -82,7 +82,7 @@ class Cholesky(LinalgCholeskyEx):
 class CholeskyInverse(Variadic):
     """the inverse of L @ L^H, or of U^H @ U"""
 
-    params = ("upper",)
+    params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "self": "x:0", "result": "out:0"}
 
@@ -104,7 +104,7 @@ class CholeskyInverse(Variadic):
 class CholeskySolve(Variadic):
     """X of L @ L^H @ X = B, or of U^H @ U @ X = B"""
 
-    params = ("upper",)
+    params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "self": "x:0", "input2": "x:1", "result": "out:0"}
 
@@ -150,7 +150,7 @@ def gram_tangent(t: Any, factor: Any, upper: bool) -> Any:
 class LinalgQr(Variadic):
     """Q with orthonormal columns and an upper triangle R of A = Q @ R"""
 
-    params = ("mode",)
+    params: ClassVar[tuple[str, ...]] = ("mode",)
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"mode": "mode", "Q": "out:0", "R": "out:1"}
 

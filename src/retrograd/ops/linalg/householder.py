@@ -147,7 +147,7 @@ class LinalgHouseholderProduct(Variadic):
 class Ormqr(Variadic):
     """Q @ C, Q^H @ C, C @ Q or C @ Q^H"""
 
-    params = ("left", "turned")
+    params: ClassVar[tuple[str, ...]] = ("left", "turned")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
         "left": "left", "transpose": "turned", "self": "x:0", "input2": "x:1", "input3": "x:2", "result": "out:0",

@@ -26,7 +26,7 @@ from retrograd.values import Array
 class LinalgPinv(Variadic):
     """the pseudo-inverse, without singular values up to max(atol, rtol * the largest)"""
 
-    params = ("atol", "rtol", "hermitian")
+    params: ClassVar[tuple[str, ...]] = ("atol", "rtol", "hermitian")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "result": "out:0"}
 
@@ -102,13 +102,13 @@ def bounds(function: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
 class LinalgLstsq(Variadic):
     """X that makes A @ X - B smallest, the squared lengths of what remains (or nothing), and the rank of A"""
 
-    params = ("rtol", "remains", "vector")
+    params: ClassVar[tuple[str, ...]] = ("rtol", "remains", "vector")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "b": "x:1", "solution": "out:0"}
 
     def __init__(self, rtol: float, remains: bool, vector: bool) -> None:
         self.rtol = rtol
-        self.remains = remains
+        self.remains: bool = remains
         self.vector = vector
 
     def forward(self, xp: Any, xs: Any) -> Any:

@@ -158,7 +158,7 @@ class LinalgLu(Variadic):
 class LuUnpack(Variadic):
     """L and U out of the one matrix that holds both"""
 
-    params = ("data",)
+    params: ClassVar[tuple[str, ...]] = ("data",)
 
     def __init__(self, data: bool) -> None:
         self.data = data
@@ -184,7 +184,7 @@ class LuUnpack(Variadic):
 class LinalgLuSolve(Variadic):
     """X of A @ X = B, A^H @ X = B or X @ A = B, where A = P @ L @ U; inputs are LU, B and the pivots"""
 
-    params = ("left", "turned")
+    params: ClassVar[tuple[str, ...]] = ("left", "turned")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
         "left": "left", "adjoint": "turned", "LU": "x:0", "pivots": "x:2", "result": "out:0",

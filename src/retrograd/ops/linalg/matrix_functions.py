@@ -125,7 +125,7 @@ def _squared(base: Any, n: int) -> Any:
 class LinalgCross(Bilinear):
     """the vector product along a dimension of size 3"""
 
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 
     def __init__(self, axis: int) -> None:

@@ -35,7 +35,7 @@ def triangle(v: Any, upper: bool, unit: bool) -> Any:
 class LinalgSolveTriangular(Variadic):
     """X of A @ X = B, or of X @ A = B, where A is triangular"""
 
-    params = ("upper", "left", "unit")
+    params: ClassVar[tuple[str, ...]] = ("upper", "left", "unit")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
         "upper": "upper", "left": "left", "unitriangular": "unit", "self": "x:0", "result": "out:0",
@@ -76,7 +76,7 @@ class LinalgSolveTriangular(Variadic):
 class TriangularSolve(Variadic):
     """X of A @ X = B, or of A^T @ X = B, where A is triangular, and a copy of A"""
 
-    params = ("upper", "transposed", "unit")
+    params: ClassVar[tuple[str, ...]] = ("upper", "transposed", "unit")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
         "upper": "upper", "transpose": "transposed", "unitriangular": "unit", "self": "x:0", "A": "x:1",

@@ -95,7 +95,7 @@ class Relu(Gate):
 class Threshold(Gate):
     """x where it is above a threshold, else a number"""
 
-    params = ("threshold", "value")
+    params: ClassVar[tuple[str, ...]] = ("threshold", "value")
     shown: ClassVar[dict[str, str]] = {"threshold": "threshold"}
 
     def __init__(self, threshold: float, value: float) -> None:
@@ -117,7 +117,7 @@ ThresholdInPlace = variant(Threshold, "ThresholdBackward1", "Threshold, in its o
 class Hardtanh(Gate):
     """x limited to [min_val, max_val]; no gradient at the limits"""
 
-    params = ("min_val", "max_val")
+    params: ClassVar[tuple[str, ...]] = ("min_val", "max_val")
     shown: ClassVar[dict[str, str]] = {"min_val": "min_val", "max_val": "max_val"}
 
     def __init__(self, min_val: float, max_val: float) -> None:
@@ -149,7 +149,7 @@ class LeakyRelu(Leaky):
     """x where it is positive, else x times a small slope"""
 
     kernel = "leaky_relu_cpu"
-    params = ("negative_slope",)
+    params: ClassVar[tuple[str, ...]] = ("negative_slope",)
     shown: ClassVar[dict[str, str]] = {"negative_slope": "negative_slope"}
 
     def __init__(self, negative_slope: float) -> None:
@@ -224,7 +224,7 @@ EluInPlace = variant(Elu, "EluBackward1", "Elu, in its own memory")
 class Celu(Elu):
     """x where it is positive, else alpha * (exp(x / alpha) - 1)"""
 
-    params = ("alpha",)
+    params: ClassVar[tuple[str, ...]] = ("alpha",)
     shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
     def __init__(self, alpha: float) -> None:
@@ -238,7 +238,7 @@ class Softplus(Activation):
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above a threshold"""
 
     kernel = "softplus_cpu"
-    params = ("beta", "threshold")
+    params: ClassVar[tuple[str, ...]] = ("beta", "threshold")
     shown: ClassVar[dict[str, str]] = {"beta": "beta", "threshold": "threshold"}
 
     def __init__(self, beta: float, threshold: float) -> None:
@@ -297,7 +297,7 @@ class Gelu(Activation):
     """x times the probability that a normal variable is below x; or its approximation by tanh"""
 
     kernel = "GeluKernelImpl"
-    params = ("approximate",)
+    params: ClassVar[tuple[str, ...]] = ("approximate",)
     shown: ClassVar[dict[str, str]] = {"approximate": "approximate"}
 
     def __init__(self, approximate: str) -> None:

@@ -30,7 +30,7 @@ class MaximaAt(Maxima):
     Such an array has a dimension over the places of a window, and then one over the windows; a place may come twice.
     """
 
-    params = ("covers",)
+    params: ClassVar[tuple[str, ...]] = ("covers",)
     shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, covers: tuple[Array, ...]) -> None:

@@ -68,7 +68,7 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
     """
 
     tracked: ClassVar[int] = 3
-    params = ("is_causal", "scale")
+    params: ClassVar[tuple[str, ...]] = ("is_causal", "scale")
     shown: ClassVar[dict[str, str]] = {
         "is_causal": "is_causal", "scale": "scale", "query": "x:0", "key": "x:1", "value": "x:2", "attn_mask": "x:3",
     }  # fmt: skip

@@ -25,7 +25,7 @@ from retrograd.values import Array
 class AvgPool2D(Linear):
     """the sum of each window that slides over two dimensions, divided by a number of its own"""
 
-    params = ("windows", "ceil_mode", "count_include_pad", "divisor_override")
+    params: ClassVar[tuple[str, ...]] = ("windows", "ceil_mode", "count_include_pad", "divisor_override")
     shown: ClassVar[dict[str, str]] = {
         "kernel_size": "kernel", "stride": "stride", "padding": "padding", "ceil_mode": "ceil_mode",
         "count_include_pad": "count_include_pad", "divisor_override": "divisor_override",
@@ -81,7 +81,7 @@ class AvgPoolAdjoint(Linear):
     """each element divided, and added to every place of its window"""
 
     node_name = "AvgPoolBackwardBackward0"
-    params = ("pool",)
+    params: ClassVar[tuple[str, ...]] = ("pool",)
 
     def __init__(self, pool: AvgPool2D) -> None:
         self.pool = pool

@@ -26,7 +26,7 @@ class NativeBatchNorm(OfChannels):
     """normalised within each channel, by its own statistics while training, else by given ones: inputs 3 and 4"""
 
     kernel = "batch_norm"
-    params = ("training", "momentum", "eps")
+    params: ClassVar[tuple[str, ...]] = ("training", "momentum", "eps")
     shown: ClassVar[dict[str, str]] = {
         "training": "training", "eps": "eps", "input": "x:0", "weight": "x:1", "running_mean": "x:3",
         "running_var": "x:4",

@@ -98,7 +98,7 @@ def conjugated(v: Any) -> Any:
 class OfWindows(Bilinear):
     """One of the three: see Note [Three convolutions]."""
 
-    params = ("geometry",)
+    params: ClassVar[tuple[str, ...]] = ("geometry",)
 
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
@@ -200,7 +200,7 @@ class Overlap(OfWindows):
 class Convolution(Variadic):
     """a convolution, or the transpose of one, plus a bias"""
 
-    params = ("geometry", "transposed", "output_padding")
+    params: ClassVar[tuple[str, ...]] = ("geometry", "transposed", "output_padding")
     keeps: ClassVar[int] = X
     multiplies: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = {

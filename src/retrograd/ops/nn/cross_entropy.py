@@ -44,7 +44,7 @@ from retrograd.values import Array
 class NllLoss(WithConstants):
     """minus the log-probability of the target class, times the class's weight: linear in the log-probabilities"""
 
-    params = ("reduction", "ignore_index")
+    params: ClassVar[tuple[str, ...]] = ("reduction", "ignore_index")
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "ignore_index": "ignore_index", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip
@@ -131,7 +131,7 @@ class BinaryLoss(WithConstants):
 
     tracked: ClassVar[int] = 2
     kind: ClassVar[int] = BINARY  # how kernels call it
-    params = ("reduction",)
+    params: ClassVar[tuple[str, ...]] = ("reduction",)
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip

@@ -46,7 +46,13 @@ def log_mask(allowed: Array, like: Any) -> Any:
 class CtcLoss(WithConstants):
     """minus the log-probability of each target, for log-probabilities of shape (time, batch, classes)"""
 
-    params = ("targets", "input_lengths", "target_lengths", "blank", "zero_infinity")
+    params: ClassVar[tuple[str, ...]] = (
+        "targets",
+        "input_lengths",
+        "target_lengths",
+        "blank",
+        "zero_infinity",
+    )
     shown: ClassVar[dict[str, str]] = {
         "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0",
     }  # fmt: skip

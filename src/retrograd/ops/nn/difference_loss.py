@@ -122,7 +122,7 @@ class SmoothL1Loss(DifferenceLoss):
 
     kernel = "smooth_l1_cpu"
     kind: ClassVar[int] = SMOOTH_L1
-    params = ("reduction", "beta")
+    params: ClassVar[tuple[str, ...]] = ("reduction", "beta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "beta": "beta"}
 
     def __init__(self, reduction: int, beta: float) -> None:
@@ -145,7 +145,7 @@ class HuberLoss(DifferenceLoss):
 
     kernel = "huber_cpu"
     kind: ClassVar[int] = HUBER
-    params = ("reduction", "delta")
+    params: ClassVar[tuple[str, ...]] = ("reduction", "delta")
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "delta": "delta"}
 
     def __init__(self, reduction: int, delta: float) -> None:

@@ -30,7 +30,7 @@ from retrograd.values import Array, Shape
 class NativeDropout(Linear):
     """x where a mask is true, over the probability of that; else 0"""
 
-    params = ("kept", "p")
+    params: ClassVar[tuple[str, ...]] = ("kept", "p")
     shown: ClassVar[dict[str, str]] = {"p": "p"}
 
     def __init__(self, kept: Array, p: float) -> None:

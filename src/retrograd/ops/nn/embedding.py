@@ -27,7 +27,7 @@ from retrograd.values import Array
 class Embedding(Linear):
     """the rows of a table at given indices; the gradient leaves one row out, and may be divided by frequencies"""
 
-    params = ("indices", "padding_idx", "scale_grad_by_freq", "sparse")
+    params: ClassVar[tuple[str, ...]] = ("indices", "padding_idx", "scale_grad_by_freq", "sparse")
     shown: ClassVar[dict[str, str]] = {
         "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq", "sparse": "sparse",
         "weight_sym_argsize_0": "count",
@@ -57,7 +57,7 @@ class EmbeddingDense(Linear):
     """rows summed by the index that each has, those of index `padding_idx` left out"""
 
     node_name = "EmbeddingDenseBackwardBackward0"
-    params = ("indices", "count", "padding_idx", "scale_grad_by_freq")
+    params: ClassVar[tuple[str, ...]] = ("indices", "count", "padding_idx", "scale_grad_by_freq")
 
     def __init__(
         self, indices: Array, count: int, padding_idx: int = -1, scale_grad_by_freq: bool = False

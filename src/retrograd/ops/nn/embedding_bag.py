@@ -37,7 +37,14 @@ class EmbeddingBag(WithConstants):
     """
 
     tracked: ClassVar[int] = 2
-    params = ("indices", "bags", "count", "mode", "padding_idx", "scale_grad_by_freq")
+    params: ClassVar[tuple[str, ...]] = (
+        "indices",
+        "bags",
+        "count",
+        "mode",
+        "padding_idx",
+        "scale_grad_by_freq",
+    )
     shown: ClassVar[dict[str, str]] = {
         "mode": "mode", "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq",
         "weight_sym_argsize_0": "rows", "weight": "x:0", "per_sample_weights": "x:1",
@@ -99,7 +106,7 @@ class EmbeddingBagMax(WithConstants):
 
     node_name = "EmbeddingBagBackward0"
     tracked: ClassVar[int] = 2
-    params = ("highest", "full")
+    params: ClassVar[tuple[str, ...]] = ("highest", "full")
 
     def __init__(self, highest: Array, full: Array) -> None:
         self.highest = highest
@@ -179,7 +186,7 @@ class Bags:
                 f"Index {int(wrong[0])} of input takes value {int(indices[wrong[0]])} which is not in the valid range "
                 f"[0, {rows})"
             )
-        self.count = len(ends) - 1
+        self.count: int = len(ends) - 1
         # An index behind the last end is in no bag, which has the number `count`; so is any if there are no bags.
         found = xp.searchsorted(ends, xp.arange(indices.size), side="right") - 1
         self.offset2bag = found if self.count else xp.zeros(indices.size, np.int64)

@@ -19,7 +19,7 @@ from retrograd.values import Array, Shape
 class Im2Col(Linear):
     """all windows of an image, each a column of its channels and places"""
 
-    params = ("windows",)
+    params: ClassVar[tuple[str, ...]] = ("windows",)
     shown: ClassVar[dict[str, str]] = {
         "kernel_size": "kernel", "dilation": "dilation", "padding": "padding", "stride": "stride",
         "self_sym_argsize_minus_1": "width", "self_sym_argsize_minus_2": "height",

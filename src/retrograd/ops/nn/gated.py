@@ -28,7 +28,7 @@ from retrograd.values import Array
 class Hardshrink(Gate):
     """x where it is beyond -lambd or lambd, else 0"""
 
-    params = ("lambd",)
+    params: ClassVar[tuple[str, ...]] = ("lambd",)
     shown: ClassVar[dict[str, str]] = {"lambd": "lambd"}
 
     def __init__(self, lambd: float) -> None:
@@ -82,7 +82,7 @@ class RreluWithNoise(Leaky):
     """x where it is positive, else x times a slope: drawn for each element in training, else the middle"""
 
     kernel = "leaky_relu_cpu"
-    params = ("lower", "upper", "training", "noise")
+    params: ClassVar[tuple[str, ...]] = ("lower", "upper", "training", "noise")
     shown: ClassVar[dict[str, str]] = {"lower": "lower", "upper": "upper", "training": "training"}
 
     def __init__(self, lower: float, upper: float, training: bool, noise: Any) -> None:
@@ -111,7 +111,7 @@ RreluInPlace = variant(RreluWithNoise, "RreluWithNoiseBackward1", "RreluWithNois
 class Glu(Unary):
     """the first half of a dimension times the sigmoid of the second"""
 
-    params = ("dim",)
+    params: ClassVar[tuple[str, ...]] = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
     keeps: ClassVar[int] = X
 

@@ -116,7 +116,7 @@ def masked(index: Array, n: int, factor: Any, slope: Any, like: Any) -> Near:
 class GridSampler2D(Variadic):
     """an image sampled at the points of a grid, by one factor per dimension: see Note [Sampling points]"""
 
-    params = ("mode", "padding", "align_corners")
+    params: ClassVar[tuple[str, ...]] = ("mode", "padding", "align_corners")
     keeps: ClassVar[int] = X
     shown: ClassVar[dict[str, str]] = {
         "input": "x:0", "grid": "x:1", "align_corners": "align_corners", "interpolation_mode": "interpolation_mode",
@@ -227,7 +227,7 @@ def slopes(chosen: list[Near]) -> Iterator[Any]:
 class AffineGridGenerator(Linear):
     """the points of a regular grid, moved by affine maps"""
 
-    params = ("size", "align_corners")
+    params: ClassVar[tuple[str, ...]] = ("size", "align_corners")
     shown: ClassVar[dict[str, str]] = {"size": "size", "align_corners": "align_corners"}
 
     def __init__(self, size: Shape, align_corners: bool) -> None:

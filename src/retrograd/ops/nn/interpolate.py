@@ -212,7 +212,7 @@ def _deprecated(name: str) -> None:
 class PixelShuffle(Linear):
     """channels turned into finer pixels: blocks of factor² channels become squares"""
 
-    params = ("factor",)
+    params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"upscale_factor": "factor"}
 
     def __init__(self, factor: int) -> None:
@@ -230,7 +230,7 @@ class PixelShuffle(Linear):
 class PixelUnshuffle(Linear):
     """squares of pixels turned into channels"""
 
-    params = ("factor",)
+    params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"downscale_factor": "factor"}
 
     def __init__(self, factor: int) -> None:
@@ -248,7 +248,7 @@ class PixelUnshuffle(Linear):
 class ChannelShuffle(Linear):
     """the channels of groups, dealt out in turn: like a matrix transposed"""
 
-    params = ("groups",)
+    params: ClassVar[tuple[str, ...]] = ("groups",)
     shown: ClassVar[dict[str, str]] = {"groups": "groups"}
 
     def __init__(self, groups: int) -> None:

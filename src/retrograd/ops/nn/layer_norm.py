@@ -131,7 +131,7 @@ class NativeLayerNorm(Normalised):
     """normalised along the last dimensions, which weight and bias share"""
 
     kernel = "LayerNormKernelImpl"
-    params = ("normalized_shape", "eps")
+    params: ClassVar[tuple[str, ...]] = ("normalized_shape", "eps")
     shown: ClassVar[dict[str, str]] = {
         "normalized_shape": "normalized_shape", "input": "x:0", "weight": "x:1",
     }  # fmt: skip
@@ -170,7 +170,7 @@ class NativeGroupNorm(OfChannels):
     """normalised within each sample and group of channels"""
 
     kernel = "GroupNormKernelImpl"
-    params = ("group", "eps")
+    params: ClassVar[tuple[str, ...]] = ("group", "eps")
     shown: ClassVar[dict[str, str]] = {"group": "group", "eps": "eps", "input": "x:0", "weight": "x:1"}
     axes: Shape = (2,)
 

@@ -71,7 +71,7 @@ class MultiMarginLoss(RowLoss):
     """sum over the wrong classes of max(0, margin - x[right] + x[wrong])**p, over the number of classes"""
 
     kernel = "multi_margin_loss"
-    params = ("p", "margin", "reduction")
+    params: ClassVar[tuple[str, ...]] = ("p", "margin", "reduction")
     shown: ClassVar[dict[str, str]] = {
         "p": "p", "margin": "margin", "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip
@@ -159,7 +159,7 @@ class MultilabelMarginLoss(RowLoss):
 class SoftMarginLoss(WithConstants):
     """log(1 + exp(-target * x)), for inputs (x, target)"""
 
-    params = ("reduction",)
+    params: ClassVar[tuple[str, ...]] = ("reduction",)
     shown: ClassVar[dict[str, str]] = {"reduction": "reduction", "self": "x:0", "target": "x:1"}
 
     def __init__(self, reduction: int) -> None:

@@ -83,7 +83,7 @@ class Maxima(Variadic):
 class MaxPool2DWithIndices(Maxima):
     """the largest element of each window that slides over two dimensions"""
 
-    params = ("windows", "ceil_mode", "wanted")
+    params: ClassVar[tuple[str, ...]] = ("windows", "ceil_mode", "wanted")
     shown: ClassVar[dict[str, str]] = {
         "kernel_size": "kernel", "stride": "stride", "padding": "padding", "dilation": "dilation",
         "ceil_mode": "ceil_mode",
@@ -161,7 +161,7 @@ class MaxPool3DWithIndices(MaxPool2DWithIndices):
 class MaxUnpool2D(Linear):
     """zeros with the elements of x at given positions of the last two dimensions, flattened"""
 
-    params = ("indices", "size")
+    params: ClassVar[tuple[str, ...]] = ("indices", "size")
     rank: ClassVar[int] = 2
 
     def __init__(self, indices: Array, size: Shape) -> None:

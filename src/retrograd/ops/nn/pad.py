@@ -23,7 +23,7 @@ from retrograd.values import Array, Number, Shape
 class ConstantPadNd(Unary):
     """x with a border of one number; a negative width cuts off instead"""
 
-    params = ("pad", "value")
+    params: ClassVar[tuple[str, ...]] = ("pad", "value")
     shown: ClassVar[dict[str, str]] = {"pad": "pad"}
 
     def __init__(self, pad: Shape, value: Any) -> None:
@@ -52,7 +52,7 @@ class ConstantPadNd(Unary):
 class IndexedPad(Linear):
     """x with a border of its own elements, named by one index per padded dimension, the last dimension first"""
 
-    params = ("padding", "indices")
+    params: ClassVar[tuple[str, ...]] = ("padding", "indices")
     shown: ClassVar[dict[str, str]] = {"padding": "padding"}
 
     def __init__(self, padding: Shape, indices: Sequence[Array]) -> None:

@@ -71,7 +71,7 @@ class Taps(NamedTuple):
 class Resample(Linear):
     """the last dimensions of x, each multiplied by a sparse matrix"""
 
-    params = ("maps",)
+    params: ClassVar[tuple[str, ...]] = ("maps",)
     shown: ClassVar[dict[str, str]] = {"output_size": "output_size", "self_sym_sizes": "in_shape"}
 
     def __init__(self, maps: tuple[Taps, ...]) -> None:

@@ -22,7 +22,7 @@ class Softmax(Symmetric):
     """exp(x) / sum(exp(x)) along an axis"""
 
     keeps: ClassVar[int] = OUT
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 
     def __init__(self, axis: int | None) -> None:
@@ -46,7 +46,7 @@ class LogSoftmax(Unary):
     """log(softmax(x)), without overflow"""
 
     keeps: ClassVar[int] = OUT
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 
     def __init__(self, axis: int | None) -> None:

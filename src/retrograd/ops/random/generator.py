@@ -149,7 +149,7 @@ def rebuild_generator(data: bytes) -> Generator:
     return made
 
 
-default_generator = Generator()
+default_generator: Generator = Generator()
 default_generator._seed = None  # unforeseeable, and drawn only when somebody asks
 
 

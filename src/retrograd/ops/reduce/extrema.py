@@ -184,7 +184,7 @@ class Min(ExtremeOfAll):
 class Aminmax(Variadic):
     """the smallest and the largest element, over all dimensions or one"""
 
-    params = ("axis", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
         "self": "x:0", "min": "out:0", "max": "out:1", "dim": "axis", "keepdim": "keepdims",
@@ -224,7 +224,7 @@ class Arg(Unary):
     """Where the first extreme element is, by the name of the NumPy function."""
 
     differentiable: ClassVar[bool] = False
-    params = ("function", "axis", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("function", "axis", "keepdims")
 
     def __init__(self, function: str, axis: int | None, keepdims: bool) -> None:
         self.function = function

@@ -68,7 +68,7 @@ class Bincount(Count):
 
     node_name = "NotImplemented"
     called: ClassVar[str] = "bincount"
-    params = ("minlength",)
+    params: ClassVar[tuple[str, ...]] = ("minlength",)
 
     def __init__(self, minlength: int) -> None:
         self.minlength = minlength
@@ -94,7 +94,7 @@ class Histogram(Count):
 
     node_name = "NotImplemented"
     called: ClassVar[str] = "histogram"
-    params = ("density",)
+    params: ClassVar[tuple[str, ...]] = ("density",)
 
     def __init__(self, density: bool) -> None:
         self.density = density
@@ -130,7 +130,7 @@ class Histc(Unary):
     """how many elements fall into each of equal bins between two numbers"""
 
     differentiable: ClassVar[bool] = False
-    params = ("bins", "low", "high")
+    params: ClassVar[tuple[str, ...]] = ("bins", "low", "high")
 
     def __init__(self, bins: int, low: float, high: float) -> None:
         self.bins = bins

@@ -29,7 +29,7 @@ from retrograd.values import Array
 class RunningExtremum(ExtremumAlong):
     """The extreme element so far along an axis, the last of equal ones, and where it is: NaN, once there is one."""
 
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "self": "x:0"}
     keeps: ClassVar[int] = X
     ufunc: ClassVar[str]
@@ -87,7 +87,7 @@ class Logcumsumexp(Unary):
     """
 
     laborious: ClassVar[bool] = True
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
     keeps: ClassVar[int] = X | OUT
 

@@ -52,7 +52,7 @@ class Cumsum(Linear):
     """the running sum, from the front or, reversed, from the back"""
 
     laborious: ClassVar[bool] = True
-    params = ("axis", "reverse", "target")
+    params: ClassVar[tuple[str, ...]] = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 
     def __init__(self, axis: int, reverse: bool = False, target: DType = None) -> None:
@@ -76,7 +76,7 @@ class Cumprod(Unary):
     """
 
     laborious: ClassVar[bool] = True
-    params = ("axis", "reverse", "target")
+    params: ClassVar[tuple[str, ...]] = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
     keeps: ClassVar[int] = X | OUT
 
@@ -109,7 +109,7 @@ class Cumprod(Unary):
 class Shift(Unary):
     """x moved one place along an axis, the free place filled with a number"""
 
-    params = ("axis", "step", "fill")
+    params: ClassVar[tuple[str, ...]] = ("axis", "step", "fill")
 
     def __init__(self, axis: int, step: int, fill: float) -> None:
         self.axis = axis
@@ -137,7 +137,7 @@ class Recurrence(Binary):
     """h[i] = b[i] + a[i] * h[i-1] along an axis, or with h[i+1] if reversed; outside, h is 0. a comes first."""
 
     laborious: ClassVar[bool] = True
-    params = ("axis", "reverse")
+    params: ClassVar[tuple[str, ...]] = ("axis", "reverse")
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = X
 

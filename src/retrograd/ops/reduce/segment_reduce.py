@@ -25,7 +25,7 @@ UFUNCS = {"sum": "add", "mean": "add", "max": "maximum", "min": "minimum", "prod
 class SegmentReduce(Unary):
     """the sum, mean, product or extremum of each stretch of rows; equals share the gradient, NaN takes it"""
 
-    params = ("how", "owner", "counts", "initial", "axis")
+    params: ClassVar[tuple[str, ...]] = ("how", "owner", "counts", "initial", "axis")
     shown: ClassVar[dict[str, str]] = {"reduce": "how", "initial": "initial", "axis": "axis"}
     keeps: ClassVar[int] = X | OUT
 

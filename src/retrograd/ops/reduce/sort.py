@@ -67,7 +67,7 @@ def nans(xp: Any, x: Array) -> Array:
 class Sort(ExtremumAlong):
     """the elements in sorted order along an axis, and where they were"""
 
-    params = ("axis", "descending")
+    params: ClassVar[tuple[str, ...]] = ("axis", "descending")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
 
     def __init__(self, axis: int, descending: bool) -> None:
@@ -84,7 +84,7 @@ SortStable = variant(Sort, "SortBackward1", "the same where stability was asked 
 class Topk(ExtremumAlong):
     """the k largest or smallest elements along an axis, and where they were"""
 
-    params = ("k", "axis", "largest")
+    params: ClassVar[tuple[str, ...]] = ("k", "axis", "largest")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
 
     def __init__(self, k: int, axis: int, largest: bool) -> None:
@@ -106,7 +106,7 @@ class Topk(ExtremumAlong):
 class Kthvalue(ExtremumAlong):
     """the k-th smallest element along an axis, counted from 1, and where it is"""
 
-    params = ("k", "axis", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("k", "axis", "keepdims")
 
     def __init__(self, k: int, axis: int, keepdims: bool) -> None:
         super().__init__(axis, keepdims)
@@ -190,7 +190,7 @@ class Argsort(Unary):
     """where the elements in sorted order along an axis are"""
 
     differentiable: ClassVar[bool] = False
-    params = ("axis", "descending")
+    params: ClassVar[tuple[str, ...]] = ("axis", "descending")
 
     def __init__(self, axis: int, descending: bool) -> None:
         self.axis = axis

@@ -61,7 +61,7 @@ def variance(xp: Any, x: Array, axis: Axis, correction: float, keepdims: bool) -
 class Variance(Unary):
     """What variances have in common: the axes, and n - correction in place of n."""
 
-    params = ("axis", "correction", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("axis", "correction", "keepdims")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "correction": "correction", "keepdim": "keepdims"}
     keeps: ClassVar[int] = X
     root: ClassVar[bool] = False  # whether the root of the variance is wanted
@@ -139,7 +139,7 @@ def halved(v: Any, out: Any) -> Any:
 class VarMean(Variadic):
     """the variance and the mean"""
 
-    params = ("axis", "correction", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("axis", "correction", "keepdims")
     shown: ClassVar[dict[str, str]] = {
         "self": "x:0", "dim": "axis", "correction": "correction", "keepdim": "keepdims",
     }  # fmt: skip
@@ -199,7 +199,7 @@ class VectorNorm(Reduction):
     """(sum |x|**ord) ** (1 / ord): the largest and smallest |x| for ord = inf and -inf, the count of non-zeros for 0"""
 
     node_name = "LinalgVectorNormBackward0"
-    params = ("ord", "axis", "keepdims", "target")
+    params: ClassVar[tuple[str, ...]] = ("ord", "axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"ord": "ord", "dim": "axis", "keepdim": "keepdims"}
     keeps: ClassVar[int] = X | OUT
 

@@ -118,7 +118,7 @@ class Reduction(Unary):
 class Sum(Linear):
     """the sum over all elements"""
 
-    params = ("axis", "keepdims", "target")
+    params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape"}
 
     def __init__(self, axis: Axis = None, keepdims: bool = False, target: DType = None) -> None:
@@ -279,7 +279,7 @@ class Truth(Unary):
     """Whether any, or all, elements are non-zero; as PyTorch does it, uint8 stays uint8."""
 
     differentiable: ClassVar[bool] = False
-    params = ("function", "axis", "keepdims")
+    params: ClassVar[tuple[str, ...]] = ("function", "axis", "keepdims")
 
     def __init__(self, function: str, axis: Axis, keepdims: bool) -> None:
         self.function = function
@@ -298,7 +298,7 @@ class CountNonzero(Unary):
     """how many elements are non-zero"""
 
     differentiable: ClassVar[bool] = False
-    params = ("axis",)
+    params: ClassVar[tuple[str, ...]] = ("axis",)
 
     def __init__(self, axis: Axis) -> None:
         self.axis = axis

@@ -27,7 +27,7 @@ from retrograd.values import Array, Number
 class Unique2(Variadic):
     """the different elements in sorted order, the place of each element among them, and how often each occurs"""
 
-    params = ("dim", "in_order")
+    params: ClassVar[tuple[str, ...]] = ("dim", "in_order")
     called: ClassVar[str] = "_unique2"
 
     def __init__(self, dim: int | None, in_order: bool) -> None:
@@ -237,7 +237,7 @@ class Isin(Variadic):
     """which elements of the first are among those of the second"""
 
     differentiable: ClassVar[bool] = False
-    params = ("invert",)
+    params: ClassVar[tuple[str, ...]] = ("invert",)
 
     def __init__(self, invert: bool) -> None:
         self.invert = invert
@@ -284,7 +284,7 @@ class Searchsorted(Variadic):
     """
 
     differentiable: ClassVar[bool] = False
-    params = ("right", "dtype")
+    params: ClassVar[tuple[str, ...]] = ("right", "dtype")
 
     def __init__(self, right: bool, dtype: Any) -> None:
         self.right = right

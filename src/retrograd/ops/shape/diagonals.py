@@ -23,7 +23,7 @@ from retrograd.values import Array, DType, Shape
 class Tril(Linear):
     """the lower triangle, zeros above"""
 
-    params = ("offset",)
+    params: ClassVar[tuple[str, ...]] = ("offset",)
     shown: ClassVar[dict[str, str]] = {"diagonal": "offset"}
 
     def __init__(self, offset: int) -> None:
@@ -48,7 +48,7 @@ class Triu(Tril):
 class Diagonal(View):
     """a diagonal of two dimensions, as the last dimension"""
 
-    params = ("offset", "dim1", "dim2")
+    params: ClassVar[tuple[str, ...]] = ("offset", "dim1", "dim2")
     shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2", **SIZES}
 
     def __init__(self, offset: int, dim1: int, dim2: int) -> None:
@@ -68,7 +68,7 @@ class DiagonalCopy(Linear):
     """a copy of a diagonal of a matrix"""
 
     node_name = "DiagonalBackward0_copy"
-    params = ("offset", "dim1", "dim2")
+    params: ClassVar[tuple[str, ...]] = ("offset", "dim1", "dim2")
     shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2", **SIZES}
 
     def __init__(self, offset: int, dim1: int, dim2: int) -> None:
@@ -88,7 +88,7 @@ class DiagonalPlace(Linear):
     """zeros of some shape with x on a diagonal"""
 
     node_name = "DiagonalBackwardBackward0"
-    params = ("offset", "dim1", "dim2", "size")
+    params: ClassVar[tuple[str, ...]] = ("offset", "dim1", "dim2", "size")
     shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
 
     def __init__(self, offset: int, dim1: int, dim2: int, size: Shape) -> None:
@@ -109,7 +109,7 @@ class DiagonalPlace(Linear):
 class DiagEmbed(Linear):
     """zeros with the last dimension of x on a diagonal of two new ones"""
 
-    params = ("offset", "dim1", "dim2")
+    params: ClassVar[tuple[str, ...]] = ("offset", "dim1", "dim2")
     shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
 
     def __init__(self, offset: int, dim1: int, dim2: int) -> None:
@@ -133,7 +133,7 @@ class DiagEmbed(Linear):
 class Trace(Linear):
     """the sum of the diagonal"""
 
-    shown = SIZES
+    shown: ClassVar[dict[str, str]] = SIZES
 
     def forward(self, xp: Any, x: Array) -> Array:
         self.in_shape = x.shape

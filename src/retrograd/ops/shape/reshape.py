@@ -38,8 +38,8 @@ class Alias(View):
 class Expand(View):
     """x broadcast to a larger shape"""
 
-    params = ("size",)
-    shown = SIZES
+    params: ClassVar[tuple[str, ...]] = ("size",)
+    shown: ClassVar[dict[str, str]] = SIZES
 
     def __init__(self, size: Shape) -> None:
         self.size = size
@@ -59,8 +59,8 @@ class Reshape(View):
     """the same elements in another shape, sharing memory"""
 
     node_name = "ViewBackward0"
-    params = ("size",)
-    shown = SIZES
+    params: ClassVar[tuple[str, ...]] = ("size",)
+    shown: ClassVar[dict[str, str]] = SIZES
 
     def __init__(self, size: Shape) -> None:
         self.size = size
@@ -86,7 +86,7 @@ UnsafeView = variant(
 class Squeeze(View):
     """x without its dimensions of size 1"""
 
-    shown = SIZES
+    shown: ClassVar[dict[str, str]] = SIZES
 
     def axes(self, ndim: int) -> Sequence[int]:
         """The dimensions that may go."""
@@ -105,7 +105,7 @@ class SqueezeDim(Squeeze):
     """x without one dimension, if its size is 1"""
 
     node_name = "SqueezeBackward1"
-    params = ("dim",)
+    params: ClassVar[tuple[str, ...]] = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim", **SIZES}
 
     def __init__(self, dim: int) -> None:
@@ -119,7 +119,7 @@ class SqueezeDims(Squeeze):
     """x without those of some dimensions whose size is 1"""
 
     node_name = "SqueezeBackward2"
-    params = ("dims",)
+    params: ClassVar[tuple[str, ...]] = ("dims",)
     shown: ClassVar[dict[str, str]] = {"dim": "dims", **SIZES}
 
     def __init__(self, dims: Shape) -> None:
@@ -132,7 +132,7 @@ class SqueezeDims(Squeeze):
 class Unsqueeze(View):
     """x with a dimension of size 1 put in"""
 
-    params = ("dim",)
+    params: ClassVar[tuple[str, ...]] = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int) -> None:
@@ -148,7 +148,7 @@ class Unsqueeze(View):
 class Repeat(Linear):
     """copies of x laid side by side, so many in each dimension"""
 
-    params = ("repeats",)
+    params: ClassVar[tuple[str, ...]] = ("repeats",)
     shown: ClassVar[dict[str, str]] = {"repeats": "repeats", **SIZES}
 
     def __init__(self, repeats: Shape) -> None:

@@ -27,7 +27,7 @@ END = 9223372036854775807  # PyTorch's "to the end"
 class Select(View):
     """one element of a dimension, which disappears"""
 
-    params = ("dim", "index")
+    params: ClassVar[tuple[str, ...]] = ("dim", "index")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "index", **SIZES}
 
     def __init__(self, dim: int, index: int) -> None:
@@ -45,7 +45,7 @@ class Select(View):
 class Slice(View):
     """a range of a dimension"""
 
-    params = ("dim", "start", "end", "step")
+    params: ClassVar[tuple[str, ...]] = ("dim", "start", "end", "step")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "start": "start", "end": "end", "step": "step", **SIZES}
 
     def __init__(self, dim: int, start: Any, end: Any, step: int = 1) -> None:
@@ -67,7 +67,7 @@ class Slice(View):
 class PlacePart(Linear):
     """zeros of some shape with x written to a basic index: the adjoint of `x[key]`"""
 
-    params = ("size", "key")
+    params: ClassVar[tuple[str, ...]] = ("size", "key")
 
     def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
         self.size = size
@@ -114,7 +114,7 @@ class Pieces(Variadic):
 class SplitWithSizes(Pieces):
     """pieces of given sizes"""
 
-    params = ("split_sizes", "dim")
+    params: ClassVar[tuple[str, ...]] = ("split_sizes", "dim")
     shown: ClassVar[dict[str, str]] = {"split_sizes": "split_sizes", "dim": "dim", **SIZES}
 
     def __init__(self, split_sizes: Shape, dim: int) -> None:
@@ -142,7 +142,7 @@ class SplitWithSizes(Pieces):
 class Split(SplitWithSizes):
     """pieces of one size; the last may be smaller"""
 
-    params = ("split_size", "dim")
+    params: ClassVar[tuple[str, ...]] = ("split_size", "dim")
     shown: ClassVar[dict[str, str]] = {"split_size": "split_size", "dim": "dim", **SIZES}
 
     def __init__(self, split_size: int, dim: int) -> None:
@@ -157,7 +157,7 @@ class Split(SplitWithSizes):
 class Unbind(Pieces):
     """all elements of a dimension, which disappears"""
 
-    params = ("dim",)
+    params: ClassVar[tuple[str, ...]] = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int) -> None:

@@ -108,7 +108,7 @@ class StridedView(AsStrided):
 
     node_name = "AsStridedBackward0"
     params: ClassVar[tuple[str, ...]] = ("size", "stride", "storage_offset")
-    shown = GEOMETRY
+    shown: ClassVar[dict[str, str]] = GEOMETRY
     is_view: ClassVar[bool] = True
 
     def __init__(self, size: Shape, stride: Shape, storage_offset: int | None) -> None:
@@ -143,8 +143,8 @@ class StridedCopy(StridedView):
 class AsStridedScatter(Variadic):
     """x with y written to a pattern of elements of its memory"""
 
-    params = ("size", "stride", "storage_offset")
-    shown = GEOMETRY
+    params: ClassVar[tuple[str, ...]] = ("size", "stride", "storage_offset")
+    shown: ClassVar[dict[str, str]] = GEOMETRY
 
     def __init__(self, size: Shape, stride: Shape, storage_offset: int | None) -> None:
         self.size = size
@@ -187,7 +187,7 @@ class AsStridedScatter(Variadic):
 class Unfold(View):
     """all windows of some size along a dimension; what lies in a window is the last dimension"""
 
-    params = ("dim", "size", "step")
+    params: ClassVar[tuple[str, ...]] = ("dim", "size", "step")
     shown: ClassVar[dict[str, str]] = {"dimension": "dim", "size": "size", "step": "step", **SIZES}
 
     def __init__(self, dim: int, size: int, step: int) -> None:
@@ -215,7 +215,7 @@ class UnfoldBackward(Linear):
     """windows laid over each other and summed: the adjoint of Unfold"""
 
     node_name = "UnfoldBackwardBackward0"
-    params = ("in_shape", "dim", "size", "step")
+    params: ClassVar[tuple[str, ...]] = ("in_shape", "dim", "size", "step")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "size": "size", "step": "step"}
 
     def __init__(self, in_shape: Shape, dim: int, size: int, step: int) -> None:
@@ -249,7 +249,7 @@ class Underivable(Node):
     def __init__(self, function: str, operands: list[Tensor], array: Array) -> None:
         self.function = function
         self.set_next_edges([gradient_edge(t) if t.requires_grad else Edge(None, 0) for t in operands])
-        self.sequence_nr = current().next_sequence_nr()
+        self.sequence_nr: int = current().next_sequence_nr()
         self.add_input(array)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:

@@ -20,7 +20,7 @@ from retrograd.values import Array, Shape
 class Transpose(View):
     """x with two dimensions swapped"""
 
-    params = ("dim0", "dim1")
+    params: ClassVar[tuple[str, ...]] = ("dim0", "dim1")
     shown: ClassVar[dict[str, str]] = {"dim0": "dim0", "dim1": "dim1"}
 
     def __init__(self, dim0: int, dim1: int) -> None:
@@ -47,7 +47,7 @@ class T(View):
 class Permute(View):
     """x with its dimensions in another order"""
 
-    params = ("dims",)
+    params: ClassVar[tuple[str, ...]] = ("dims",)
     shown: ClassVar[dict[str, str]] = {"dims": "dims"}
 
     def __init__(self, dims: Shape) -> None:
@@ -64,7 +64,7 @@ class Permute(View):
 class Flip(Linear):
     """x with the order of elements reversed in some dimensions"""
 
-    params = ("dims",)
+    params: ClassVar[tuple[str, ...]] = ("dims",)
     shown: ClassVar[dict[str, str]] = {"dims": "dims"}
 
     def __init__(self, dims: Shape) -> None:
@@ -80,7 +80,7 @@ class Flip(Linear):
 class Roll(Linear):
     """x with its elements moved along some dimensions, around the end"""
 
-    params = ("shifts", "dims")
+    params: ClassVar[tuple[str, ...]] = ("shifts", "dims")
     shown: ClassVar[dict[str, str]] = {"shifts": "shifts", "dims": "dims"}
 
     def __init__(self, shifts: Shape, dims: Shape) -> None:
@@ -97,7 +97,7 @@ class Roll(Linear):
 class Rot90(Linear):
     """x turned by k right angles in the plane of two dimensions"""
 
-    params = ("k", "dims")
+    params: ClassVar[tuple[str, ...]] = ("k", "dims")
     shown: ClassVar[dict[str, str]] = {"k": "k", "dims": "dims"}
 
     def __init__(self, k: int, dims: Shape) -> None:

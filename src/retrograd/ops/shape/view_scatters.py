@@ -52,7 +52,7 @@ class ViewScatter(Variadic):
 class DiagonalScatter(ViewScatter):
     """x with a source on a diagonal"""
 
-    params = ("offset", "dim1", "dim2")
+    params: ClassVar[tuple[str, ...]] = ("offset", "dim1", "dim2")
     shown: ClassVar[dict[str, str]] = {"offset": "offset", "dim1": "dim1", "dim2": "dim2"}
 
     def __init__(self, offset: int, dim1: int, dim2: int) -> None:
@@ -67,7 +67,7 @@ class DiagonalScatter(ViewScatter):
 class SelectScatter(ViewScatter):
     """x with a source in the place of one element of a dimension"""
 
-    params = ("dim", "index")
+    params: ClassVar[tuple[str, ...]] = ("dim", "index")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "index"}
 
     def __init__(self, dim: int, index: int) -> None:
@@ -81,7 +81,7 @@ class SelectScatter(ViewScatter):
 class SliceScatter(ViewScatter):
     """x with a source in the place of a range of a dimension"""
 
-    params = ("dim", "start", "end", "step")
+    params: ClassVar[tuple[str, ...]] = ("dim", "start", "end", "step")
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "start": "start", "end": "end", "step": "step"}
 
     def __init__(self, dim: int, start: Any, end: Any, step: int) -> None:

@@ -169,7 +169,7 @@ class Polygamma(RealUnary):
     """the n-th derivative of digamma"""
 
     kernel = "polygamma"
-    params = ("n",)
+    params: ClassVar[tuple[str, ...]] = ("n",)
     shown: ClassVar[dict[str, str]] = {"n": "n"}
 
     def __init__(self, n: int) -> None:
@@ -194,7 +194,7 @@ class Mvlgamma(RealUnary):
     """the logarithm of the gamma function of p dimensions"""
 
     kernel = "mvlgamma_cpu"
-    params = ("p",)
+    params: ClassVar[tuple[str, ...]] = ("p",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
 
     def __init__(self, p: int) -> None:
@@ -235,7 +235,7 @@ class ZetaOfNumber(RealUnary):
 
     node_name = "SpecialZetaBackward1"
     kernel = "zeta_cpu"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
     shown: ClassVar[dict[str, str]] = {"self": "number"}
 
     def __init__(self, number: float) -> None:
@@ -253,7 +253,7 @@ class ZetaByNumber(RealUnary):
 
     node_name = "SpecialZetaBackward2"
     kernel = "zeta_cpu"
-    params = ("number",)
+    params: ClassVar[tuple[str, ...]] = ("number",)
     keeps: ClassVar[int] = 0
 
     def __init__(self, number: float) -> None:

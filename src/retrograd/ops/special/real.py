@@ -78,7 +78,7 @@ class Underived(RealUnary):
     """A function of a real number that PyTorch does not differentiate: its result requires no gradient."""
 
     differentiable: ClassVar[bool] = False
-    params = ("kernel", "function")
+    params: ClassVar[tuple[str, ...]] = ("kernel", "function")
 
     def __init__(self, kernel: str, function: Any) -> None:
         self.kernel = kernel
