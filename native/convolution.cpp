@@ -1,4 +1,6 @@
 // Convolutions as Python calls them.
+#include <cstring>
+
 #include "conv.h"
 #include "convolution.h"
 #include "network.h"
@@ -168,7 +170,9 @@ PyObject* conv_channel_sums(PyObject*, Args args, Py_ssize_t count) {
   const Ref values(dense(array));
   Ref out(new_array(1, &channels, kind(array)));
   if (!values || !out) return nullptr;
-  {
+  if (size_of(array) == 0) {
+    std::memset(data<char>(out.get()), 0, static_cast<size_t>(bytes_of(out.get())));
+  } else {
     Unlocked unlocked(size_of(array) >= LARGE);
     (kind(array) == NPY_FLOAT ? sum_channels<float> : sum_channels<double>)(values.get(), out.get());
   }

@@ -242,7 +242,7 @@ PyObject* taken(PyObject* x, PyObject* indices, PyObject* number) {
   const int axis = flat ? 0 : axis_of(number, x), nd = PyArray_NDIM(index);
   if (axis < 0 || nd + PyArray_NDIM(a) > NPY_MAXDIMS) return NOT_SERVED;
   const Split s = flat ? Split{1, size_of(x), 1} : split(x, axis, axis + 1);
-  if (s.empty()) return NOT_SERVED;
+  if (s.count == 0) return NOT_SERVED;
   const npy_intp n = size_of(indices);
   npy_intp dims[NPY_MAXDIMS];
   int rank = 0;
@@ -250,7 +250,9 @@ PyObject* taken(PyObject* x, PyObject* indices, PyObject* number) {
   for (int d = 0; d < nd; d++) dims[rank++] = PyArray_DIM(index, d);
   for (int d = axis + 1; !flat && d < PyArray_NDIM(a); d++) dims[rank++] = PyArray_DIM(a, d);
   Ref out(new_array(rank, dims, kind(x)));
-  if (!out || n == 0) return out.release();
+  if (!out) return nullptr;
+  if (size_of(out.get()) == 0)
+    return are_within(data<npy_int64>(indices), n, -s.count, s.count) ? out.release() : NOT_SERVED;
   const Slices slices{data<char>(x), s.outer, s.count, s.inner * PyArray_ITEMSIZE(a), data<npy_int64>(indices), n};
   return slices.read(data<char>(out.get())) ? out.release() : NOT_SERVED;
 }

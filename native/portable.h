@@ -60,7 +60,11 @@
 namespace rg {
 
 // Memory that begins at a cache line. Throws std::bad_alloc when there is none.
-inline void* aligned_memory(std::size_t bytes) { return ::operator new(bytes, std::align_val_t(64)); }
+inline void* aligned_memory(std::size_t bytes) {
+  void* memory = ::operator new(bytes, std::align_val_t(64), std::nothrow);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
 inline void aligned_release(void* memory) { ::operator delete(memory, std::align_val_t(64)); }
 
 }  // namespace rg

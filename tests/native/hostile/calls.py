@@ -1,0 +1,156 @@
+"""One good call of every function of the pack: its arguments, new ones each time. What is hostile is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+GUARD = 256  # bytes on either side of an array that nobody may write to
+MARK = 0xA5
+
+Arguments = tuple[Any, ...]
+
+
+def guarded(values: Any) -> Any:
+    """A copy of an array amid bytes that are known."""
+    values = np.asarray(values)
+    memory = np.full(values.nbytes + 2 * GUARD, MARK, "uint8")
+    inner = memory[GUARD : GUARD + values.nbytes].view(values.dtype).reshape(values.shape)
+    inner[...] = values
+    return inner
+
+
+def is_guarded(array: Any) -> bool:
+    """Whether the bytes around an array are still what they were; True for arrays without such bytes."""
+    memory = array
+    while isinstance(memory.base, np.ndarray):
+        memory = memory.base
+    if memory.dtype != np.uint8 or memory.ndim != 1 or memory.size < 2 * GUARD:
+        return True
+    return bool((memory[:GUARD] == MARK).all() and (memory[-GUARD:] == MARK).all())
+
+
+def floats(*shape: int, dtype: str = "float32") -> Any:
+    """Numbers between 0 and 1, which are good for every function."""
+    n = int(np.prod(shape))
+    return guarded((np.arange(n) % 7 + 1).reshape(shape).astype(dtype) / 8)
+
+
+def whole(*numbers: int, shape: tuple[int, ...] | None = None) -> Any:
+    found = guarded(np.array(numbers, "int64"))
+    return found if shape is None else found.reshape(shape)
+
+
+def truths(*shape: int) -> Any:
+    return guarded(np.arange(int(np.prod(shape))).reshape(shape) % 2 == 0)
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+ONE = words("""
+    abs absolute negative square reciprocal sqrt sign floor ceil trunc rint exp exp2 expm1 log log2 log1p tanh
+    sin cos isnan isinf isfinite logical_not copy dense_copy empty_like zeros_like ones_like ones_of
+    conv_channel_sums extent_of within_0_1 metadata_of
+""")
+TWO = words("""
+    add subtract multiply true_divide divide maximum minimum fmax fmin power less less_equal greater
+    greater_equal equal not_equal logical_and logical_or logical_xor add_into matmul mm matmul_nt matmul_tn
+    layout
+""")
+REDUCED = words("sum mean prod max amax min amin any all argmax argmin")
+NOTHING = words("""
+    empty_cache memory_stats reset_peak_memory_stats threads fused_kernels instruction_set instruction_sets
+    thread_state
+""")
+OBJECT = words("spot set_owner_test set_metadata_maker set_thread_state untrack track instances")
+
+SLIDING = ((5, 4), (2, 2), (1, 1), (0, 0), (1, 1), (4, 3))
+APART = ((8,), (3,), (2,), (1,), (1,), (4,))
+STATE = (1, 2, 3, 5, True, 7)
+
+
+class Thing:
+    """An object of a class written in Python."""
+
+
+def network_calls() -> dict[str, Callable[[], Arguments]]:
+    """Those of the kernels of networks."""
+
+    def heads() -> Any:
+        return floats(2, 4, 3, 5)
+
+    return {
+        "attention": lambda: (heads(), heads(), heads(), floats(3, 3), False, 0.5),
+        "attention_back": lambda: (heads(), heads(), heads(), heads(), floats(3, 3), True, 0.5, 7),
+        "avg_pool": lambda: (floats(2, 5, 4), SLIDING, floats(4, 3)),
+        "avg_pool_back": lambda: (floats(2, 4, 3), SLIDING, floats(1)),
+        "max_pool": lambda: (floats(2, 5, 4), SLIDING, True),
+        "max_pool_back": lambda: (floats(2, 2), whole(0, 3, 1, 4, shape=(2, 2)), (2, 5), 1),
+        "max_cover": lambda: (floats(2, 4), (whole(0, 1, 2, 3, shape=(2, 2)),)),
+        "batch_norm": lambda: (floats(3, 4, 2), floats(4), floats(4), None, None, 1e-5),
+        "batch_norm_backward": lambda: (floats(3, 4), floats(3, 4), floats(4), floats(3, 4), True, 7),
+        "group_norm": lambda: (floats(3, 4, 2), floats(4), floats(4), 1e-5, 2),
+        "group_norm_backward": lambda: (floats(3, 4, 2), floats(3, 4, 2), floats(4), floats(2, 6), 2, 7),
+        "layer_norm": lambda: (floats(3, 4), floats(4), floats(4), 1e-5, 1),
+        "layer_norm_backward": lambda: (floats(3, 4), floats(3, 4), floats(4), floats(2, 3), 1, 7),
+        "conv_correlate": lambda: (floats(2, 4, 5, 4), floats(6, 2, 2, 2), floats(6), SLIDING, 2),
+        "conv_overlap": lambda: (floats(2, 2, 8), floats(2, 3, 4), APART, 1),
+        "conv_spread": lambda: (floats(2, 3, 4), floats(3, 2, 3), floats(2), APART, 1),
+        "log_softmax": lambda: (floats(3, 4), 1),
+        "log_softmax_backward": lambda: (floats(3, 4), floats(3, 4), 0),
+        "logsumexp": lambda: (floats(3, 4), 1),
+        "logsumexp_backward": lambda: (floats(3, 1), floats(3, 4), floats(3, 1), 1),
+        "softmax": lambda: (floats(3, 4), 1),
+        "softmax_backward": lambda: (floats(3, 4), floats(3, 4), 1),
+        "loss": lambda: (1, floats(3, 4), floats(3, 4), 0.5, 1),
+        "loss_backward": lambda: (2, floats(3, 4), floats(3, 4), floats(3, 4), 0.5, 1.0),
+        "nll": lambda: (floats(3, 4, 2), whole(0, 1, 2, 3, -1, 1, shape=(3, 2)), floats(4), 1, -1),
+        "nll_backward": lambda: (floats(3), whole(0, 1, 3), floats(4), 0, -100, (3, 4)),
+        "noise": lambda: (floats(3, 4), 0.5, 2.0, STATE),
+        "sgd_steps": lambda: ([(floats(4), floats(4), floats(4), 1.0)], (0.1, 0.9, 0.0, 0.1, True, False)),
+        "adam_steps": lambda: (
+            [(floats(4), floats(4), floats(4), floats(4), floats(4), 1.0)],
+            (0.1, 0.9, 0.99, 1e-8, 0.0, True, False),
+        ),
+    }
+
+
+def calls() -> dict[str, Callable[[], Arguments]]:
+    """All of them, by name."""
+    found: dict[str, Callable[[], Arguments]] = {
+        "where": lambda: (truths(3, 4), floats(3, 4), floats(4)),
+        "empty": lambda: ((3, 4), np.dtype("float32")),
+        "zeros": lambda: ((3, 4), np.dtype("float32")),
+        "ones": lambda: (5, np.dtype("float64")),
+        "addmm": lambda: (floats(4), floats(3, 5), floats(5, 4)),
+        "tril": lambda: (floats(3, 4), 1),
+        "triu": lambda: (floats(3, 4), -1),
+        "scan": lambda: (floats(3, 4), 1, True, False),
+        "variance": lambda: (floats(3, 4), (1,), 1.0, True, False),
+        "variance_backward": lambda: (floats(3, 1), floats(3, 4), 1, 0.5),
+        "numbers": lambda: ([[1.0, 2], [True, 4.0]], None, np.dtype("float32")),
+        "join": lambda: ([floats(3, 4), floats(3, 4)], 1, False),
+        "stretched": lambda: (floats(3, 1), (2, 3, 4)),
+        "fit_of": lambda: (floats(3, 4), None),
+        "outside": lambda: (whole(0, 1, 2), 0, 3),
+        "take": lambda: (floats(3, 4), whole(0, 2, 1), 1),
+        "take_along": lambda: (floats(3, 4), whole(0, 1, 2, 3, shape=(2, 2)), 1),
+        "put_along": lambda: (floats(3, 4), whole(0, 1, 2, 3, shape=(2, 2)), 1, floats(2, 2)),
+        "add_along": lambda: (floats(3, 4), whole(0, 1, 2, 3, shape=(2, 2)), 1, floats(2, 2)),
+        "add_rows": lambda: (floats(3, 4), 0, whole(0, 2, 1), floats(3, 4)),
+        "sum_rows": lambda: (floats(3, 4), whole(0, 2, 1), 5, -1, True),
+        "set_threads": lambda: (2,),
+        "set_memory_limit": lambda: (-1,),
+        **network_calls(),
+    }
+    found |= dict.fromkeys(ONE, lambda: (floats(3, 4),))
+    found |= dict.fromkeys(TWO, lambda: (floats(4, 4), floats(4, 4)))
+    found |= dict.fromkeys(REDUCED, lambda: (floats(3, 4), 1))
+    found |= dict.fromkeys(NOTHING, lambda: ())
+    found |= dict.fromkeys(OBJECT, lambda: (Thing,))
+    found["set_metadata_maker"] = lambda: (str,)
+    return found
