@@ -39,7 +39,7 @@ import re
 import sys
 
 from tools.compiling.census import Census
-from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
+from tools.compiling.rewriting import Rewriting, Tally, Times, at_least, exactly
 
 _SLOT = r"\*\(\(PyObject \*\*\)\(\(char \*\)self \+ sizeof\(PyObject \*\) \+ sizeof\(\w+\)\)\)"
 SLOTS = Rewriting(
@@ -138,6 +138,8 @@ def expected(census: Census, texts: list[str]) -> dict[Rewriting, Times]:
     return {
         SLOTS: exactly(3 * crowded),  # visited, cleared, and cleared by generators that are done
         MEMBERS: exactly(crowded),
+        VISITS: at_least(len(census.native())),
+        VISITS_OF_INTEGERS: at_least(1),
         DEALLOCATORS: exactly(sum(len(_TYPE.findall(text)) for text in texts)),
         SETTERS: exactly(census.properties("setter")),
         INITIALISERS: exactly(len(census.initialised_late())),
