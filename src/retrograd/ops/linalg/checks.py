@@ -169,12 +169,6 @@ def unit_array(n: int, like: Array, dtype: Any) -> Array:
     return backend_of(like).eye(n, dtype=dtype)
 
 
-def zeros_beside(v: Any, shape: Sequence[int]) -> Any:
-    """Zeros of a shape, in the dtype and kind of a value."""
-    array = plain(v)
-    return as_value(backend_of(array).zeros(tuple(shape), array.dtype), v)
-
-
 def skew(v: Any) -> Any:
     """A matrix less its adjoint."""
     return v - adjoint(v)

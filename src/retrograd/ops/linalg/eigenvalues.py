@@ -19,7 +19,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
-from retrograd.ops.common import deliver, plain
+from retrograd.ops.common import deliver, plain, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.linalg.checks import (
     check_floating,
@@ -39,7 +39,6 @@ from retrograd.ops.linalg.checks import (
     row,
     skew,
     unit_array,
-    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.solve import LinalgSolveEx

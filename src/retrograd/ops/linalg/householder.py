@@ -15,7 +15,7 @@ from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, plain
+from retrograd.ops.common import as_value, deliver, plain, zeros_beside
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_batches,
@@ -23,7 +23,6 @@ from retrograd.ops.linalg.checks import (
     delivered,
     matrix_argument,
     plus,
-    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public

@@ -12,7 +12,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, plain
+from retrograd.ops.common import as_value, deliver, plain, zeros_beside
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_info,
@@ -25,7 +25,6 @@ from retrograd.ops.linalg.checks import (
     identity,
     matrix_argument,
     plus,
-    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.linalg.triangular import LinalgSolveTriangular

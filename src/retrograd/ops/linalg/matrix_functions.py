@@ -14,7 +14,7 @@ from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Bilinear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor, wrap_dim
+from retrograd.ops.common import deliver, require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
@@ -24,7 +24,6 @@ from retrograd.ops.linalg.checks import (
     deprecation,
     identity,
     matrix_argument,
-    zeros_beside,
 )
 from retrograd.ops.linalg.matmul import adjoint, vdot
 from retrograd.ops.linalg.product_arguments import C_NAMES
