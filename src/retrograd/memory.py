@@ -9,6 +9,7 @@ True
 
 from retrograd.backends.memory import (
     empty_cache,
+    keep_arenas,
     max_memory_allocated,
     memory_allocated,
     memory_reserved,
@@ -20,6 +21,7 @@ from retrograd.backends.memory import (
 
 __all__ = [
     "empty_cache",
+    "keep_arenas",
     "max_memory_allocated",
     "memory_allocated",
     "memory_reserved",
