@@ -40,6 +40,12 @@ void* handler_realloc(void*, void* memory, size_t size) {
   return other;
 }
 
+// Whether a variable of the environment says something else than no.
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
 PyDataMem_Handler table = {
     "retrograd", 1, {nullptr, handler_malloc, handler_calloc, handler_realloc, handler_free}};
 
@@ -61,11 +67,11 @@ void give_handler(PyObject* array) {
 }
 
 bool init_memory() {
-  const char* off = std::getenv("RETROGRAD_NO_CACHE");
-  if (off != nullptr && *off != '\0' && std::strcmp(off, "0") != 0) {
+  if (is_set("RETROGRAD_NO_CACHE")) {
     small_limit = 0;
     blocks::set_limit(0);
   }
+  if (is_set("RETROGRAD_KEEP_ARENAS")) arenas::keep(true);
   handler = PyCapsule_New(&table, "mem_handler", nullptr);
   return handler != nullptr;
 }
@@ -100,10 +106,10 @@ PyObject* empty_cache(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* keep_arenas(PyObject*, PyObject* on) {
-  const int wanted = PyObject_IsTrue(on);
-  if (wanted < 0) return nullptr;
-  arenas::keep(wanted != 0);
+PyObject* keep_arenas(PyObject*, PyObject* wanted) {
+  const int truth = PyObject_IsTrue(wanted);
+  if (truth < 0) return nullptr;
+  arenas::keep(truth != 0);
   Py_RETURN_NONE;
 }
 
@@ -120,7 +126,7 @@ PyObject* set_limit(PyObject*, PyObject* bytes) {
 
 PyMethodDef memory_methods[] = {
     {"empty_cache", empty_cache, METH_NOARGS, "Gives memory that no array uses back to the system."},
-    {"keep_arenas", keep_arenas, METH_O, "Whether Python's memory for small objects is kept for the next graph."},
+    {"keep_arenas", keep_arenas, METH_O, "Whether arenas of Python's wait for the next objects."},
     {"memory_stats", memory_stats, METH_NOARGS, "What the allocator counts, by name."},
     {"reset_peak_memory_stats", reset_peak, METH_NOARGS, "Starts peaks anew, at what is in use now."},
     {"set_memory_limit", set_limit, METH_O, "Bounds the bytes that are kept for reuse; -1 for no bound."},

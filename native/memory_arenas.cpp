@@ -12,7 +12,16 @@ namespace {
 
 // Python takes memory for small objects, the nodes of a graph among them, in arenas of a megabyte, and gives an arena
 // back to the system once nothing in it lives. A large graph does so on every step, and the system clears each page
-// anew: that took a third of the time of a chain of 100,000 nodes. So some arenas wait here for the next step.
+// anew. So some arenas may wait here for the next step.
+//
+// Note [Whose arenas]
+// ~~~~~~~~~~~~~~~~~~~
+// The allocator of arenas belongs to the whole process, so it is replaced only on request. Ours stands in front of the
+// one it has found and asks that one for memory: every arena is a plain one of it, whoever handed it out, and either
+// may take it back. So switching on or off at any time is safe. Switching off gives back what waits and puts the
+// allocator that was found in its place again; arenas that are in use then go back to that one when they are empty. If
+// another extension has put its own allocator in front of ours meanwhile, ours stays where it is and passes on
+// everything: taking it away would cut off the other one.
 
 constexpr size_t MOST = size_t{128} << 20;  // bytes that are kept
 constexpr size_t WHOLE = size_t{1} << 18;   // Python's stacks come from here as well, in smaller pieces
@@ -27,7 +36,8 @@ Arena* first = nullptr;
 size_t size_of_each = 0;
 size_t bytes = 0;
 size_t limit = MOST;
-bool keeping = false;  // whether Python gives arenas to us
+bool is_kept = false;    // whether arenas wait here
+bool is_asked = false;   // whether Python, or who stands in front of us, asks us for them
 
 void* take(void*, size_t size) {
   {
@@ -45,7 +55,7 @@ void* take(void*, size_t size) {
 void give(void*, void* memory, size_t size) {
   {
     std::lock_guard<std::mutex> hold(mutex);
-    if (size >= WHOLE && bytes + size <= limit && (first == nullptr || size == size_of_each)) {
+    if (is_kept && size >= WHOLE && bytes + size <= limit && (first == nullptr || size == size_of_each)) {
       first = new (memory) Arena{first};
       size_of_each = size;
       bytes += size;
@@ -55,20 +65,27 @@ void give(void*, void* memory, size_t size) {
   below.free(below.ctx, memory, size);
 }
 
+bool is_in_front() {
+  PyObjectArenaAllocator now;
+  PyObject_GetArenaAllocator(&now);
+  return now.alloc == take && now.free == give;
+}
+
 }  // namespace
 
-// Arenas come from `below` in any case, so that it can take them back after the switch is off again.
-void keep(bool on) {
-  if (on == keeping) return;
-  if (on) {
+void keep(bool wanted) {
+  if (wanted && !is_asked) {
     PyObject_GetArenaAllocator(&below);
     PyObjectArenaAllocator ours = {nullptr, take, give};
     PyObject_SetArenaAllocator(&ours);
-  } else {
-    PyObject_SetArenaAllocator(&below);
-    trim();
+    is_asked = true;
   }
-  keeping = on;
+  is_kept = wanted;
+  if (wanted) return;
+  trim();
+  if (!is_asked || !is_in_front()) return;
+  PyObject_SetArenaAllocator(&below);
+  is_asked = false;
 }
 
 size_t kept() { return bytes; }

@@ -13,7 +13,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.backends import memory
-from retrograd.backends.native import PACK
+from retrograd.backends.pack import PACK
 
 from .hostile import calls, values
 

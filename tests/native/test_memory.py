@@ -6,11 +6,13 @@ import gc
 import itertools
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -265,10 +267,10 @@ spec.loader.exec_module(pack)
 """
 
 
-def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A program in a process of its own, with the pack that this one has."""
+def run(program: str, first: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own, with the pack that this one has; `first` runs before the pack is there."""
     return subprocess.run(
-        [sys.executable, "-c", SAME_PACK.format(PACK.__file__) + program],
+        [sys.executable, "-c", first + SAME_PACK.format(PACK.__file__) + program],
         capture_output=True, text=True, timeout=120, check=False,
         env={**os.environ, **environment, "RETROGRAD_NO_NATIVE": "", "PYTHONWARNINGS": "ignore"},
     )  # fmt: skip
@@ -315,10 +317,10 @@ def use():
     many = [object() for _ in range(1_000_000)]
 def deep(n):
     return n and deep(n - 1)
-deep(900)  # Python's stack grows and shrinks in pieces of another size
 use()
-assert kept() == 0, "nothing is kept unasked"
-memory.keep_arenas()
+assert kept() == 0, "nobody has asked for it yet"
+memory.keep_arenas(True)
+deep(900)  # Python's stack grows and shrinks in pieces of another size
 use()
 held = kept()
 assert held >= 10 << 20, held
@@ -344,42 +346,86 @@ use()
 assert kept() == 0
 """
 
-# What Python has for the memory of its small objects, before and after.
-UNTOUCHED = """
+
+@needs_pack
+def test_memory_of_small_objects_is_kept_for_the_next_ones() -> None:
+    done = run(ARENAS, RETROGRAD_NO_CACHE="0", RETROGRAD_KEEP_ARENAS="0", PYTHONMALLOC="pymalloc")
+    assert done.returncode == 0, done.stderr
+
+
+# What stands at Python's arenas: three pointers of a structure.
+WATCHED = """
 import ctypes
-class Allocator(ctypes.Structure):
-    _fields_ = [("context", ctypes.c_void_p), ("take", ctypes.c_void_p), ("give", ctypes.c_void_p)]
 def now():
-    found = Allocator()
+    found = (ctypes.c_void_p * 3)()
     ctypes.pythonapi.PyObject_GetArenaAllocator(ctypes.byref(found))
-    return found.context, found.take, found.give
+    return list(found)
 before = now()
-import retrograd
-x = retrograd.ones(3, requires_grad=True)
-(x * x).sum().backward()
+"""
+SWITCHED = """
+import retrograd as rg
+assert now() == before, "importing changes nothing"
+def objects():
+    return [object() for _ in range(300_000)]
+early = objects()
+for turn in range(3):
+    rg.memory.keep_arenas(True)
+    assert now() != before
+    rg.memory.keep_arenas(True)
+    late = objects()
+    del early  # arenas of the allocator that was found, taken by ours
+    assert rg.memory.memory_stats()["kept_arena_bytes.current"] > 0
+    early = objects()
+    rg.memory.keep_arenas(False)
+    rg.memory.keep_arenas(False)
+    assert now() == before, "what was found is in its place again"
+    assert rg.memory.memory_stats()["kept_arena_bytes.current"] == 0
+    del late  # arenas that ours has handed out, taken by the allocator that was found
+"""
+# Another extension puts itself in front of ours: a copy of the pack can play its part.
+IN_FRONT = """
+ours = pack
+spec = importlib.util.spec_from_file_location("retrograd._native", {!r})
+theirs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(theirs)
+def use():
+    many = [object() for _ in range(300_000)]
+ours.keep_arenas(True)
+theirs.keep_arenas(True)
+in_front = now()
+use()
+ours.keep_arenas(False)
+assert now() == in_front, "they stay where they are"
+use()
+assert ours.memory_stats()["kept_arena_bytes.current"] == 0
+assert theirs.memory_stats()["kept_arena_bytes.current"] > 0
+ours.keep_arenas(True)
+theirs.keep_arenas(False)
+use()
+assert ours.memory_stats()["kept_arena_bytes.current"] > 0
+ours.keep_arenas(False)
 assert now() == before
-retrograd.memory.keep_arenas()
-assert now() != before
-retrograd.memory.keep_arenas(False)
-assert now() == before
+use()
 """
 
 
 @needs_pack
-def test_memory_of_small_objects_is_kept_for_the_next_ones() -> None:
-    done = run(ARENAS, RETROGRAD_NO_CACHE="0")
+def test_importing_leaves_pythons_arenas_alone() -> None:
+    done = run(SWITCHED, WATCHED, RETROGRAD_KEEP_ARENAS="", PYTHONMALLOC="pymalloc")
     assert done.returncode == 0, done.stderr
 
 
 @needs_pack
-def test_importing_the_package_changes_nothing_process_wide() -> None:
-    done = run(UNTOUCHED, RETROGRAD_NO_CACHE="0")
-    assert done.returncode == 0, done.stderr
-
-
-@needs_pack
-def test_the_environment_can_ask_for_kept_arenas() -> None:
-    done = run(
-        ARENAS.replace('assert kept() == 0, "nothing is kept unasked"\n', ""), RETROGRAD_KEEP_ARENAS="1"
+def test_the_environment_may_ask_for_arenas() -> None:
+    program = (
+        "import retrograd as rg\nassert now() != before\nrg.memory.keep_arenas(False)\nassert now() == before"
     )
+    done = run(program, WATCHED, RETROGRAD_KEEP_ARENAS="1")
+    assert done.returncode == 0, done.stderr
+
+
+@needs_pack
+def test_another_allocator_of_arenas_is_not_taken_away(tmp_path: Path) -> None:
+    other = shutil.copy(PACK.__file__, tmp_path)
+    done = run(IN_FRONT.format(str(other)), WATCHED, RETROGRAD_KEEP_ARENAS="", PYTHONMALLOC="pymalloc")
     assert done.returncode == 0, done.stderr

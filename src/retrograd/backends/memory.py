@@ -6,8 +6,9 @@ program has needed at once before, and never more than `set_memory_limit` allows
 environment keeps nothing. Arrays made by NumPy itself are not counted, and without the pack there is nothing to
 count.
 
-`keep_arenas` makes the pack keep a little of what Python itself gives back when a large graph ends, up to 128 MiB: the
-arenas of its small objects. It is off unless asked for, because it concerns the whole process.
+Python itself gives memory back when a large graph ends: the arenas of its small objects. `keep_arenas(True)`, or
+`RETROGRAD_KEEP_ARENAS=1` in the environment, keeps up to 128 MiB of them. That is off by default, because Python's
+arenas are the whole program's. `empty_cache` gives them back, and the limit holds for them, too.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ _NOTHING = {
 def memory_stats() -> dict[str, int]:
     """What the allocator counts, by name: bytes and blocks in use and their peaks, bytes reserved from the system.
 
-    `kept_arena_bytes.current` is beside them: Python's own memory for small objects that waits for the next graph.
+    `kept_arena_bytes.current` is beside them: Python's own memory for small objects that waits for the next graph,
+    if `keep_arenas` lets it.
 
     >>> memory_stats()["allocated_bytes.peak"] >= 0
     True
@@ -69,20 +71,6 @@ def empty_cache() -> None:
         PACK.empty_cache()
 
 
-def keep_arenas(on: bool = True) -> None:
-    """Keeps memory of Python's small objects for the next graph, up to 128 MiB; with `on=False`, no longer.
-
-    Graphs of many thousand nodes are freed at once, and Python then gives their memory back to the system, which clears
-    it anew for the next graph: keeping it saves about a third of the time of such graphs, and nothing for small ones.
-    It replaces the allocator of Python's arenas for the whole process. `RETROGRAD_KEEP_ARENAS=1` in the environment
-    does the same from the start. Without the native pack nothing happens.
-
-    >>> keep_arenas(False)
-    """
-    if PACK is not None:
-        PACK.keep_arenas(bool(on))
-
-
 def set_memory_limit(bytes: int | None) -> None:
     """Bounds what is kept for reuse to so many bytes; None lets the allocator decide, 0 keeps no large block.
 
@@ -94,6 +82,23 @@ def set_memory_limit(bytes: int | None) -> None:
         )
     if PACK is not None:
         PACK.set_memory_limit(-1 if bytes is None else bytes)
+
+
+def keep_arenas(wanted: bool) -> None:
+    """Whether memory of Python's small objects, nodes among them, waits for the next graph instead of going back.
+
+    Python takes that memory in arenas of a megabyte, and gives one back to the system when nothing in it lives. A
+    program that makes and drops graphs of many thousand nodes gets and clears the same pages again and again. True
+    keeps up to 128 MiB of arenas for it, less if `set_memory_limit` says so; False gives them back, and leaves Python's
+    allocator as it was found. This concerns the whole process, so importing retrograd does not do it.
+
+    >>> keep_arenas(True)
+    >>> keep_arenas(False)
+    >>> memory_stats()["kept_arena_bytes.current"]
+    0
+    """
+    if PACK is not None:
+        PACK.keep_arenas(wanted)
 
 
 def memory_summary() -> str:

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 def _load() -> Any:
     """The pack, or None where it was not built or is not wanted."""
-    if _asks("RETROGRAD_NO_NATIVE"):
+    if os.environ.get("RETROGRAD_NO_NATIVE", "0") not in {"", "0"}:
         return None
     try:
-        pack = importlib.import_module("retrograd._native")
+        return importlib.import_module("retrograd._native")
     except ModuleNotFoundError:
         return None
     except ImportError as error:
@@ -28,14 +28,6 @@ def _load() -> Any:
             stacklevel=2,
         )
         return None
-    if _asks("RETROGRAD_KEEP_ARENAS"):
-        pack.keep_arenas(True)
-    return pack
-
-
-def _asks(variable: str) -> bool:
-    """Whether a variable of the environment switches something on."""
-    return os.environ.get(variable, "0") not in {"", "0"}
 
 
 PACK: Final[Any] = _load()

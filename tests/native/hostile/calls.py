@@ -145,6 +145,7 @@ def calls() -> dict[str, Callable[[], Arguments]]:
         "sum_rows": lambda: (floats(3, 4), whole(0, 2, 1), 5, -1, True),
         "set_threads": lambda: (2,),
         "set_memory_limit": lambda: (-1,),
+        "keep_arenas": lambda: (True,),
         **network_calls(),
     }
     found |= dict.fromkeys(ONE, lambda: (floats(3, 4),))
