@@ -94,7 +94,7 @@ def filled_with(like: Any, values: Array) -> Tensor:
 
 def pulled_back(output: Any, seed: Any, wanted: list[Any], check_dtypes: bool = False) -> list[Array]:
     """The gradient of `output` weighted by `seed`, flat, zeros where there is none."""
-    found = grad(output, wanted, seed, retain_graph=True, allow_unused=True)
+    found: Any = grad(output, wanted, seed, retain_graph=True, allow_unused=True)
     for i, (g, x) in enumerate(zip(found, wanted, strict=True)):
         if check_dtypes and g is not None and g.dtype != x.dtype:
             raise GradcheckError(

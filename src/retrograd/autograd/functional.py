@@ -407,7 +407,7 @@ def _batched_rows(i: int, output: Any, points: Tensors, create_graph: bool, stri
         return tuple(_joined([zeros_like(point)] * size, output, point) for point in points)
     xp = backend_of(output.array)
     seeds = Tensor(xp.eye(size, dtype=output.array.dtype).reshape((size, *output.array.shape)))
-    found = grad(
+    found: Any = grad(
         output, points, seeds, True, create_graph=create_graph, allow_unused=True, is_grads_batched=True
     )
     return tuple(

@@ -156,7 +156,7 @@ def gradients(
     if not pairs:
         return (None,) * len(inputs)
     roots, seeds = [o for o, _ in pairs], [g for _, g in pairs]
-    found: Tensors = grad(
+    found: Any = grad(
         roots, inputs, seeds, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
     )
     return found

@@ -228,7 +228,7 @@ class _Gradient:
         inputs, seeds = args[: self.split], args[self.split :]
         outputs = Subject(self.func, inputs).differentiable()
         pairs = list(zip(outputs, seeds, strict=False))
-        found = grad(
+        found: Any = grad(
             [output for output, _ in pairs],
             [inputs[i] for i in self.wanted],
             [seed for _, seed in pairs],

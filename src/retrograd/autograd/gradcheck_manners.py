@@ -20,7 +20,7 @@ def check_linear(subject: Subject) -> None:
     """Gradients of zero give gradients of zero."""
     outputs = subject.differentiable()
     zeros = [zeros_like(output) for output in outputs]
-    found = grad(outputs, subject.wanted, zeros, retain_graph=True, allow_unused=True)
+    found: Any = grad(outputs, subject.wanted, zeros, retain_graph=True, allow_unused=True)
     for k, g in enumerate(found):
         if not _is_zero(g):
             raise GradcheckError(

@@ -21,7 +21,7 @@ No layer above asks which backend it has. `register` makes another kind of array
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -39,11 +39,11 @@ class Backend(Plain):
     This class itself has no arrays: its kernels are the formulas of ops, and serve Tensors in recorded backwards.
     """
 
-    device_type: str = "cpu"
-    is_plain: bool = False  # whether arrays are NumPy's own
-    stands_for_many: bool = False  # whether an array stands for all samples of a `vmap`
+    device_type: ClassVar[str] = "cpu"
+    is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
+    stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
-    dynamic_shapes: bool = True
+    dynamic_shapes: ClassVar[bool] = True
 
     # -- whose array it is -----------------------------------------------------------------------------------------
 

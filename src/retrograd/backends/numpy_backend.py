@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class Memory:
 class NumpyBackend(Backend):
     """NumPy's arrays on the CPU; as a base class, those of a library with NumPy's names: kernels use these alone."""
 
-    is_plain: bool = True
+    is_plain: ClassVar[bool] = True
 
     def __init__(self, library: Any = np) -> None:
         self.adopt(vars(library))

@@ -11,7 +11,7 @@ import numpy as np
 from retrograd.backends.base import backend_of, is_writable, where_of
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
-from retrograd.core.hooks import TensorHooks, call_hook
+from retrograd.core.hooks import call_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
@@ -61,7 +61,7 @@ class AccumulateGrad(Node):
     def update(self) -> None:
         """Takes over what has changed about the leaf."""
         variable = self.variable
-        self.tensor_hooks: TensorHooks | None = variable._leaf_hooks
+        self.tensor_hooks = variable._leaf_hooks
         if self.tensor_hooks is not None or variable._post_accumulate is not None:
             expose(self)
         meta: InputMetadata = metadata_of(variable.array)

@@ -263,7 +263,7 @@ class CopySlices(Node):
         self.write = write
         base_edge = edge_of(base) if base._requires else Edge(None, 0)
         self.set_next_edges([base_edge, *write.next_edges()[1:]])
-        self.sequence_nr: int = current().next_sequence_nr()
+        self.sequence_nr = current().next_sequence_nr()
         self.add_input(base.array)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:

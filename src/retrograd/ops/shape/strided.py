@@ -249,7 +249,7 @@ class Underivable(Node):
     def __init__(self, function: str, operands: list[Tensor], array: Array) -> None:
         self.function = function
         self.set_next_edges([gradient_edge(t) if t.requires_grad else Edge(None, 0) for t in operands])
-        self.sequence_nr: int = current().next_sequence_nr()
+        self.sequence_nr = current().next_sequence_nr()
         self.add_input(array)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
