@@ -133,10 +133,18 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* na
   return several_results(row, leaf, args + 1, params, wanted);
 }
 
+PyObject* new_kernel(const FusedKernel* row);
+
 PyObject* bind(PyObject* self, PyObject* owner) {
   if (!PyType_Check(owner)) return PyErr_Format(PyExc_TypeError, "bind() takes an op class");
-  Py_XSETREF(as_kernel(self)->owner, reinterpret_cast<PyTypeObject*>(Py_NewRef(owner)));
-  return Py_NewRef(self);
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(owner);
+  // Variants of an op share its formulas, and each has a kernel of its own: the first may have this one.
+  const bool is_free = as_kernel(self)->owner == nullptr || as_kernel(self)->owner == type;
+  Ref bound(is_free ? Py_NewRef(self) : new_kernel(as_kernel(self)->row));
+  if (!bound) return nullptr;
+  Kernel* kernel = as_kernel(bound.get());
+  if (kernel->owner == nullptr) kernel->owner = reinterpret_cast<PyTypeObject*>(Py_NewRef(owner));
+  return bound.release();
 }
 
 PyObject* represent(PyObject* self) { return PyUnicode_FromFormat("<fused %s>", as_kernel(self)->row->key); }

@@ -159,7 +159,7 @@ def gradients(
     found: Any = grad(
         roots, inputs, seeds, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
     )
-    return found
+    return tuple(found)
 
 
 def filled(grads: Tensors, like: Tensors, stage: str, strict: bool, create_graph: bool) -> Tensors:
