@@ -18,9 +18,19 @@ PYTEST := $(PY) $(TESTS)
 WHEELS   := build/wheels
 COMPILED := build/compiled-venv
 
+# The pack by itself beside the interpreted sources: with sanitizers, and without what only some systems have. Python is
+# not instrumented, so the sanitizers' runtime comes first by LD_PRELOAD, and nobody looks for leaks: Python keeps what it
+# has at the end. A kernel that asks for more memory than there may be gets none, as on any system.
+ASAN      := build/asan
+PORTABLE  := build/portable
+CXX       ?= g++
+SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=2048 \
+  UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(ASAN)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative compiled wheel conformance bench check format clean distclean
+.PHONY: help demo test test-compiled test-nonative test-asan test-portable compiled wheel conformance bench check format clean distclean
 .PHONY: compiled-venv peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -37,6 +47,15 @@ test-compiled: compiled-venv ## run them on the compiled build: its wheel, in an
 
 test-nonative: compiled-venv ## run them on the compiled build without the native kernel pack
 	RETROGRAD_NO_NATIVE=1 $(COMPILED)/bin/python $(TESTS) tests --pyargs retrograd $(ARGS)
+
+test-asan: $(STAMPS)/dev ## run the tests of the pack on a build with AddressSanitizer and UBSan (Linux, GCC)
+	$(PY) tools/pack.py sanitized --into $(ASAN)
+	$(SANITIZED) $(PYTEST) tests/native $(ARGS)
+	$(SANITIZED) RETROGRAD_ISA=base $(PYTEST) tests/native $(ARGS)
+
+test-portable: $(STAMPS)/dev ## run them on a build without anything that only some compilers and systems have
+	$(PY) tools/pack.py portable --into $(PORTABLE)
+	PYTHONPATH=$(CURDIR)/$(PORTABLE) $(PYTEST) tests/native $(ARGS)
 
 compiled: $(STAMPS)/dev ## compile for development, only what changed; then: PYTHONPATH=build/compiled/lib python …
 	@$(PY) tools/compiled.py $(ARGS)

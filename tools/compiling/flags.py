@@ -52,7 +52,13 @@ def native_flags(compiler_type: str, kind: str = "fast") -> list[str]:
     return [*flags, "-mmacosx-version-min=11.0"] if sys.platform == "darwin" else flags
 
 
-_SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+# Python's own flags let numbers wrap around; here that is a fault.
+_SANITIZERS = (
+    "-fsanitize=address,undefined",
+    "-fsanitize=float-cast-overflow",
+    "-fno-sanitize-recover=all",
+    "-fno-wrapv",
+)
 
 # How the pack is built: as people get it, with sanitizers that stop the program at a fault, or without anything that
 # only some processors and systems have.
