@@ -25,12 +25,13 @@ from setuptools._distutils.sysconfig import customize_compiler
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.compiling.flags import link_flags, python_flags  # noqa: E402
+from tools.compiling.flags import link_flags  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
 from tools.compiling.native import native_extension  # noqa: E402
 from tools.compiling.objects import Objects  # noqa: E402
 from tools.compiling.stable import Header, name_literals  # noqa: E402
 from tools.compiling.translate import translate  # noqa: E402
+from tools.compiling.unit import flags_of  # noqa: E402
 
 STORE = ROOT / "build" / "objects"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
@@ -79,12 +80,9 @@ class Build:
         sources = [Path(source) for source in unit.sources]
         table = folder / "__native_retrograd.c"
         name_literals([path for path in sources if path.name.startswith("__native") and path != table], table)
-        header = Header(sorted(folder.glob("*.h")))
-        return self.link(self.objects.of(sources, unit.include_dirs, self.flags, header.seen_by), unit.name)
-
-    def flags(self, source: Path) -> list[str]:
-        """What the compiler is told about a file of the unit."""
-        return python_flags(self.compiler.compiler_type, source, self.level)
+        header = Header(sorted(folder.glob("__native*.h")))
+        flags = flags_of(unit, folder, self.objects, self.level)
+        return self.link(self.objects.of(sources, unit.include_dirs, flags, header.seen_by), unit.name)
 
     def native(self) -> Path:
         """The kernel pack."""

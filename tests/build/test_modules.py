@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
+import json
+import subprocess
+import sys
 
 import pytest
-from tools.compiling.modules import COMPILED_ALONE, COMPILED_PACKAGES, INTERPRETED, PACKAGE, compiled_files
+from tools.compiling.modules import (
+    COMPILED_ALONE,
+    COMPILED_PACKAGES,
+    INTERPRETED,
+    ON_DEMAND,
+    PACKAGE,
+    compiled_files,
+    loaded_at_once,
+)
 
 from retrograd.__config__ import is_compiled
 
@@ -20,6 +30,7 @@ EVERY_FILE = sorted(
         for path in (PACKAGE / package).rglob("*.py")
         if path.name != "__init__.py"
     }
+    | {file for file in COMPILED_ALONE if "/" not in file}
 )
 COMPILED = {path.relative_to(PACKAGE).as_posix() for path in compiled_files()}
 
@@ -38,8 +49,28 @@ def test_every_module_of_the_compiled_packages_is_compiled_or_listed():
     assert set(COMPILED_ALONE) <= COMPILED
 
 
+def name(file: str) -> str:
+    return f"retrograd.{file.removesuffix('.py').replace('/', '.')}"
+
+
+@pytest.fixture(scope="module")
+def loaders() -> dict[str, str]:
+    """Who loads each module, in a process of its own: here, pytest may have loaded sources for their doctests."""
+    program = """
+import importlib, json, sys
+print(json.dumps({name: type(importlib.import_module(name).__loader__).__name__ for name in sys.argv[1:]}))
+"""
+    command = [sys.executable, "-c", program, *map(name, EVERY_FILE)]
+    return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+
+
 @pytest.mark.parametrize("file", EVERY_FILE)
-def test_a_compiled_build_runs_compiled_modules(file):
-    module = importlib.import_module(f"retrograd.{file.removesuffix('.py').replace('/', '.')}")
-    assert module.__file__ is not None
-    assert module.__file__.endswith(".py") == (not is_compiled() or file not in COMPILED)
+def test_a_compiled_build_runs_compiled_modules(file, loaders):
+    interpreted = not is_compiled() or file not in COMPILED
+    assert (loaders[name(file)] == "SourceFileLoader") == interpreted
+
+
+def test_what_import_loads_is_known():
+    assert {"retrograd.core.tensor", "retrograd.engine.engine"} <= loaded_at_once()
+    rare = {name(file) for file in COMPILED if name(file).startswith(ON_DEMAND)} - loaded_at_once()
+    assert len(rare) > 50

@@ -21,10 +21,11 @@ from setuptools import Extension
 from setuptools._distutils.ccompiler import new_compiler
 from setuptools._distutils.sysconfig import customize_compiler
 from setuptools.command.build_ext import build_ext
-from tools.compiling.flags import link_flags, python_flags
+from tools.compiling.flags import link_flags
 from tools.compiling.modules import SOURCE
-from tools.compiling.native import native_extension
+from tools.compiling.native import NAME, native_extension
 from tools.compiling.objects import Objects
+from tools.compiling.unit import flags_of
 
 _ASKED = os.environ.get("RETROGRAD_PURE", "")
 _EDITABLE = {"editable_wheel", "develop"}
@@ -34,14 +35,14 @@ _SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 def what_to_build() -> dict[str, Any]:
     """Arguments for `setup`."""
-    if _ASKED == "1" or (
-        _ASKED != "0" and _EDITABLE & set(sys.argv)
-    ):  # who edits the sources wants those to run
+    # Who edits the sources wants those to run.
+    if _ASKED == "1" or (_ASKED != "0" and _EDITABLE & set(sys.argv)):
         return {}
     if _ASKED != "0" and not _can_compile():
         _say("no C compiler was found that can build extension modules: this is the pure build")
         return {}
-    return {"ext_modules": [native_extension()], "cmdclass": {"build_ext": Compile}}
+    # setup.py runs several times for one install: what is in the pack is found out when it is compiled.
+    return {"ext_modules": [Extension(NAME, sources=[])], "cmdclass": {"build_ext": Compile}}
 
 
 class Compile(build_ext):  # type: ignore[misc]
@@ -50,9 +51,7 @@ class Compile(build_ext):  # type: ignore[misc]
     def build_extensions(self) -> None:
         """Called when the compiler is set up."""
         self.made: list[Path] = []
-        with ThreadPoolExecutor(
-            1
-        ) as beside:  # the pack is compiled while mypyc, which is one thread, translates
+        with ThreadPoolExecutor(1) as beside:  # mypyc, which is one thread, translates meanwhile
             native = beside.submit(self._native)
             self._attempt("the Python modules were not compiled", self._python)
             self._attempt("the native kernel pack was not built", native.result)
@@ -93,15 +92,12 @@ class Compile(build_ext):  # type: ignore[misc]
         folder = Path(self.build_temp).resolve() / "c"
         unit = translate(folder)
         headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
-        return self._library(unit, headers, self._python_flags)
+        return self._library(unit, headers, flags_of(unit, folder, self._objects))
 
     def _native(self) -> Path:
         pack = native_extension(self.compiler.compiler_type)
         headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
         return self._library(pack, headers, lambda _: pack.extra_compile_args)
-
-    def _python_flags(self, source: Path) -> list[str]:
-        return python_flags(self.compiler.compiler_type, source)
 
     def _library(self, extension: Extension, headers: str, flags: Flags) -> Path:
         """An extension module from its sources, which see `headers` and are compiled with their `flags`."""

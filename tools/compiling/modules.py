@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -37,6 +42,26 @@ INTERPRETED = {
     "autograd/graph.py": "context managers that people derive from",
     "autograd/gradcheck_report.py": "derives from a builtin exception",
 }
+
+
+# Where the modules that are loaded on demand are worth small code more than quick code.
+ON_DEMAND = ("retrograd.ops.", "retrograd.engine.")
+
+
+@cache
+def loaded_at_once() -> frozenset[str]:
+    """The modules that `import retrograd` loads: what every program runs."""
+    program = "import json, sys, retrograd; print(json.dumps([*sys.modules]))"
+    settings = {"RETROGRAD_INTERPRETED": "1", "RETROGRAD_NO_NATIVE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    path = os.pathsep.join([str(SOURCE), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **settings, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return frozenset(json.loads(done.stdout))
 
 
 def compiled_files() -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,16 @@ class Objects:
         order = sorted(sources, key=_size, reverse=True)
         made = dict(zip(order, self.pool.map(make, order), strict=True))
         return [made[source] for source in sources]
+
+    def precompile(self, header: Path, includes: Sequence[str], flags: Iterable[Sequence[str]]) -> None:
+        """Has GCC read a header once for each of these `flags`; a file that includes it first need not do so again."""
+        folder = header.with_name(f"{header.name}.gch")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        found = [f"-I{path}" for path in (*self.compiler.include_dirs, *includes)]
+        for number, chosen in enumerate(sorted({tuple(each) for each in flags})):
+            target = ["-x", "c-header", str(header), "-o", str(folder / f"{number}.gch")]
+            self.compiler.spawn([*self.program, *found, *chosen, *target])
 
 
 def _size(source: Path) -> int:

@@ -22,11 +22,6 @@ Note [Initialisation]
 `__new__` of a native class calls `__init__`, so the slot for the latter does nothing. But `__new__` of a `serializable`
 class does not call it, so that copies can be made, and mypyc forgets to let the slot do it.
 
-Note [Visits of the collector]
-~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-The cyclic collector visits every field of every node of a graph several times while the graph grows. Most fields of
-most nodes are None, which it would only look at and leave, and an integer is never part of a cycle: neither is shown.
-
 Note [Deleted properties]
 ~~~~~~~~~~~~~~~~~~~~~~~~~
 `del t.data` calls the setter of a property without a value, which mypyc's hands on as if there were one, and Python
@@ -39,7 +34,7 @@ import re
 import sys
 
 from tools.compiling.census import Census
-from tools.compiling.rewriting import Rewriting, Tally, Times, at_least, exactly
+from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
 
 _SLOT = r"\*\(\(PyObject \*\*\)\(\(char \*\)self \+ sizeof\(PyObject \*\) \+ sizeof\(\w+\)\)\)"
 SLOTS = Rewriting(
@@ -93,19 +88,6 @@ SETTERS = Rewriting(
 """,
 )
 
-VISITS = Rewriting(
-    "visits of None",
-    re.compile(r"^ *Py_VISIT\((self->\w+)\);$", re.MULTILINE),
-    r"    if (\1 != Py_None) Py_VISIT(\1);",
-)
-VISITS_OF_INTEGERS = Rewriting(
-    "visits of integers",
-    re.compile(
-        r"^ *if \(CPyTagged_CheckLong\(self->\w+\)\) \{\n *Py_VISIT\(CPyTagged_LongAsObject\(self->\w+\)\);\n *\}\n",
-        re.MULTILINE,
-    ),
-)
-
 _ARGUMENTS = r"\(PyObject \*self, PyObject \*args, PyObject \*kwds\)"
 _NEW = re.compile(r"^(\w+)_new\(PyTypeObject \*type, .*\n\{(?:.*\n)*?\}\n", re.MULTILINE)
 INITIALISERS = Rewriting(
@@ -123,7 +105,7 @@ _TYPE = re.compile(r"^static PyTypeObject CPyType_\w+_template_ = \{$", re.MULTI
 
 def repair(text: str, tally: Tally) -> str:
     """One C file as it should be."""
-    for rewriting in (SLOTS, MEMBERS, VISITS_OF_INTEGERS, VISITS, DEALLOCATORS, SETTERS):
+    for rewriting in (SLOTS, MEMBERS, DEALLOCATORS, SETTERS):
         text = rewriting.apply(text, tally)
     makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
     late = INITIALISERS.instead
@@ -138,8 +120,6 @@ def expected(census: Census, texts: list[str]) -> dict[Rewriting, Times]:
     return {
         SLOTS: exactly(3 * crowded),  # visited, cleared, and cleared by generators that are done
         MEMBERS: exactly(crowded),
-        VISITS: at_least(len(census.native())),
-        VISITS_OF_INTEGERS: at_least(1),
         DEALLOCATORS: exactly(sum(len(_TYPE.findall(text)) for text in texts)),
         SETTERS: exactly(census.properties("setter")),
         INITIALISERS: exactly(len(census.initialised_late())),
