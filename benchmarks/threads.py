@@ -23,7 +23,7 @@ from taken_out import Cut, cost, interpreted
 
 import retrograd
 from retrograd.core import accumulate
-from retrograd.engine import engine, evaluate, shared
+from retrograd.engine import engine, evaluate, parallel
 
 
 def wide(lib: Any, branch: Branch) -> Callable[[], float]:
@@ -65,18 +65,18 @@ def best_of(programs: dict[str, Callable[[], float]], repeat: int) -> dict[str, 
     return best
 
 
-def with_threads(count: int, branch: Branch, large: int = shared.LARGE) -> Callable[[], float]:
+def with_threads(count: int, branch: Branch, large: int = parallel.LARGE) -> Callable[[], float]:
     """The wide graph on `count` threads, with nodes of `large` elements and more handed over."""
     program = wide(retrograd, branch)
 
     def timed() -> float:
         before = retrograd.get_num_threads()
         retrograd.set_num_threads(count)
-        usual, shared.LARGE = shared.LARGE, large
+        usual, parallel.LARGE = parallel.LARGE, large
         try:
             return program()
         finally:
-            shared.LARGE = usual
+            parallel.LARGE = usual
             retrograd.set_num_threads(before)
 
     return timed

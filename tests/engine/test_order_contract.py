@@ -13,7 +13,7 @@ import pytest
 import retrograd as rg
 from retrograd.autograd import Function
 from retrograd.autograd.graph import saved_tensors_hooks
-from retrograd.engine import evaluate, shared
+from retrograd.engine import evaluate, parallel
 from retrograd.engine.threads import SETTINGS
 from tests.builds import replaces_functions
 from tests.devices import fake
@@ -145,7 +145,7 @@ def test_order_of_sums() -> None:
 
 def test_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums come out the same to the last bit whatever the number of threads."""
-    monkeypatch.setattr(shared, "LARGE", 0)
+    monkeypatch.setattr(parallel, "LARGE", 0)
     rng = np.random.default_rng(0)
     factors = [rng.standard_normal(50) * 10.0 ** rng.integers(-8, 8) for _ in range(12)]
     results = set()
@@ -375,7 +375,7 @@ def test_user_code_on_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> Non
     """Hooks, custom Functions, unpack hooks and callbacks run on the thread that called backward, in the order
     above.
     """
-    monkeypatch.setattr(shared, "LARGE", 0)
+    monkeypatch.setattr(parallel, "LARGE", 0)
     monkeypatch.setattr(SETTINGS, "num_threads", 4)
     where: list[tuple[str, str]] = []
 
@@ -407,7 +407,7 @@ def test_user_code_on_the_calling_thread(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Built-in nodes of another device run on that device's worker, and large ones on the CPU may run on workers."""
     fake.install()
-    monkeypatch.setattr(shared, "LARGE", 0)
+    monkeypatch.setattr(parallel, "LARGE", 0)
     monkeypatch.setattr(SETTINGS, "num_threads", 4)
     names: dict[str, set[str]] = {}
     run = evaluate.call_node

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 import retrograd as rg
-from retrograd.engine import shared, threads
+from retrograd.engine import parallel, threads
 from retrograd.utils.checkpoint import checkpoint
 from tests.builds import replaces_functions
 from tests.devices import fake
@@ -452,7 +452,7 @@ def test_matrix_products_take_turns(monkeypatch):
     """Each uses all of BLAS's threads, so two at once would ask for more than there are."""
     now: list[int] = []
     most: list[int] = []
-    run = shared.run_node
+    run = parallel.run_node
 
     def watched(task: Any, node: Any, buffer: Any) -> Any:
         if not node.multiplies:
@@ -465,7 +465,7 @@ def test_matrix_products_take_turns(monkeypatch):
         finally:
             now.pop()
 
-    monkeypatch.setattr(shared, "run_node", watched)
+    monkeypatch.setattr(parallel, "run_node", watched)
     with sharing(4):
         x = leaf(np.eye(3))
         sum((x @ x).sin().sum() for _ in range(8)).backward()

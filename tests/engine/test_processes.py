@@ -23,10 +23,10 @@ warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of for
 import numpy as np
 import retrograd as rg
 from tests.devices import fake
-from retrograd.engine import shared
+from retrograd.engine import parallel
 from tests.engine.together import Step, step, leaf, workers
 fake.install()
-shared.LARGE = 0
+parallel.LARGE = 0
 rg.set_num_threads(3)
 
 def train():

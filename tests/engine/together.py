@@ -16,7 +16,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.core.op import Unary
-from retrograd.engine import shared
+from retrograd.engine import parallel
 from retrograd.engine.threads import SETTINGS
 
 LIMIT = 60.0  # seconds until something counts as stuck, on a machine that is busy with other things
@@ -90,13 +90,13 @@ def wait_for(event: threading.Event, what: str = "an event") -> None:
 @contextmanager
 def sharing(threads: int, large: int = 0) -> Iterator[None]:
     """Every node with a built-in formula counts as large, and a backward may use so many threads."""
-    before = shared.LARGE, SETTINGS.num_threads
-    shared.LARGE = large
+    before = parallel.LARGE, SETTINGS.num_threads
+    parallel.LARGE = large
     rg.set_num_threads(threads)
     try:
         yield
     finally:
-        shared.LARGE, SETTINGS.num_threads = before
+        parallel.LARGE, SETTINGS.num_threads = before
 
 
 @contextmanager
