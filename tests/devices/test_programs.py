@@ -279,7 +279,7 @@ def _compare(found: Any, wanted: Any) -> None:
         for a, b in zip(found, wanted, strict=True):
             _compare(a, b)
     else:
-        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
 # -- what it refuses -------------------------------------------------------------------------------------------------

@@ -72,6 +72,9 @@ def _edits(function: ast.FunctionDef) -> Iterator[Edit]:
                 taken.append(f"{arg.arg} = {number}({arg.arg})")
     if taken:
         yield from _beginning(function, taken)
+    for rest in (function.args.vararg, function.args.kwarg):
+        if rest is not None and rest.annotation is not None and rest.annotation.end_col_offset is not None:
+            yield rest.annotation.lineno, rest.annotation.col_offset, rest.annotation.end_col_offset, "Any"
 
 
 def _judges(function: ast.FunctionDef, name: str) -> bool:

@@ -28,11 +28,11 @@ PRECISIONS = ("highest", "high", "medium")
 @public("use_deterministic_algorithms")
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Asks for algorithms that give the same result each time. Those here always do."""
-    for name, value in (("mode", mode), ("warn_only", warn_only)):
-        if not isinstance(value, bool):
-            raise OperandError(
-                f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type_name(value)}"
-            )
+    if not (isinstance(mode, bool) and isinstance(warn_only, bool)):
+        name, value = ("warn_only", warn_only) if isinstance(mode, bool) else ("mode", mode)  # type: ignore[unreachable]
+        raise OperandError(
+            f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type_name(value)}"
+        )
     SETTINGS.deterministic, SETTINGS.warn_only = mode, warn_only
 
 
