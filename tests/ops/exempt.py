@@ -57,7 +57,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     **because(
         "a conversion like Tensor.to",
         """
-        type Tensor.bool Tensor.byte Tensor.cdouble Tensor.cfloat Tensor.char Tensor.float Tensor.half Tensor.int
+        Tensor.type Tensor.bool Tensor.byte Tensor.cdouble Tensor.cfloat Tensor.char Tensor.float Tensor.half Tensor.int
         Tensor.long Tensor.short
     """,
     ),
