@@ -158,8 +158,7 @@ PyObject* conv_overlap(PyObject*, Args args, Py_ssize_t count) {
 }
 
 template <class T>
-void sum_channels(PyObject* array, PyObject* out) {
-  const Split s = split(array, 1, 2);
+void sum_channels(PyObject* array, const Split& s, PyObject* out) {
   channel_sums<T>(data<T>(array), s.outer, s.count, s.inner, data<T>(out));
 }
 
@@ -173,8 +172,10 @@ PyObject* conv_channel_sums(PyObject*, Args args, Py_ssize_t count) {
   if (size_of(array) == 0) {
     std::memset(data<char>(out.get()), 0, static_cast<size_t>(bytes_of(out.get())));
   } else {
+    const Split s = split(values.get(), 1, 2);
+    const auto sum = kind(array) == NPY_FLOAT ? sum_channels<float> : sum_channels<double>;
     Unlocked unlocked(size_of(array) >= LARGE);
-    (kind(array) == NPY_FLOAT ? sum_channels<float> : sum_channels<double>)(values.get(), out.get());
+    sum(values.get(), s, out.get());
   }
   return out.release();
 }

@@ -68,6 +68,7 @@ class Picks {
   // false if an index points outside. Each is read once: somebody may change it meanwhile.
   template <class Body>
   bool run(npy_intp begin, npy_intp end, const Body& body) const {
+    if (begin == end) return true;
     const npy_intp n = width(), step = steps_[nd_ - 1];
     bool inside = true;
     npy_intp at[NPY_MAXDIMS], base = 0, rest = begin;

@@ -56,7 +56,7 @@ def test_no_argument_crashes_a_function(part: int) -> None:
     assert not crashes, "\n".join(crashes)
 
 
-def test_no_index_that_changes_crashes_a_kernel() -> None:
+def test_nothing_that_changes_meanwhile_crashes_a_kernel() -> None:
     done = run("racing")
     assert done.returncode == 0, (
         f"{done.stdout.split()[-1:]} ended with {done.returncode}: {done.stderr[-2000:]}"

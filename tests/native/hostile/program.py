@@ -22,7 +22,7 @@ import numpy as np
 from . import calls, values
 
 RANDOM = int(
-    os.environ.get("RETROGRAD_HOSTILE_CALLS", "40")
+    os.environ.get("RETROGRAD_HOSTILE_CALLS", "150")
 )  # calls of a function with several wrong arguments
 MEMORY = 2**30  # bytes that calls may ask for: more is refused at once, not filled
 MOST = 2**24  # elements of an array that the pack hands on, for NumPy to go through one by one

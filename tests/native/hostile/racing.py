@@ -1,4 +1,4 @@
-"""Index arrays that a thread changes while kernels read them without the GIL. For a process of its own."""
+"""Arguments that a thread changes while kernels read them without the GIL. For a process of its own."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ N, CALLS = 200_000, 40
 FAR = 2**40  # as an index this lies in nobody's memory
 
 
-def calls(pack: Any) -> dict[str, tuple[Any, Callable[[], Any]]]:
-    """The index array of a call, and the call. Threads share the work of each: that takes the GIL away."""
+def indexed(pack: Any) -> dict[str, tuple[Any, Callable[[], Any]]]:
+    """The index array of a call, and the call. There is so much work that it is done without the GIL."""
     index, along = np.zeros(N, "int64"), np.zeros((50, N // 50), "int64")
     table, numbers = np.ones((10, 4), "float32"), np.ones((50, N // 50), "float32")
     rows, target = np.ones((N, 4), "float32"), np.zeros((10, 4), "float32")
@@ -40,16 +40,37 @@ def calls(pack: Any) -> dict[str, tuple[Any, Callable[[], Any]]]:
     }
 
 
-def race(index: Any, call: Callable[[], Any]) -> None:
-    """Calls while another thread makes indices wrong and right again."""
+def listed(pack: Any) -> dict[str, tuple[list[Any], Callable[[], list[Any]], Callable[[], Any]]]:
+    """The list of arrays of a call, what may be put into it instead, and the call."""
+
+    def arrays() -> list[Any]:
+        return [np.ones((4, N // 4), "float32") for _ in range(4)]
+
+    def rows() -> list[Any]:
+        return [(*[np.ones(N, "float32") for _ in range(3)], 2.0) for _ in range(4)]
+
+    joined, moved, rates = arrays(), rows(), (0.1, 0.9, 0.0, 0.1, True, False)
+    return {
+        "join": (joined, arrays, lambda: pack.join(joined, 1, False)),
+        "sgd_steps": (moved, rows, lambda: pack.sgd_steps(moved, rates)),
+    }
+
+
+def spoil_index(index: Any) -> None:
+    """Makes indices wrong and right again."""
+    index.fill(FAR)
+    index.fill(0)
+
+
+def race(change: Callable[[], None], call: Callable[[], Any]) -> None:
+    """Calls while another thread changes something."""
     stop = threading.Event()
 
-    def change() -> None:
+    def go_on() -> None:
         while not stop.is_set():
-            index.fill(FAR)
-            index.fill(0)
+            change()
 
-    thread = threading.Thread(target=change)
+    thread = threading.Thread(target=go_on)
     thread.start()
     try:
         for _ in range(CALLS):
@@ -65,9 +86,12 @@ def race(index: Any, call: Callable[[], Any]) -> None:
 def main(path: str) -> None:
     pack = load(path)
     sys.setswitchinterval(1e-5)
-    for name, (index, call) in calls(pack).items():
+    for name, (index, call) in indexed(pack).items():
         print(name, flush=True)
-        race(index, call)
+        race(lambda: spoil_index(index), call)
+    for name, (arrays, make, call) in listed(pack).items():
+        print(name, flush=True)
+        race(lambda: arrays.__setitem__(slice(None), make()), call)
 
 
 if __name__ == "__main__":
