@@ -33,6 +33,8 @@ def as_bool(value: Any) -> Any:
     >>> as_bool(1), as_bool(np.False_), as_bool("")
     (True, False, '')
     """
+    if value is None or isinstance(value, bool):
+        return value
     return bool(value) if isinstance(value, (int, float, np.generic)) else value
 
 
@@ -42,4 +44,6 @@ def as_float(value: Any) -> Any:
     >>> as_float(np.float32(0.5)), as_float(1)
     (0.5, 1)
     """
+    if value is None or isinstance(value, (float, int)):
+        return value
     return value.item() if isinstance(value, np.generic) else value

@@ -7,23 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import retrograd as rg
 from retrograd.autograd import gradcheck, gradgradcheck
+from retrograd.core.plain import TensorMethods
+from retrograd.ops import register
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "inside" / "how-to-add-an-op.md"
 
 
-def made() -> dict[str, Any]:
-    """The names that the page's program defines, run as a module of the op library would be."""
+@pytest.fixture
+def swish(monkeypatch) -> Any:
+    """What the page's program defines, and is public for one test."""
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    names: dict[str, Any] = {"__name__": "retrograd.ops.elementwise.swish"}
+    names: dict[str, Any] = {"__name__": "swish"}
+    monkeypatch.setattr(register, "DECLARED", dict(register.DECLARED))
     exec(compile(block, str(PAGE), "exec"), names)
-    return names
+    yield names["swish"]
+    for method in ("swish", "swish_"):
+        delattr(TensorMethods, method)
 
 
-def test_following_the_page_makes_an_operation():
-    swish = made()["swish"]
+def test_following_the_page_makes_an_operation(swish):
     x = rg.linspace(-2, 2, 7, dtype=rg.float64, requires_grad=True)
     out = swish(x, beta=1.5)
     assert type(out.grad_fn).__name__ == "SwishBackward0"
@@ -33,15 +39,13 @@ def test_following_the_page_makes_an_operation():
     assert swish(rg.tensor([1, 2])).dtype == rg.float32
 
 
-def test_its_declaration_makes_methods_and_in_place_forms():
-    made()
+def test_its_declaration_makes_methods_and_in_place_forms(swish):
     x: Any = rg.tensor([0.5, -1.0])
     expected = x.swish()
     assert x.swish_() is x
     np.testing.assert_array_equal(x.numpy(), expected.numpy())
 
 
-def test_it_goes_over_batches():
-    swish = made()["swish"]
+def test_it_goes_over_batches(swish):
     x = rg.randn(4, 3)
     np.testing.assert_allclose(rg.vmap(swish)(x).numpy(), swish(x).numpy())
