@@ -3,7 +3,7 @@
     python tools/generate.py            write the files
     python tools/generate.py --check    say whether they are as they would be written
 
-`src/retrograd/contents.py` says which module has which name, so that it is loaded when the name is asked for.
+`src/retrograd/public_names.py` says which module has which name, so that it is loaded when the name is asked for.
 `src/retrograd/__init__.py`, `nn/functional.py`, `linalg/__init__.py`, `fft/__init__.py` and `special/__init__.py` find
 their names there, and import them for editors and type checkers; `src/retrograd/core/plain.pyi` declares the method
 forms of functions.
@@ -90,7 +90,7 @@ DTYPE_ALIASES = {
     "cdouble": "complex128",
     "dtype": "DTypeClass",
 }
-# Packages whose names op modules declare: the constant of `contents.py`, the file, its docstring.
+# Packages whose names op modules declare: the constant of `public_names.py`, the file, its docstring.
 PACKAGES = {
     "nn.functional": (
         "FUNCTIONAL", "nn/functional.py", "Functions of neural networks: activations, losses, linear maps.",
@@ -154,12 +154,12 @@ Homes = dict[str, dict[str, str]]
 def declared() -> dict[str, Any]:
     """What the modules of the op library declare, by its name in full."""
     if "retrograd" not in sys.modules:
-        # The package without its __init__, and the library without its contents: they may be out of date.
-        bare, contents = ModuleType("retrograd"), ModuleType("retrograd.contents")
+        # The package without its __init__, and the library without its list of names: they may be out of date.
+        bare, names = ModuleType("retrograd"), ModuleType("retrograd.public_names")
         bare.__path__ = [str(PACKAGE)]
         tables = [constant for constant, _, _ in PACKAGES.values()]
-        vars(contents).update({table: {} for table in ("METHODS", "FUNCTIONS", *tables)})
-        sys.modules |= {"retrograd": bare, "retrograd.contents": contents}
+        vars(names).update({table: {} for table in ("METHODS", "FUNCTIONS", *tables)})
+        sys.modules |= {"retrograd": bare, "retrograd.public_names": names}
     for path in sorted((PACKAGE / "ops").rglob("[!_]*.py")):
         importlib.import_module(".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
     found: dict[str, Any] = importlib.import_module("retrograd.ops.register").DECLARED
@@ -263,7 +263,7 @@ def package_text() -> str:
         "from retrograd.backends.dtypes import bool_ as _bool",
         "from retrograd.lazy import lazily as _lazily",
         "from retrograd import ops as ops",
-        "from retrograd.contents import FUNCTIONS as _FUNCTIONS",
+        "from retrograd.public_names import FUNCTIONS as _FUNCTIONS",
         "if _typing.TYPE_CHECKING:",
         f"    from retrograd import {', '.join((*SUBPACKAGES, *(f'{name} as {name}' for name in INTERNAL)))}",
         *(f"    {line}" for line in imports(merged(functions, others))),
@@ -291,7 +291,7 @@ def subpackage_text(package: str) -> str:
         *docstring(title),
         "import typing as _typing",
         "from retrograd.lazy import lazily as _lazily",
-        f"from retrograd.contents import {table} as _{table}",
+        f"from retrograd.public_names import {table} as _{table}",
         "if _typing.TYPE_CHECKING:",
         *(f"    {line}" for line in imports(found)),
         *in_place_functions(in_place, within(package)),
@@ -304,12 +304,12 @@ def subpackage_text(package: str) -> str:
 
 
 def contents_text() -> str:
-    """The text of `retrograd/contents.py`."""
+    """The text of `retrograd/public_names.py`."""
     lines = docstring("Which module has which name: Tensor's methods, and the functions of every package.")
     tables = {"METHODS": methods(), "FUNCTIONS": homes("")}
     tables |= {table: homes(package) for package, (table, _, _) in PACKAGES.items()}
     lines += [f"{table}: dict[str, str] = {contents(found)}" for table, found in tables.items()]
-    return formatted(lines, "contents.py")
+    return formatted(lines, "public_names.py")
 
 
 def stub_text() -> str:
@@ -353,7 +353,7 @@ def main() -> int:
     """Writes the files, or says which are out of date."""
     files = {
         PACKAGE / "__init__.py": package_text,
-        PACKAGE / "contents.py": contents_text,
+        PACKAGE / "public_names.py": contents_text,
         PACKAGE / "core" / "plain.pyi": stub_text,
         **{PACKAGE / path: partial(subpackage_text, name) for name, (_, path, _) in PACKAGES.items()},
     }

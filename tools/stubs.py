@@ -13,16 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# The results of functions that say Any, where they are something else than one Tensor.
-NOT_ONE_TENSOR = {
-    "__array_function__", "__array_ufunc__", "__dlpack__", "__dlpack_device__", "allclose", "aminmax", "chunk",
-    "const_data_ptr", "cummax", "cummin", "dim_order", "dsplit", "equal", "frexp", "geqrf", "histogram", "hsplit",
-    "is_pinned", "is_same_size", "is_set_to", "is_shared", "kthvalue", "lu", "max", "median", "min", "mode",
-    "nanmedian", "nonzero", "numel", "qr", "random_",
-    "slogdet", "sort", "split", "split_with_sizes", "std_mean", "svd", "tensor_split", "topk", "triangular_solve",
-    "type", "unbind", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes",
-    "var_mean", "vsplit", "where",
-}  # fmt: skip
 WHERE_RESULTS_GO = ("out", "inplace")  # what an in-place form does not take
 
 
@@ -138,7 +128,7 @@ def declaration(name: str, form: Any, place: Place, first: str = "self") -> list
     for signature in overloads or [implementation]:
         parameters = _parameters(signature.args, place, source, first, WHERE_RESULTS_GO if in_place else ())
         result = place.annotation(signature.returns, source)
-        if in_place or (result.endswith("Any") and name not in NOT_ONE_TENSOR):
+        if in_place:
             result = place.name("Tensor", TENSOR)
         texts.append(f"def {name}({', '.join(parameters)}) -> {result}: ...")
     texts = list(dict.fromkeys(texts))

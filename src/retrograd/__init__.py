@@ -44,7 +44,6 @@ from retrograd.backends.dtypes import (
     uint32,
     uint64,
 )
-from retrograd.contents import FUNCTIONS as _FUNCTIONS
 from retrograd.core.modes import (
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -65,6 +64,7 @@ from retrograd.engine.threads import (
     set_num_threads,
 )
 from retrograd.lazy import lazily as _lazily
+from retrograd.public_names import FUNCTIONS as _FUNCTIONS
 
 if _typing.TYPE_CHECKING:
     import builtins as _builtins

@@ -4,8 +4,8 @@ Note [Loaded on demand]
 ~~~~~~~~~~~~~~~~~~~~~~~
 `import retrograd` loads the core, the engine and the op modules that Python's operators need. Every other module is
 imported by the first use of one of its names: `rg.erfinv` and `rg.linalg.svd` by the package's `__getattr__`, and
-`t.erfinv` by a placeholder in the class (`core.plain.MethodForm`). `contents.py`, written by `tools/generate.py`, says
-which module has which name. Type checkers see ordinary imports.
+`t.erfinv` by a placeholder in the class (`core.plain.MethodForm`). `public_names.py`, which `tools/generate.py` writes,
+says which module has which name. Type checkers see ordinary imports.
 
 A module of the op library can be imported by other roads too: by a sibling, or by a user. Its functions say what they
 are called as they are defined (`ops.register`), and the placeholders stay: each is replaced when somebody asks for its

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values", "hints", "forms", "forks", "lazy", "contents"),
+    ("errors", "values", "hints", "forms", "forks", "lazy", "public_names"),
     ("backends",),
     ("core",),
     ("engine", "ops"),
@@ -49,7 +49,7 @@ _LEVELS = "levels of vmap are func's own, and are loaded when somebody maps over
 
 # Upward imports that are meant: (importing module, imported module) and why.
 ALLOWED: dict[tuple[str, str], str] = {
-    ("autograd.applying", "func.custom_function"): _LEVELS,
+    ("autograd.function_apply", "func.custom_function"): _LEVELS,
     ("autograd.backward", "func.levels"): _LEVELS,
     ("autograd.functional", "func.levels"): _LEVELS,
 }

@@ -36,7 +36,7 @@ INTERPRETED = {
     "autograd/modes.py": "decorators that look at the function they decorate",
     "autograd/function.py": _INTERPRETED_SUBCLASSES,
     "autograd/custom_gradient.py": "wraps functions in functions",
-    "autograd/nesting.py": _INTERPRETED_SUBCLASSES,
+    "autograd/nested_io.py": _INTERPRETED_SUBCLASSES,
     "autograd/once.py": "wraps functions in functions",
     "autograd/variable.py": "a metaclass",
     "autograd/graph.py": "context managers that people derive from",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from retrograd.autograd.calling import call_backward
+from retrograd.autograd.function_backward import call_backward
 from retrograd.core.node import Grads, Node
 from retrograd.core.places import warn
 from retrograd.core.saved import SavedTensor, SavedValue, freed_graph

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import numpy as np
 
 from retrograd.autograd.function import BackwardCFunction, Function
-from retrograd.autograd.linking import alias
+from retrograd.autograd.function_link import alias
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, sizes, type_name

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from retrograd.autograd.applying import applied
 from retrograd.autograd.context import BackwardCFunction, FunctionCtx
-from retrograd.autograd.nesting import flattened_like, form_of, iter_tensors, unflatten
+from retrograd.autograd.function_apply import applied
+from retrograd.autograd.nested_io import flattened_like, form_of, iter_tensors, unflatten
 from retrograd.autograd.once import once_differentiable
 from retrograd.core.places import warn
 from retrograd.core.plain import FunctionMeta

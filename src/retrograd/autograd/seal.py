@@ -123,10 +123,14 @@ class seal_saved_tensors(saved_tensors_hooks):  # noqa: N801 - named as its sibl
     def __exit__(self, *exc: Any) -> None:
         super().__exit__(*exc)
         error = exc[1]
-        if isinstance(error, (ValueError, RuntimeError)) and "read-only" in str(error):
+        if isinstance(
+            error, (ValueError, RuntimeError)
+        ):  # NumPy refuses a write by one of them, and much else too
             saved = self._named_in(exc[2])
             if saved is not None:
-                add_note(error, f"the array is sealed: backward needs the value that was saved by {saved}")
+                add_note(
+                    error, f"sealed here, so read-only until backward has used it: the value saved by {saved}"
+                )
 
     def _named_in(self, trace: TracebackType | None) -> Place | None:
         """The line that saved an array which a frame of the traceback has at hand; the innermost frame counts."""

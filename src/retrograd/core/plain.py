@@ -92,7 +92,7 @@ class MethodForm:
         found = self.find()
         if found is None:
             raise AttributeError(
-                f"'Tensor' object has no attribute '{self.name}': contents.py lists it, but no module has it. "
+                f"'Tensor' object has no attribute '{self.name}': public_names.py lists it, but no module has it. "
                 "Run python tools/generate.py."
             )
         setattr(TensorMethods, self.name, found)

@@ -5,8 +5,8 @@ Written by `tools/generate.py` from the op library.
 
 import typing as _typing
 
-from retrograd.contents import FFT as _FFT
 from retrograd.lazy import lazily as _lazily
+from retrograd.public_names import FFT as _FFT
 
 if _typing.TYPE_CHECKING:
     from retrograd.ops.fourier.frequencies import (

@@ -5,8 +5,8 @@ Written by `tools/generate.py` from the op library.
 
 import typing as _typing
 
-from retrograd.contents import LINALG as _LINALG
 from retrograd.lazy import lazily as _lazily
+from retrograd.public_names import LINALG as _LINALG
 
 if _typing.TYPE_CHECKING:
     from retrograd.errors import (

@@ -5,8 +5,8 @@ Written by `tools/generate.py` from the op library.
 
 import typing as _typing
 
-from retrograd.contents import FUNCTIONAL as _FUNCTIONAL
 from retrograd.lazy import lazily as _lazily
+from retrograd.public_names import FUNCTIONAL as _FUNCTIONAL
 
 if _typing.TYPE_CHECKING:
     from retrograd.core.tensor import Tensor as _Tensor

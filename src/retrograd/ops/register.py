@@ -15,7 +15,7 @@ from functools import partial
 from types import BuiltinFunctionType, MethodType
 from typing import Any, TypeVar
 
-from retrograd import contents
+from retrograd import public_names
 from retrograd.core.plain import MethodForm, TensorMethods
 from retrograd.lazy import load
 from retrograd.ops.inplace.write import compute_in_place
@@ -65,7 +65,7 @@ def _is_in_place(name: str) -> bool:
 def _record(name: str, form: Any) -> None:
     DECLARED[name] = form
     of_tensor, _, short = name.rpartition(".")
-    # A method that `contents` lists has a placeholder, and comes when it is asked for: its module is complete then.
+    # A method that `public_names` lists has a placeholder, and comes when it is asked for: its module is complete then.
     if of_tensor == "Tensor" and short not in vars(TensorMethods):
         setattr(TensorMethods, short, _as_method(form))
 
@@ -104,7 +104,7 @@ class InPlaceForm:
 
 def _place_methods() -> None:
     """Puts a placeholder for every method where Tensor finds it. See Note [Loaded on demand]."""
-    for module, names in contents.METHODS.items():
+    for module, names in public_names.METHODS.items():
         for name in names.split():
             setattr(TensorMethods, name, MethodForm(name, partial(_loaded, module, name)))
 

@@ -50,13 +50,13 @@ def unpack_state(state: Mapping[Any, Any], params: Mapping[Any, Tensor]) -> defa
     unpacked: defaultdict[Any, Any] = defaultdict(dict)
     for key, value in state.items():
         if key in params:
-            unpacked[params[key]] = _fitted(value, params[key], "")
+            unpacked[params[key]] = _cast(value, params[key], "")
         else:
             unpacked[key] = value
     return unpacked
 
 
-def _fitted(value: Any, param: Tensor, name: str) -> Any:
+def _cast(value: Any, param: Tensor, name: str) -> Any:
     """A saved value in the dtype of its parameter, and on its device; a count of steps stays exact."""
     if isinstance(value, Tensor):
         if name == "step":
@@ -64,7 +64,7 @@ def _fitted(value: Any, param: Tensor, name: str) -> Any:
         dtype = param.dtype if param.dtype.kind == "f" else value.dtype
         return value.to(param.device, dtype)
     if isinstance(value, dict):
-        return {key: _fitted(inner, param, key) for key, inner in value.items()}
+        return {key: _cast(inner, param, key) for key, inner in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_fitted(inner, param, name) for inner in value)
+        return type(value)(_cast(inner, param, name) for inner in value)
     return value

@@ -5,8 +5,8 @@ Written by `tools/generate.py` from the op library.
 
 import typing as _typing
 
-from retrograd.contents import SPECIAL as _SPECIAL
 from retrograd.lazy import lazily as _lazily
+from retrograd.public_names import SPECIAL as _SPECIAL
 
 if _typing.TYPE_CHECKING:
     from retrograd.ops.elementwise.binary import (

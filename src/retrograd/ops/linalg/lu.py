@@ -76,10 +76,10 @@ def factors_gradient(gl: Any, gu: Any, low: Any, up: Any) -> Any:
     inner = plus(inner, None if g2 is None else Triu(0).on(g2 @ adjoint(square_u)))
     inner = LinalgSolveTriangular(True, True, True).on(adjoint(square_l), inner)
     inner = LinalgSolveTriangular(False, False).on(adjoint(square_u), inner)
-    return beside(beside(inner, right, n, -1), below, m, -2)
+    return side_by_side(side_by_side(inner, right, n, -1), below, m, -2)
 
 
-def beside(first: Any, second: Any, size: int, dim: int) -> Any:
+def side_by_side(first: Any, second: Any, size: int, dim: int) -> Any:
     """`first` with `second` (None: zeros) behind it along a dimension, up to `size`."""
     if first.shape[dim] == size:
         return first
@@ -103,7 +103,7 @@ def factors_tangent(t: Any, low: Any, up: Any) -> tuple[Any, Any]:
         right = LinalgSolveTriangular(False, True, True).on(square_l, rest)
     if m > k:
         below = LinalgSolveTriangular(True, False).on(square_u, t[..., k:, :k] - low[..., k:, :] @ tu)
-    return beside(tl, below, m, -2), beside(tu, right, n, -1)
+    return side_by_side(tl, below, m, -2), side_by_side(tu, right, n, -1)
 
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class LinalgLuFactorEx(Variadic):
         m, n = lu.shape[-2:]
         moved = adjoint(swaps(outs[1], m, lu)) @ ts[0]
         tl, tu = factors_tangent(moved, lower_of(lu), upper_of(lu))
-        return beside(tl, None, n, -1) + beside(tu, None, m, -2), None, None
+        return side_by_side(tl, None, n, -1) + side_by_side(tu, None, m, -2), None, None
 
 
 class LinalgLu(Variadic):
@@ -172,8 +172,8 @@ class LuUnpack(Variadic):
         if not self.data:
             return [zeros_beside(next(g for g in gs if g is not None), self.in_shape)]
         m, n = self.in_shape[-2:]
-        gl = None if gs[0] is None else beside(Tril(-1).on(gs[0]), None, n, -1)
-        return [plus(gl, None if gs[1] is None else beside(Triu(0).on(gs[1]), None, m, -2))]
+        gl = None if gs[0] is None else side_by_side(Tril(-1).on(gs[0]), None, n, -1)
+        return [plus(gl, None if gs[1] is None else side_by_side(Triu(0).on(gs[1]), None, m, -2))]
 
     def jvp(self, ts: Any, xs: Any, outs: Any) -> Any:
         k = min(self.in_shape[-2:])

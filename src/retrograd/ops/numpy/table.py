@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from retrograd import contents
+from retrograd import public_names
 from retrograd.backends.dtypes import get_default_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.lazy import Loaded
@@ -35,7 +35,7 @@ def implements(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 @cache
 def library() -> Loaded:
     """Every function of the op library by name, those of `linalg` and `fft` under `linalg.<name>`, `fft.<name>`."""
-    return Loaded(contents.FUNCTIONS, linalg=contents.LINALG, fft=contents.FFT)
+    return Loaded(public_names.FUNCTIONS, linalg=public_names.LINALG, fft=public_names.FFT)
 
 
 def ours(name: str) -> Any:

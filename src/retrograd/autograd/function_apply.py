@@ -6,7 +6,7 @@ import inspect
 from typing import Any
 
 from retrograd.autograd.context import BackwardCFunction
-from retrograd.autograd.linking import finished
+from retrograd.autograd.function_link import finished
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import differ
