@@ -11,22 +11,17 @@ import pytest
 
 import retrograd as rg
 from retrograd.autograd import gradcheck, gradgradcheck
-from retrograd.core.plain import TensorMethods
-from retrograd.ops import register
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "inside" / "how-to-add-an-op.md"
 
 
 @pytest.fixture
-def swish(monkeypatch) -> Any:
-    """What the page's program defines, and is public for one test."""
+def swish() -> Any:
+    """What the page's program defines."""
     (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     names: dict[str, Any] = {"__name__": "swish"}
-    monkeypatch.setattr(register, "DECLARED", dict(register.DECLARED))
     exec(compile(block, str(PAGE), "exec"), names)
-    yield names["swish"]
-    for method in ("swish", "swish_"):
-        delattr(TensorMethods, method)
+    return names["swish"]
 
 
 def test_following_the_page_makes_an_operation(swish):

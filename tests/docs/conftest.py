@@ -1,0 +1,20 @@
+"""What the programs of the pages make public is so for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from retrograd.core.plain import TensorMethods
+from retrograd.ops.register import DECLARED
+
+
+@pytest.fixture(autouse=True)
+def public_for_one_test() -> Iterator[None]:
+    yield
+    for name, form in list(DECLARED.items()):
+        if not str(getattr(form, "__module__", "retrograd")).startswith("retrograd"):
+            del DECLARED[name]
+            if name.startswith("Tensor."):
+                delattr(TensorMethods, name.partition(".")[2])
