@@ -26,7 +26,7 @@ BLOCKS = 6  # of each build, at least
 
 # Single calls, each a line of a program with a leaf `w`, constants `x`, `y` and `m`, and `F` for `nn.functional`.
 CALLS = """
-w * w; w + 1; 2 - w; w / x; w ** 2; w ** x; -w; w @ x; m @ m; m.mm(m); w.exp(); w.tanh(); w.sigmoid(); w.relu()
+w * w; w + 1; x > 0; x < 0.5; x == 0; 2 - w; w / x; w ** 2; w ** x; -w; w @ x; m @ m; m.mm(m); w.exp(); w.tanh(); w.sigmoid(); w.relu()
 w.clamp(0, 1); w.clamp(min=0); w.sqrt(); w.abs(); w.sin(); w.log1p(); w.isnan(); x.isnan(); x.isfinite(); x > y; x == y
 w.sum(); w.mean(); w.sum(0, keepdim=True); w.std(); w.amax(); w.max(); w.argmax(); w.cumsum(0); w.softmax(0); w.norm()
 F.log_softmax(w, 0); F.gelu(w); F.silu(w); F.softplus(w); F.elu(w); F.leaky_relu(w); F.layer_norm(w, (8,))

@@ -25,7 +25,7 @@ _INTERPRETED_SUBCLASSES = (
 INTERPRETED = {
     "backends/memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
-    "backends/batch/backend.py": "stands for the module numpy, whose attributes it looks up",
+    "backends/names.py": "an ordinary base class",
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from retrograd.autograd.modes import ModeContext
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.modes import FORWARD, INFERENCE, current, update_forward
 from retrograd.core.op import View
@@ -51,7 +51,7 @@ class Primal(View):
 
     fresh_results: bool = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x[...]
 
     def transpose(self, g: Any) -> Any:

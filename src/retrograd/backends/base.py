@@ -26,14 +26,20 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.device import CPU, DEVICE_TYPES, device
-from retrograd.hints import Plain, mypyc_attr
-from retrograd.values import Array, Shape
+from retrograd.backends.kernels import along_axis, optimizer_steps, running, softmax
+from retrograd.backends.kernels.noise import noise
+from retrograd.backends.kernels.products import layout_of
+from retrograd.backends.names import LibraryNames
+from retrograd.hints import mypyc_attr
+from retrograd.values import Array, Axis, Shape
 
 ndarray: Final[Any] = np.ndarray
+float16: Final = np.dtype("float16")
+float32: Final = np.dtype("float32")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Backend(Plain):
+class Backend(LibraryNames):
     """What computes on one kind of array. See Note [Backends].
 
     This class itself has no arrays: its kernels are the formulas of ops, and serve Tensors in recorded backwards.
@@ -173,8 +179,7 @@ class Backend(Plain):
             return x
         if x.ndim:
             raise mixed_devices(("cpu", self.device_type))
-        xp: Any = self
-        return xp.asarray(x)
+        return self.asarray(x)
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of this backend's arrays by a compiled formula for NumPy's; NotImplemented where it cannot be."""
@@ -183,6 +188,98 @@ class Backend(Plain):
     def formula(self, key: str) -> Any:
         """A compiled formula, such as `elementwise.trigonometry.Tanh.vjp`; None where the op's own is all there is."""
         return None
+
+    # -- shapes ----------------------------------------------------------------------------------------------------
+
+    def stretch(self, x: Array, shape: Shape) -> Array:
+        """`x` broadcast to a shape it is known to fit, read-only."""
+        return self.broadcast_to(x, shape)
+
+    # -- sums ------------------------------------------------------------------------------------------------------
+
+    def add_into(self, target: Array, other: Array) -> Array:
+        """The sum of two arrays, in the memory of the first."""
+        return self.add(target, other, out=target)
+
+    def write_sum(self, target: Array, other: Array) -> None:
+        """Adds an array to another, in place."""
+        self.add(target, other, out=target)
+
+    def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
+        """The running sum along an axis, from the front or, reversed, from the back."""
+        return running.running(self, self.cumsum, a, axis, reverse)
+
+    def running_product(self, a: Array, axis: int, reverse: bool) -> Array:
+        """The running product along an axis, from the front or, reversed, from the back."""
+        return running.running(self, self.cumprod, a, axis, reverse)
+
+    def softmax(self, x: Array, axis: int | None) -> Array:
+        """exp(x) / sum(exp(x)) along the axis."""
+        return softmax.softmax(self, x, axis)
+
+    def log_softmax(self, x: Array, axis: int | None) -> Array:
+        """The logarithm of softmax, without overflow."""
+        return softmax.log_softmax(self, x, axis)
+
+    def logsumexp(self, x: Array, axis: Axis) -> Array:
+        """log(sum(exp(x))) along the axes, which stay as 1, without overflow."""
+        return softmax.logsumexp(self, x, axis)
+
+    # -- products --------------------------------------------------------------------------------------------------
+
+    def product(self, x: Array, y: Array) -> Array:
+        """`x @ y`; half precision is summed in single, as PyTorch does."""
+        if x.dtype is float16:
+            return self.matmul(x.astype(float32), y.astype(float32)).astype(float16)
+        return self.matmul(x, y)
+
+    def layout_of(self, x: Array, y: Array) -> int:
+        """How two matrices lie in memory whose product is taken: see kernels/products.py."""
+        return layout_of(x, y)
+
+    # -- indices ---------------------------------------------------------------------------------------------------
+
+    def take_along(self, x: Array, index: Array, dim: int) -> Array:
+        """The elements of x that an index names along a dimension. See Note [Positions]."""
+        return along_axis.take_along(self, x, index, dim)
+
+    def put_along(self, out: Array, index: Array, dim: int, values: Array) -> None:
+        """Writes values, one for each place of the index or one for all, into a contiguous array."""
+        along_axis.put_along(self, out, index, dim, values)
+
+    def add_along(self, out: Array, index: Array, dim: int, values: Array) -> None:
+        """Adds values, one for each place of the index, to a contiguous array; an element named twice gets both."""
+        along_axis.add_along(self, out, index, dim, values)
+
+    def add_at(self, out: Array, key: tuple[Any, ...], x: Array) -> Array:
+        """Adds x to the elements of a contiguous `out` that `key` points at; one that comes twice gets both."""
+        return along_axis.add_at(self, out, key, x)
+
+    def outside(self, index: Array, low: int, high: int) -> Any:
+        """The first index that is not from `low` to before `high`; None if there is none."""
+        return along_axis.outside(self, index, low, high)
+
+    def within_0_1(self, x: Array) -> bool:
+        """Whether all numbers are probabilities."""
+        return bool(((x >= 0) & (x <= 1)).all())
+
+    # -- random numbers, optimisers --------------------------------------------------------------------------------
+
+    def noise(self, stream: Any, like: Array, p: float, scale: Any) -> Array:
+        """An array of the shape and dtype of `like`: 0 with probability `p`, else `scale`."""
+        return noise(self, stream, like, p, scale)
+
+    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
+        """A step of gradient descent for each row: see kernels/optimizer_steps.py."""
+        step: Any = optimizer_steps.sgd_step
+        for row in rows:
+            step(self, *row, rates)
+
+    def adam_steps(self, rows: list[Any], rates: Any) -> None:
+        """A step of Adam or AdamW for each row."""
+        step: Any = optimizer_steps.adam_step
+        for row in rows:
+            step(self, *row, rates)
 
     # -- kernels whose plain version is the formula of an op ---------------------------------------------------------
 
@@ -294,8 +391,8 @@ class Backend(Plain):
         """A table each of whose rows is the sum of the rows of g with its index."""
         return op.computed(self, g)
 
-    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
-        """The gradient of operand `i` of a product of two matrices, in the memory order of the operand."""
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        """The gradient of operand `i` of a product of two matrices; `turned` if it is to lie column by column."""
         return op.formula(i, g, x, y)
 
     def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
@@ -338,7 +435,9 @@ class Registry:
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
-        self.mapped: bool = False  # whether a `vmap` has ever run: parameters of ops may hold samples since
+        self.mapped: bool = (
+            False  # whether a `vmap` has ever run: parameters of ops may stand for samples since
+        )
 
     def on(self, where: device | None) -> Any:
         """The backend of a device, None being the CPU."""
@@ -366,7 +465,7 @@ def register(backend: Backend, *array_classes: type) -> None:
             DEVICE_TYPES.append(kind)
 
 
-def backend_of(value: Any) -> Any:
+def backend_of(value: Any) -> Backend:
     """The backend that computes on an array; `FORMULAS` for a Tensor, and the CPU's for a number."""
     if type(value) is ndarray:
         return BACKENDS.cpu
@@ -374,7 +473,7 @@ def backend_of(value: Any) -> Any:
     return _backend_of_class(value) if found is None else found.of(value)
 
 
-def _backend_of_class(value: Any) -> Any:
+def _backend_of_class(value: Any) -> Backend:
     """The backend of a class that is not itself registered: its nearest ancestor's."""
     for cls in type(value).__mro__:
         if cls in BACKENDS.by_class:
@@ -383,9 +482,9 @@ def _backend_of_class(value: Any) -> Any:
     return BACKENDS.cpu
 
 
-def common_backend(values: Sequence[Any]) -> Any:
+def common_backend(values: Sequence[Any]) -> Backend:
     """The backend for several operands: the first that is not the CPU's, or of two such the one that takes both."""
-    found: Any = None
+    found: Backend | None = None
     for v in values:
         if type(v) is ndarray or v is None:
             continue

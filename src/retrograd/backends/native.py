@@ -13,7 +13,6 @@ import numpy as np
 
 from retrograd.backends.base import BACKENDS, register
 from retrograd.backends.kernels.along_axis import lonely_axis
-from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1
 from retrograd.backends.numpy_backend import NUMPY, NumpyBackend
 from retrograd.backends.pack import PACK
 from retrograd.hints import mypyc_attr
@@ -37,7 +36,6 @@ class NativeBackend(NumpyBackend):
         super().__init__()
         own = {name: value for name, value in vars(PACK).items() if hasattr(np, name)}
         self.adopt(own)  # functions of NumPy's names, which hand to NumPy what they do not serve
-        setattr(self, "add_into", PACK.add_into)  # noqa: B010 - in place of a method
         self.compiled: dict[str, Any] = PACK.fused_kernels()
 
     def formula(self, key: str) -> Any:
@@ -73,6 +71,9 @@ class NativeBackend(NumpyBackend):
         PACK.empty_cache()
 
     # -- sums ------------------------------------------------------------------------------------------------------
+
+    def add_into(self, target: Array, other: Array) -> Array:
+        return add_into(target, other)
 
     def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
         found = PACK.scan(a, axis, reverse, False)
@@ -224,8 +225,7 @@ class NativeBackend(NumpyBackend):
         found: int = _layout(x, y)
         return found or super().layout_of(x, y)
 
-    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
-        turned = op.layout & (COLUMNS_1 if i else COLUMNS_0)
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
             found = _matmul_nt(y, g) if turned else _matmul_nt(g, y)
         else:
@@ -320,8 +320,8 @@ def _single(axis: Axis) -> int | None:
 
 
 # What computes on NumPy's own arrays in this process.
-CPU_BACKEND: Final[Any] = NUMPY if PACK is None else NativeBackend()
-add_into: Final[Any] = CPU_BACKEND.add_into
+CPU_BACKEND: Final[NumpyBackend] = NUMPY if PACK is None else NativeBackend()
+add_into: Final[Any] = CPU_BACKEND.add_into if PACK is None else PACK.add_into
 
 
 def _unserved(x: Any, y: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, as_array, is_array, mixed_devices, where_of
+from retrograd.backends.base import Backend, as_array, is_array, mixed_devices, where_of
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -29,7 +29,7 @@ from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_c
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
-from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed
+from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import refuse_inference
 from retrograd.core.tangent import carry
@@ -43,7 +43,7 @@ from retrograd.errors import OperandError, broadcast_error, operand_error
 from retrograd.values import Array
 
 ndarray: Final[Any] = np.ndarray
-xp: Final[Any] = CPU_BACKEND
+xp: Final[Backend] = CPU_BACKEND
 
 
 def apply1(op: Unary, input: Any) -> Any:
@@ -83,7 +83,7 @@ def _forward1(op: Unary, a: Array) -> Array:
 
 def _computed1(op: Unary, a: Array) -> Array:
     """Runs forward."""
-    plain = type(a) is ndarray and not BACKENDS.mapped
+    plain = type(a) is ndarray and not may_hold_samples(op)
     out = op.forward(xp, a) if plain else computed(op, (a,))
     if type(out) is not ndarray:
         out = as_array(out)
@@ -147,6 +147,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
+        if traits.elementwise and tx is not None and ty is not None:
+            _check_broadcast(a.shape, b.shape)
         result = _forward2(op, a, b)
     out = Tensor(result)
     recording = state.grad_enabled and traits.differentiable
@@ -180,11 +182,9 @@ def _operands(a: Any, b: Any, a_is_array: bool, b_is_array: bool, floats: bool) 
 
 def _forward2(op: Binary, a: Any, b: Any) -> Array:
     """Runs forward, quietly."""
-    if op.elementwise:
-        _check_broadcast(a, b)
     token = hush(QUIET)
     try:
-        plain = not BACKENDS.mapped and _is_plain(a) and _is_plain(b)
+        plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
         out = op.forward(xp, a, b) if plain else computed(op, (a, b))
     finally:
         unhush(token)
@@ -200,9 +200,8 @@ def _is_plain(a: Any) -> bool:
     return type(a) is ndarray or isinstance(a, (int, float, complex))
 
 
-def _check_broadcast(a: Any, b: Any) -> None:
+def _check_broadcast(shape: Any, other: Any) -> None:
     """Operands of an elementwise op must broadcast against each other."""
-    shape, other = getattr(a, "shape", ()), getattr(b, "shape", ())
     if shape == other:
         return
     for n, m in zip(reversed(shape), reversed(other), strict=False):
@@ -307,7 +306,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    result = computed(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
     if traits.is_view:
@@ -341,9 +340,17 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     """Runs forward, quietly."""
     token = hush(QUIET)
     try:
-        return computed(op, arrays)
+        return _computed_n(op, arrays)
     finally:
         unhush(token)
+
+
+def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
+    """Runs forward."""
+    for a in arrays:
+        if type(a) is not ndarray and a is not None:
+            return computed(op, arrays)
+    return computed(op, arrays) if may_hold_samples(op) else op.forward(xp, arrays)
 
 
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from retrograd.core.modes import current
 from retrograd.core.places import warn
 from retrograd.errors import GradientError
 from retrograd.hints import mypyc_attr
+
+ndarray: Final[Any] = np.ndarray
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -45,14 +47,16 @@ class TensorConversions(TensorFacts):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 "(NumPy would lose track of the gradient; tensor.array is the bare array if that is what you want.)"
             )
-        where = device_of(self.array)
+        array: Any = self.array
+        if type(array) is ndarray:
+            return cast("np.ndarray[Any, Any]", array)
+        where = device_of(array)
         if where is not CPU and not force:
             raise TypeError(
                 f"can't convert {where} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
-        found: np.ndarray[Any, Any] = backend_of(self.array).numpy(self.array)
-        return found
+        return cast("np.ndarray[Any, Any]", backend_of(array).numpy(array))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if self._requires:

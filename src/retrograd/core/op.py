@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, backend_of, common_backend, is_array
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
@@ -67,6 +67,7 @@ class Op(Node):
     node_name: ClassVar[str] = ""  # PyTorch's name where it is not the class name + "Backward0"
     same_as: ClassVar[Any] = None  # the class whose formulas these are, if only names differ: see `variant`
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
+    array_params: ClassVar[tuple[str, ...]] = ()  # those that may hold arrays, alone or in tuples
     shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
@@ -90,7 +91,7 @@ class Op(Node):
         """The public function's name, for messages: `exp` for ExpBackward0."""
         return self.operation().lower()
 
-    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """`forward`, however many operands it takes; by a compiled formula where `xp` has one."""
         raise NotImplementedError(f"{self.name()} has no forward()")
 
@@ -171,14 +172,21 @@ def _is_slot(field: str) -> bool:
 def computed(op: Op, xs: Sequence[Any]) -> Any:
     """What an op makes of arrays of any kind: the backend that takes them all is found before it runs."""
     backend = common_backend(xs)
-    if BACKENDS.mapped and backend is BACKENDS.cpu and op.params:
+    if backend is BACKENDS.cpu:
+        if not may_hold_samples(op):
+            return op.compute(backend, xs)
         backend = backend_of_parameters(op)
     return backend.forward(op, xs)
 
 
-def backend_of_parameters(op: Op) -> Any:
+def may_hold_samples(op: Op) -> bool:
+    """Whether the parameters of an op may stand for all samples of a `vmap`."""
+    return BACKENDS.mapped and bool(op.array_params)
+
+
+def backend_of_parameters(op: Op) -> Backend:
     """The backend of the arrays among an op's parameters, alone or in tuples; the CPU's where there are none."""
-    waiting = [getattr(op, name) for name in op.params]
+    waiting = [getattr(op, name) for name in op.array_params]
     found: list[Any] = []
     while waiting:
         value = waiting.pop()
@@ -224,7 +232,7 @@ class Unary(Op):
     out_counter: VersionCounter | None = None
     out_version: int = 0
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         """The result."""
         raise NotImplementedError(f"{self.name()} has no forward()")
 
@@ -240,11 +248,11 @@ class Unary(Op):
         """Applies this op to an array or a Tensor, inside a formula."""
         if isinstance(x, Tensor):
             return UPWARD.apply1(self, x)
-        if type(x) is ndarray and not BACKENDS.mapped:
+        if type(x) is ndarray and not may_hold_samples(self):
             return self.forward(BACKENDS.cpu, x)
         return computed(self, (x,))
 
-    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
         found = NotImplemented if kernel is None else kernel(self, xs[0])
         return self.forward(xp, xs[0]) if found is NotImplemented else found
@@ -320,7 +328,7 @@ class Binary(Op):
     out_counter: VersionCounter | None = None
     out_version: int = 0
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         """The result."""
         raise NotImplementedError(f"{self.name()} has no forward()")
 
@@ -336,11 +344,11 @@ class Binary(Op):
         """Applies this op to arrays, Tensors and numbers, inside a formula."""
         if isinstance(x, Tensor) or isinstance(y, Tensor):
             return UPWARD.apply2(self, x, y)
-        if type(x) is ndarray and type(y) is ndarray and not BACKENDS.mapped:
+        if type(x) is ndarray and type(y) is ndarray and not may_hold_samples(self):
             return self.forward(BACKENDS.cpu, x, y)
         return computed(self, (x, y))
 
-    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
         found = NotImplemented if kernel is None else kernel(self, xs[0], xs[1])
         return self.forward(xp, xs[0], xs[1]) if found is NotImplemented else found
@@ -432,7 +440,7 @@ class Variadic(Op):
     out_counters: list[VersionCounter | None] | None = None
     out_versions: list[int] | None = None
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """The result, or a tuple of results."""
         raise NotImplementedError(f"{self.name()} has no forward()")
 
@@ -454,7 +462,7 @@ class Variadic(Op):
             return UPWARD.apply_n(self, xs)
         return computed(self, xs)
 
-    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return self.forward(xp, xs)
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:

@@ -27,7 +27,7 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.backends.base import backend_of, common_backend, extent_of, owner_of, whole
+from retrograd.backends.base import Backend, backend_of, common_backend, extent_of, owner_of, whole
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
@@ -319,7 +319,7 @@ def _same_strides(a: Array, b: Array) -> bool:
     )
 
 
-def zeros_laid_out(xp: Any, array: Array, dtype: Any) -> Tensor:
+def zeros_laid_out(xp: Backend, array: Array, dtype: Any) -> Tensor:
     """Zeros of a backend in the layout of `array`."""
     if array.flags.c_contiguous or array.dtype != dtype:
         return Tensor(

@@ -22,6 +22,7 @@ class Traits:
         self.floats: bool = cls.floats
         self.differentiable: bool = cls.differentiable
         self.is_view: bool = cls.is_view
+        self.elementwise: bool = cls.elementwise
         # Whether the result may have fewer elements than an operand.
         self.may_reduce: bool = not (cls.is_view or cls.elementwise)
         self.called: str = ""  # the function as messages call it; empty: ask the op

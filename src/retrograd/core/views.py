@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, extent_of, stands_for_many, whole
+from retrograd.backends.base import Backend, backend_of, extent_of, stands_for_many, whole
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
@@ -145,7 +145,7 @@ class Region:
         base[...] = array
         return base, part
 
-    def zeros(self, xp: Any) -> tuple[Array, Array]:
+    def zeros(self, xp: Backend) -> tuple[Array, Array]:
         """Arrays of a backend in the base's own layout, and the view's region of it."""
         inner, lead = xp.inner, xp.lead
         if self.empty:
@@ -184,7 +184,7 @@ class AsStrided(View):
     def __init__(self, region: Region) -> None:
         self.region = region
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         region = self.region
         if region.is_simple(x):
             return region.view.on(xp.ascontiguousarray(x).reshape(-1)).copy()
@@ -220,7 +220,7 @@ class Placed(Linear):
     def __init__(self, region: Region) -> None:
         self.region = region
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         region = self.region
         if (region.view.overlaps or region.base.overlaps) and not region.empty:
             return region.summed(region.view, region.base, x)
@@ -241,7 +241,7 @@ class Outside(Linear):
     def __init__(self, region: Region) -> None:
         self.region = region
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         base, part = self.region.laid_out(x)
         part[...] = 0
         return base

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends.base import BACKENDS, backend_of
+from retrograd.backends.base import BACKENDS, Backend, backend_of
 from retrograd.backends.batch.array import (
     BatchedArray,
     Level,
@@ -44,7 +44,7 @@ __all__ = ["Level"]
 class BetweenLevels(Linear):
     """From one level to another: its forward is given arrays of both as they are."""
 
-    def compute(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return self.forward(BACKENDS.cpu, xs[0])
 
 
@@ -64,7 +64,7 @@ class Enter(AlongAxis):
 
     node_name = "AddBatchDimBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return packed(x, self.axis, self.level)
 
     def transpose(self, g: Any) -> Any:
@@ -76,7 +76,7 @@ class Leave(AlongAxis):
 
     node_name = "RemoveBatchDimBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         found = unpacked(x, self.level)
         return backend_of(found).moveaxis(found, 0, self.axis) if self.axis else found
 
@@ -94,7 +94,7 @@ class Constant(BetweenLevels):
     def __init__(self, levels: tuple[Level, ...]) -> None:
         self.levels = levels
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return constant(x, self.levels)
 
     def transpose(self, g: Any) -> Any:
@@ -110,7 +110,7 @@ class SumOfSamples(BetweenLevels):
     def __init__(self, level: Level) -> None:
         self.level = level
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return summed_over(x, self.level)
 
     def transpose(self, g: Any) -> Any:

@@ -13,7 +13,7 @@ import ctypes
 from collections.abc import Callable
 from functools import partial
 from types import BuiltinFunctionType, MethodType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from retrograd import public_names
 from retrograd.core.plain import MethodForm, TensorMethods
@@ -70,8 +70,11 @@ def _record(name: str, form: Any) -> None:
         setattr(TensorMethods, short, _as_method(form))
 
 
-class InPlaceForm:
+class InPlaceForm(partial[Any]):
     """`exp_`, made from `exp`: computes, then moves the result into the tensor."""
+
+    def __new__(cls, name: str, function: Callable[..., Any]) -> Self:
+        return super().__new__(cls, compute_in_place, name, function)
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.function = function
@@ -79,10 +82,7 @@ class InPlaceForm:
         self.__module__ = function.__module__
         self.__doc__ = f"`{name[:-1]}`, in place."
 
-    def __call__(self, input: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return compute_in_place(self.__name__, self.function, input, args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: Any, owner: Any = None) -> Any:  # which makes it a method to `help`
         return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
@@ -117,8 +117,8 @@ def _loaded(module: str, name: str) -> Any:
 
 
 def _as_method(form: Any) -> Any:
-    """A function as a class can hold it: one that mypyc has compiled would not bind `self` by itself."""
-    return _instance_method(form) if isinstance(form, BuiltinFunctionType) else form
+    """A function as a class can hold it: what is not Python's own kind would not bind `self` by itself."""
+    return _instance_method(form) if isinstance(form, (BuiltinFunctionType, InPlaceForm)) else form
 
 
 _instance_method = ctypes.pythonapi.PyInstanceMethod_New

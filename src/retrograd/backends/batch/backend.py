@@ -14,7 +14,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -57,8 +57,10 @@ from retrograd.backends.batch.methods import CONTROL_FLOW
 from retrograd.backends.batch.random import check_draw
 from retrograd.backends.batch.shape import DataDependent, DynamicShape, Unbatchable
 from retrograd.backends.device import device
-from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.backends.numpy_backend import SUBMODULES, NumpyBackend
 from retrograd.values import Array, Shape
+
+ndarray: Final[Any] = np.ndarray
 
 
 class BatchedBackend(NumpyBackend):
@@ -69,19 +71,16 @@ class BatchedBackend(NumpyBackend):
     stands_for_many = True
     dynamic_shapes = False
 
-    def __init__(self, levels: tuple[Level, ...], inner: Any = None) -> None:
+    def __init__(self, levels: tuple[Level, ...], inner: Backend) -> None:
         self.levels = levels  # the newest first
-        self._inner = BACKENDS.cpu if inner is None else inner
-        self.lib = _LIB
-
-    def __getattr__(self, name: str) -> Any:
-        found = on(getattr(np, name))
-        setattr(self, name, found)
-        return found
+        self._inner = inner
 
     def of(self, array: Array) -> BatchedBackend:
-        whole = all_samples(array)
-        return backend_on(levels_of(array), BACKENDS.cpu if type(whole) is np.ndarray else backend_of(whole))
+        batch: BatchedArray = array
+        if type(batch.value) is ndarray:
+            level = batch.level
+            return level.backend or _first_backend(level)
+        return backend_on(levels_of(batch), backend_of(all_samples(batch)))
 
     def joined(self, other: Backend) -> BatchedBackend:
         if not isinstance(other, BatchedBackend):
@@ -186,8 +185,6 @@ class BatchedBackend(NumpyBackend):
         if not isinstance(x, BatchedArray):
             return self.inner.asarray(x, dtype, *args, **kwargs)
         return x if dtype is None or x.dtype == dtype else x.astype(dtype)
-
-    asanyarray = ascontiguousarray = asarray
 
     def take(self, x: Any, indices: Any, axis: Any = None, **kwargs: Any) -> Any:
         if isinstance(x, BatchedArray) or not isinstance(indices, BatchedArray):
@@ -328,8 +325,7 @@ class BatchedBackend(NumpyBackend):
         found = merging.nll_backward(g, xs[1], xs[2], op.ignore_index, op.in_shape)
         return op.formula(g, xs) if found is None else found
 
-    def mm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
-        turned = op.turned(i)
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
             found = merging.times_turned(y, g) if turned else merging.times_turned(g, y)
         else:
@@ -343,7 +339,7 @@ class BatchedBackend(NumpyBackend):
         return op.computed(self, x, y, z) if found is None else found
 
 
-def backend_on(levels: tuple[Level, ...], inner: Any = None) -> BatchedBackend:
+def backend_on(levels: tuple[Level, ...], inner: Backend | None = None) -> BatchedBackend:
     """The backend of some levels over another, the CPU's if none is named; the newest level keeps it."""
     newest = levels[0]
     if newest.backends is None:
@@ -351,8 +347,40 @@ def backend_on(levels: tuple[Level, ...], inner: Any = None) -> BatchedBackend:
     inner = BACKENDS.cpu if inner is None else inner
     found: BatchedBackend | None = newest.backends.get((levels, inner))
     if found is None:
+        _put_names()
         found = newest.backends[levels, inner] = BatchedBackend(levels, inner)
     return found
+
+
+def _first_backend(level: Level) -> BatchedBackend:
+    """The backend of a level alone, over the CPU's."""
+    found = level.backend = backend_on((level,), BACKENDS.cpu)
+    return found
+
+
+class Names:
+    """For which array libraries `BatchedBackend` has the names of NumPy's functions."""
+
+    def __init__(self) -> None:
+        self.foreign: int = -1
+
+
+_NAMES = Names()
+_OWN = frozenset(dir(BatchedBackend))
+
+
+def _put_names() -> None:
+    """Gives the class NumPy's functions, each as `on` has it: that changes with the first other library."""
+    if _NAMES.foreign == len(BACKENDS.foreign):
+        return
+    _NAMES.foreign = len(BACKENDS.foreign)
+    names = {**vars(np), **{name: getattr(np, name) for name in SUBMODULES}}
+    for name, function in names.items():
+        if not name.startswith("_") and name not in _OWN:
+            setattr(BatchedBackend, name, staticmethod(on(function)))
+    asarray: Any = BatchedBackend.asarray
+    for name, value in {"asanyarray": asarray, "ascontiguousarray": asarray, "lib": _LIB}.items():
+        setattr(BatchedBackend, name, value)
 
 
 def _number(level: Level) -> int:
@@ -387,7 +415,7 @@ _NONE: dict[str, Any] = {}
 def _parameters(op: Any) -> dict[str, Any]:
     """Those of an op's parameters that hold batched arrays."""
     found = _NONE
-    for name in op.params:
+    for name in op.array_params:
         value = getattr(op, name)
         if type(value) not in NEVER_BATCHED and has_batched(value):
             found = {**found, name: value}
@@ -438,4 +466,4 @@ def _stacked(arrays: list[Any], level: Level) -> BatchedArray:
 
 
 # Of all batched arrays; `of` finds the one for an array's levels.
-register(BatchedBackend(()), BatchedArray)
+register(BatchedBackend((), BACKENDS.cpu), BatchedArray)

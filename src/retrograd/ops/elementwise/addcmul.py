@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, is_array
+from retrograd.backends.base import Backend, backend_of, is_array
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
@@ -33,7 +33,7 @@ class Addcmul(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i > 0 and self.needs(3 - i)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs
         return xp.add(x, y * z if self.value == 1 else (y * self.value) * z)
 
@@ -65,7 +65,7 @@ class Addcdiv(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i == 2 or (i == 1 and self.needs(2))
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs
         return xp.add(x, y / z if self.value == 1 else (y * self.value) / z)
 
@@ -101,7 +101,7 @@ class Lerp(ElementwiseBinary):
     def __init__(self, weight: Any) -> None:
         self.weight = weight
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return between(x, y, self.weight)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -118,7 +118,7 @@ class LerpTensor(Variadic):
     def keeps_input(self, i: int) -> bool:
         return self.needs(2) if i < 2 else self.needs(0) or self.needs(1)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return between(xs[0], xs[1], xs[2])
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate
@@ -43,7 +44,7 @@ class Add(ElementwiseBinary):
     alpha: Any = 1
     shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         try:
             return xp.add(x, y)
         except OverflowError:
@@ -62,7 +63,7 @@ class AddScaled(Add):
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.add(*wrapped(x, y * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -75,7 +76,7 @@ class Sub(ElementwiseBinary):
     alpha: Any = 1
     shown: ClassVar[dict[str, str]] = {"alpha": "alpha"}
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         try:
             return xp.subtract(x, y)
         except OverflowError:
@@ -94,7 +95,7 @@ class SubScaled(Sub):
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.subtract(*wrapped(x, y * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -110,7 +111,7 @@ class RsubTensor(ElementwiseBinary):
     def __init__(self, alpha: Any) -> None:
         self.alpha = alpha
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.subtract(*wrapped(y, x if self.alpha == 1 else x * self.alpha))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -128,7 +129,7 @@ class Rsub(ElementwiseUnary):
         self.number = number
         self.alpha = alpha
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.subtract(*wrapped(self.number, x if self.alpha == 1 else x * self.alpha))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -141,7 +142,7 @@ class Mul(ElementwiseBinary):
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         try:
             return xp.multiply(x, y)
         except OverflowError:
@@ -158,7 +159,7 @@ class Div(ElementwiseBinary):
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.true_divide(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -176,7 +177,7 @@ class Reciprocal(ElementwiseUnary):
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.reciprocal(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -186,7 +187,7 @@ class Reciprocal(ElementwiseUnary):
 class Neg(ElementwiseUnary):
     """-x"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "b":
             raise DtypeError(
                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
@@ -208,7 +209,7 @@ class Pow(ElementwiseUnary):
     def __init__(self, exponent: Any) -> None:
         self.exponent = exponent
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "b":
             return x.copy() if self.exponent else xp.ones_like(x)
         if x.dtype.kind in "iu":
@@ -230,7 +231,7 @@ class Pow(ElementwiseUnary):
         return self.exponent * (x if direct else Pow(self.exponent - 1).on(x))
 
 
-def _power(xp: Any, x: Any, y: Array) -> Array:
+def _power(xp: Backend, x: Any, y: Array) -> Array:
     """X ** y; a negative power of an integer is rounded towards zero, so that only 1 and -1 leave something."""
     if y.dtype.kind != "i" or not (y < 0).any():
         return xp.power(x, y)
@@ -246,7 +247,7 @@ class PowTensor(ElementwiseBinary):
     keeps1: ClassVar[int] = X | Y | OUT
     shown: ClassVar[dict[str, str]] = {"exponent": "y"}
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         no_bools("pow", x, y)
         return _power(xp, x, y)
 
@@ -270,7 +271,7 @@ class PowOfNumber(ElementwiseUnary):
     def __init__(self, number: Any) -> None:
         self.number = number
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         no_bools("pow", x)
         return _power(xp, *wrapped(self.number, x))
 
@@ -290,7 +291,7 @@ class RemainderOfNumber(ElementwiseUnary):
     def __init__(self, number: Any) -> None:
         self.number = number
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         x, number = wrapped(x, self.number)
         check_division("remainder_cpu", x, number)
         return xp.remainder(x, number)
@@ -305,7 +306,7 @@ class Remainder(ElementwiseBinary):
     node_name = "RemainderBackward1"
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         x, y = wrapped(x, y)
         check_division("remainder_cpu", x, y)
         return xp.remainder(x, y)
@@ -326,7 +327,7 @@ class FloorDivide(Binary):
     def function_name(self) -> str:
         return "floor_divide"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         x, y = wrapped(x, y)
         check_division("div_floor_cpu", x, y)
         return xp.floor_divide(x, y)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
 from retrograd.core.tensor import Tensor
@@ -28,7 +28,7 @@ class Atan2(RealBinary):
     kernel = "atan2_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.arctan2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -45,7 +45,7 @@ class Hypot(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = Y | OUT
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.hypot(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -60,7 +60,7 @@ class Copysign(RealBinary):
     keeps0: ClassVar[int] = X | OUT
     keeps1: ClassVar[int] = X
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.copysign(x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -81,7 +81,7 @@ class CopysignNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return xp.copysign(x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -102,7 +102,7 @@ class Ldexp(ElementwiseBinary):
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return x * xp.exp2(y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -116,7 +116,7 @@ class Fmax(Binary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.fmax(x, y)
 
     def first(self, x: Array, y: Array) -> Array:
@@ -135,7 +135,7 @@ class Fmax(Binary):
 class Fmin(Fmax):
     """the smaller of x and y, NaN only where both are; x gets the gradient of equals"""
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.fmin(x, y)
 
     def first(self, x: Array, y: Array) -> Array:
@@ -148,7 +148,7 @@ class Nextafter(ElementwiseBinary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported_dtype("nextafter_cpu", x.dtype)
         return xp.nextafter(x, y)
@@ -172,7 +172,7 @@ class Heaviside(Binary):
     def function_name(self) -> str:
         return "heaviside"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.where(x == 0, y, (x > 0).astype(x.dtype))
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -190,7 +190,7 @@ class Xlogy(RealBinary):
     kernel = "xlogy_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -211,7 +211,7 @@ class XlogyOfNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return Xlogy().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -235,7 +235,7 @@ class XlogyByNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return Xlogy().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -249,7 +249,7 @@ class Xlog1py(RealBinary):
     kernel = "xlog1py_cpu"
     floats: ClassVar[bool] = True
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.where((x == 0) & ~xp.isnan(y), 0.0, x * xp.log1p(y))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -265,7 +265,7 @@ class Xlog1pyOfNumber(XlogyOfNumber):
     node_name = "SpecialXlog1PyBackward1"
     kernel = "xlog1py_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return Xlog1py().surface(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -278,7 +278,7 @@ class Xlog1pyByNumber(XlogyByNumber):
     node_name = "SpecialXlog1PyBackward2"
     kernel = "xlog1py_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return Xlog1py().surface(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -291,7 +291,7 @@ class Logaddexp(ElementwiseBinary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         if x.dtype.kind in "biu":
             raise unsupported_dtype("logaddexp_cpu", x.dtype)
         if x.dtype.kind == "f":
@@ -310,7 +310,7 @@ class Logaddexp2(RealBinary):
     node_name = "Logaddexp2Backward0"
     kernel = "logaddexp2_cpu"
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.logaddexp2(x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
@@ -31,7 +31,7 @@ class Where(Binary):
         self.condition = plain(values[0])
         return super().on(values[1], values[2])
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.where(self.condition, x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -80,7 +80,7 @@ class Extremum(Binary):
 class Maximum(Extremum):
     """the larger of x and y"""
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.maximum(x, y)
 
     def prefers(self, a: Array, b: Array) -> Array:
@@ -90,7 +90,7 @@ class Maximum(Extremum):
 class Minimum(Extremum):
     """the smaller of x and y"""
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.minimum(x, y)
 
     def prefers(self, a: Array, b: Array) -> Array:
@@ -119,7 +119,7 @@ class Clamp(Unary):
         self.low: Any = python_number(low)
         self.high: Any = python_number(high)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "c":
             raise NotImplementedError("clamp is not supported for complex types")
         low, high = (_limit(v, x.dtype) for v in (self.low, self.high))
@@ -153,7 +153,7 @@ class ClampMinTensor(Binary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.maximum(x, y)
 
     def within(self, i: int, x: Any, y: Any) -> Array:
@@ -173,7 +173,7 @@ class ClampMaxTensor(ClampMinTensor):
 
     node_name = "ClampMaxBackward1"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.minimum(x, y)
 
     def within(self, i: int, x: Any, y: Any) -> Array:
@@ -187,7 +187,7 @@ class ClampTensor(Variadic):
     keeps: ClassVar[int] = X
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "min": "x:1", "max": "x:2"}
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         dtype = _common_dtype([v for v in xs if v is not None])
         x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
         try:
@@ -272,7 +272,7 @@ def where(
         ) from None
 
 
-def _pair(x: Any, y: Any, xp: Any) -> tuple[Tensor, Tensor]:
+def _pair(x: Any, y: Any, xp: Backend) -> tuple[Tensor, Tensor]:
     """Two branches as tensors of a common dtype; numbers count less than tensors, and `xp` makes arrays of them."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
         dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
@@ -282,7 +282,7 @@ def _pair(x: Any, y: Any, xp: Any) -> tuple[Tensor, Tensor]:
     return x, y if isinstance(y, Tensor) else _beside(x, y, xp)
 
 
-def _beside(x: Tensor, number: Any, xp: Any) -> Tensor:
+def _beside(x: Tensor, number: Any, xp: Backend) -> Tensor:
     """A number as a tensor that counts less than `x`; one beside integers has to fit them."""
     if type(number) is int and x.array.dtype.kind in "iu":
         return Tensor(xp.asarray(narrowed(np.asarray(number), x.array.dtype)))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import common_backend
+from retrograd.backends.base import Backend, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
@@ -30,7 +30,7 @@ class Pointwise(Binary):
     def function_name(self) -> str:
         return self.function
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return getattr(xp, self.function)(*wrapped(x, y))
 
 
@@ -46,7 +46,7 @@ class PointwiseUnary(Unary):
     def function_name(self) -> str:
         return self.function
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return getattr(xp, self.function)(x)
 
 

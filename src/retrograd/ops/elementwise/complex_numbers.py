@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary, View, X, Y, added
@@ -27,7 +27,7 @@ class Angle(Unary):
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         found = xp.angle(x).astype(real_of(x.dtype), copy=False)
         return found if x.dtype.kind == "c" else xp.where(xp.isnan(x) | (x == 0), xp.absolute(x), found)
 
@@ -48,7 +48,7 @@ class Angle(Unary):
 class ViewAsReal(View):
     """complex numbers as pairs of real ones, in a new last dimension"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.size == 0:
             return xp.empty((*x.shape, 2), real_of(x.dtype))
         return x[..., None].view(real_of(x.dtype))
@@ -60,7 +60,7 @@ class ViewAsReal(View):
 class ViewAsComplex(View):
     """pairs of real numbers, in the last dimension, as complex ones"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.size == 0:
             return xp.empty(
                 x.shape[:-1], complex_of(x.dtype)
@@ -81,7 +81,7 @@ class Complex(Binary):
 
     elementwise: ClassVar[bool] = True
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         out = xp.empty(xp.broadcast_shapes(x.shape, y.shape), complex_of(x.dtype))
         out.real = x
         out.imag = y
@@ -103,7 +103,7 @@ class Polar(Binary):
     keeps0: ClassVar[int] = Y
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         out = xp.empty(xp.broadcast_shapes(x.shape, y.shape), complex_of(x.dtype))
         out.real = x * xp.cos(y)
         out.imag = x * xp.sin(y)

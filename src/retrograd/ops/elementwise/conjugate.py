@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
@@ -16,7 +17,7 @@ from retrograd.values import Array
 class Conj(Linear):
     """the complex conjugate"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.conjugate(x)
 
     def transpose(self, g: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
 from retrograd.core.tensor import Tensor
@@ -34,7 +34,7 @@ class Exp(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.exp(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -46,7 +46,7 @@ class Exp2(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.exp2(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -58,7 +58,7 @@ class Expm1(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.expm1(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -85,14 +85,14 @@ class Logarithm(FloatUnary):
 class Log(Logarithm):
     """the natural logarithm"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log(x)
 
 
 class Log2(Logarithm):
     """the logarithm to base 2"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log2(x)
 
     def divisor(self, x: Any) -> Any:
@@ -102,7 +102,7 @@ class Log2(Logarithm):
 class Log10(Logarithm):
     """the logarithm to base 10"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log10(x)
 
     def divisor(self, x: Any) -> Any:
@@ -114,7 +114,7 @@ class Log1p(Logarithm):
 
     node_name = "Log1PBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.log1p(x)
 
     def divisor(self, x: Any) -> Any:
@@ -126,7 +126,7 @@ class Sqrt(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.sqrt(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -138,7 +138,7 @@ class Rsqrt(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.reciprocal(xp.sqrt(x))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -150,7 +150,7 @@ class Sigmoid(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "c":
             return 1 / (1 + xp.exp(-x))
         # Of exp(-|x|), which never overflows: 1 / (1 + e) on the right, e / (1 + e) on the left.
@@ -171,7 +171,7 @@ class Logit(RealUnary):
     def __init__(self, eps: float | None) -> None:
         self.eps = eps
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         z = x if self.eps is None else xp.minimum(xp.maximum(x, self.eps), 1 - self.eps)
         # Near 1/2 the quotient would be rounded next to 1; its distance from 1 is exact.
         middle = (z > 0.3) & (z < 0.65)
@@ -192,7 +192,7 @@ class Entr(RealUnary):
     node_name = "SpecialEntrBackward0"
     kernel = "entr_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return xp.where(x < 0, -np.inf, xp.where(x == 0, 0.0, -x * xp.log(x)))
 
     def slope(self, x: Any, out: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
@@ -35,7 +35,7 @@ class Frexp(Variadic):
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"exponent": "out:1"}
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         mantissa, exponent = xp.frexp(xs[0])
         return mantissa, exponent.astype(np.int32)
 
@@ -62,7 +62,7 @@ class NanToNum(ElementwiseUnary):
         self.posinf = posinf
         self.neginf = neginf
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
 
     def slope(self, x: Any, out: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number, result_with_scalar
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
@@ -29,21 +30,21 @@ class Flat(ElementwiseUnary):
 class Floor(Flat):
     """the largest integer not above x"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.copy() if x.dtype.kind in "iu" else xp.floor(_no_bool("floor", x))
 
 
 class Ceil(Flat):
     """the smallest integer not below x"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.copy() if x.dtype.kind in "iu" else xp.ceil(_no_bool("ceil", x))
 
 
 class Trunc(Flat):
     """x without its fraction"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.copy() if x.dtype.kind in "iu" else xp.trunc(_no_bool("trunc", x))
 
 
@@ -55,7 +56,7 @@ class Round(Flat):
     def __init__(self, decimals: int) -> None:
         self.decimals = decimals
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.copy() if x.dtype.kind in "iu" else xp.round(_no_bool("round", x), self.decimals)
 
 
@@ -65,7 +66,7 @@ RoundDecimals = variant(Round, "RoundBackward1", "the nearest number with so man
 class Frac(ElementwiseUnary):
     """the fraction that trunc cuts off"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported_dtype("frac_cpu", x.dtype)
         return xp.subtract(x, xp.trunc(x))
@@ -84,7 +85,7 @@ class DivRounded(ElementwiseBinary):
     def __init__(self, mode: str) -> None:
         self.mode = mode
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         x, y = wrapped(x, y)
         check_division(f"div_{self.mode}_cpu", x, y)
         if self.mode == "floor":
@@ -101,7 +102,7 @@ class DivRounded(ElementwiseBinary):
         return 0.0
 
 
-def _checked_fmod(xp: Any, x: Array, y: Any) -> Array:
+def _checked_fmod(xp: Backend, x: Array, y: Any) -> Array:
     """The remainder with the sign of x."""
     x, y = wrapped(x, y)
     check_division("fmod_cpu", x, y)
@@ -114,7 +115,7 @@ class Fmod(ElementwiseBinary):
     node_name = "FmodBackward1"
     keeps1: ClassVar[int] = X | Y
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return _checked_fmod(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -130,7 +131,7 @@ class FmodNumber(ElementwiseUnary):
     def __init__(self, number: Any) -> None:
         self.number = number
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return _checked_fmod(xp, x, self.number)
 
     def slope(self, x: Any, out: Any) -> Any:

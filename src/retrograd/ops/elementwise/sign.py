@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
@@ -19,7 +20,7 @@ class Abs(Unary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.absolute(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -41,7 +42,7 @@ class Sgn(Unary):
 
     keeps: ClassVar[int] = X | OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.sign(x) if x.dtype.kind == "c" else _real_sign(x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -60,7 +61,7 @@ class Sgn(Unary):
 class Sign(ElementwiseUnary):
     """-1, 0 or 1"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "c":
             raise NotImplementedError(
                 "Unlike NumPy, sign is not intended to support complex numbers: use sgn(), which gives x / |x|."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
 from retrograd.core.op import Binary, Op
 from retrograd.core.tensor import Tensor
@@ -22,7 +23,7 @@ class Tied(Binary):
     def name(self) -> str:
         return self.label
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return x
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:

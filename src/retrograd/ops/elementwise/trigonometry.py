@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -26,7 +27,7 @@ class Sin(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.sin(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -38,7 +39,7 @@ class Cos(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.cos(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -50,7 +51,7 @@ class Tan(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.tan(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -62,7 +63,7 @@ class Asin(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arcsin(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -74,7 +75,7 @@ class Acos(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arccos(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -86,7 +87,7 @@ class Atan(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arctan(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -98,7 +99,7 @@ class Sinh(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.sinh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -110,7 +111,7 @@ class Cosh(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.cosh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -122,7 +123,7 @@ class Tanh(FloatUnary):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.tanh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -134,7 +135,7 @@ class Asinh(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arcsinh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -146,7 +147,7 @@ class Acosh(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arccosh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -158,7 +159,7 @@ class Atanh(FloatUnary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.arctanh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -170,7 +171,7 @@ class Sinc(FloatUnary):
 
     keeps: ClassVar[int] = X | OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         y = xp.where(x == 0, xp.ones_like(x), x * PI)
         return xp.where(x == 0, xp.ones_like(x), xp.sin(y) / y)
 
@@ -189,7 +190,7 @@ class Deg2rad(FloatUnary):
 
     node_name = "Deg2RadBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x * (PI / 180)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -201,7 +202,7 @@ class Rad2deg(FloatUnary):
 
     node_name = "Rad2DegBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x * (180 / PI)
 
     def slope(self, x: Any, out: Any) -> Any:

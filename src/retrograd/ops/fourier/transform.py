@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
@@ -55,7 +55,7 @@ class FftC2C(Linear):
         self.norm = norm
         self.ahead = ahead
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if not self.dims:
             return x.copy()
         function = xp.fft.fftn if self.ahead else xp.fft.ifftn
@@ -78,7 +78,7 @@ class FftR2C(Linear):
         self.norm = norm
         self.onesided = onesided
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.length = x.shape[self.dims[-1]]
         function = xp.fft.rfftn if self.onesided else xp.fft.fftn
         return function(x, axes=self.dims, norm=SCALES[True][self.norm])
@@ -102,7 +102,7 @@ class FftC2R(Linear):
         self.norm = norm
         self.length = length
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         size = [*[x.shape[d] for d in self.dims[:-1]], self.length]
         return xp.fft.irfftn(x, size, axes=self.dims, norm=SCALES[False][self.norm])
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1, apply_n
@@ -27,6 +27,7 @@ class LinearAt(Linear):
     """A Linear op along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
+    array_params = ("index",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int, index: Array) -> None:
@@ -52,6 +53,7 @@ class ValueAt(Unary):
     """x with a number written along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "value")
+    array_params = ("index", "value")
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
 
     def __init__(self, dim: int, index: Array, value: Any) -> None:
@@ -74,6 +76,7 @@ class SourceAt(Variadic):
     """x and a source that goes into it along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
+    array_params = ("index",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
     x_shape: Shape = ()
     source_shape: Shape = ()
@@ -105,7 +108,7 @@ class SourceAt(Variadic):
 class Gather(LinearAt):
     """the elements that an index names along a dimension"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.take_along(x, self.index, self.dim)
 
@@ -118,14 +121,14 @@ class GatherAdjoint(AdjointAt):
 
     node_name = "ScatterAddBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return scatter_added(xp, xp.zeros(self.size, x.dtype), self.dim, self.index, x)
 
     def transpose(self, g: Any) -> Any:
         return Gather(self.dim, self.index).on(g)
 
 
-def scatter_added(xp: Any, out: Array, dim: int, index: Array, src: Array) -> Array:
+def scatter_added(xp: Backend, out: Array, dim: int, index: Array, src: Array) -> Array:
     """Adds a source, cut to the index's shape, to a contiguous array."""
     xp.add_along(out, index, dim, cut(src, index.shape))
     return out
@@ -139,7 +142,7 @@ def cut(src: Any, shape: Shape) -> Any:
 class ScatterAdd(SourceAt):
     """x with a source added at an index along a dimension"""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
         return scatter_added(xp, x.copy("C"), self.dim, self.index, src)
@@ -157,7 +160,7 @@ class ScatterAdd(SourceAt):
 class Scatter(ScatterAdd):
     """x with a source written at an index along a dimension"""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
         out = x.copy("C")
@@ -173,7 +176,7 @@ class ScatterValue(ValueAt):
 
     node_name = "ScatterBackward1"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy("C")
         xp.put_along(out, self.index, self.dim, xp.asarray(self.value, x.dtype))
         return out
@@ -185,7 +188,7 @@ class IndexPutAdd(IndexPut):
     node_name = "IndexPutBackward0"
     accumulate: bool = True
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
         return xp.add_at(x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
@@ -204,7 +207,7 @@ class Take(LinearAt):
     def __init__(self, index: Array) -> None:
         super().__init__(0, index)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.take(x, self.index)
 
@@ -221,7 +224,7 @@ class Put(AdjointAt):
     def __init__(self, index: Array, size: Shape) -> None:
         super().__init__(0, index, size)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
         xp.add_at(out.reshape(-1), (self.index.reshape(-1),), x.reshape(-1))
         return out

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, stands_for_many
+from retrograd.backends.base import Backend, backend_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
 from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
@@ -50,12 +50,13 @@ class Index(Linear):
     """the elements that index arrays and masks point at"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
+    array_params = ("key",)
     shown: ClassVar[dict[str, str]] = SIZES
 
     def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         axis = lonely_axis(self.key)
         try:
@@ -79,12 +80,13 @@ class IndexPutImpl(Linear):
     """zeros of some shape with x added at index arrays: the adjoint of Index"""
 
     params: ClassVar[tuple[str, ...]] = ("size", "key")
+    array_params = ("key",)
 
     def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
         self.size = size
         self.key = key
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.add_at(xp.zeros(self.size, x.dtype), self.key, x)
 
     def transpose(self, g: Any) -> Any:
@@ -95,11 +97,12 @@ class Cleared(Linear):
     """x with zeros at index arrays and masks; its own adjoint"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
+    array_params = ("key",)
 
     def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()
         out[self.key] = 0
         return out
@@ -112,13 +115,14 @@ class IndexPut(Variadic):
     """x with a value written to the elements that index arrays and masks point at"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
+    array_params = ("key",)
     accumulate: bool = False
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
 
     def __init__(self, key: tuple[Any, ...]) -> None:
         self.key = key
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
         out = x.copy()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.core.apply import apply1, apply_n
@@ -37,7 +37,7 @@ class IndexSelect(LinearAt):
 
     shown: ClassVar[dict[str, str]] = {"dim": "dim", "self_sym_sizes": "in_shape"}
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
 
@@ -50,7 +50,7 @@ class IndexSelectAdjoint(AdjointAt):
 
     node_name = "IndexAddBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if not self.size:
             return x.copy()
         return xp.add_at(xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
@@ -69,7 +69,7 @@ class IndexAdd(SourceAt):
         super().__init__(dim, index)
         self.alpha = alpha
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.x_shape, self.source_shape = x.shape, source.shape
         scaled = source if self.alpha == 1 else source * self.alpha
@@ -96,7 +96,7 @@ class IndexCopy(IndexAdd):
     def __init__(self, dim: int, index: Array) -> None:
         super().__init__(dim, index, 1)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.x_shape, self.source_shape = x.shape, source.shape
         if x.ndim == 0:
@@ -112,7 +112,7 @@ class IndexCopy(IndexAdd):
 class IndexFill(ValueAt):
     """x with a number in the rows that an index names"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()
         out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = xp.asarray(self.value, x.dtype)
         return out
@@ -123,7 +123,7 @@ class IndexFillTensor(SourceAt):
 
     node_name = "IndexFillBackward1"
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.x_shape = x.shape
         return IndexFill(self.dim, self.index, value).forward(xp, x)

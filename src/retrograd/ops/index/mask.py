@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, stands_for_many, whole
+from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
@@ -31,12 +31,13 @@ class MaskedFill(Unary):
     """x with a number where a mask holds"""
 
     params: ClassVar[tuple[str, ...]] = ("mask", "value")
+    array_params = ("mask", "value")
 
     def __init__(self, mask: Array, value: Any) -> None:
         self.mask = mask
         self.value = value
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.where(self.mask, xp.asarray(self.value, x.dtype), x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -55,11 +56,12 @@ class MaskedFillTensor(Variadic):
 
     node_name = "MaskedFillBackward1"
     params: ClassVar[tuple[str, ...]] = ("mask",)
+    array_params = ("mask",)
 
     def __init__(self, mask: Array) -> None:
         self.mask = mask
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         return xp.where(self.mask, xp.asarray(value, x.dtype), x)
 
@@ -83,11 +85,12 @@ class MaskedSelect(Linear):
     """the elements where a mask holds, as a vector"""
 
     params: ClassVar[tuple[str, ...]] = ("mask",)
+    array_params = ("mask",)
 
     def __init__(self, mask: Array) -> None:
         self.mask = mask
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.whole = _common_shape(x, self.mask)
         return xp.stretch(x, self.whole)[xp.stretch(self.mask, self.whole)]
 
@@ -104,12 +107,13 @@ class MaskedPlace(Linear):
 
     node_name = "MaskedScatterBackward0"
     params: ClassVar[tuple[str, ...]] = ("mask", "size")
+    array_params = ("mask",)
 
     def __init__(self, mask: Array, size: Shape) -> None:
         self.mask = mask
         self.size = size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
         out[xp.stretch(self.mask, self.size)] = x
         return out
@@ -122,12 +126,13 @@ class MaskedScatter(Variadic):
     """x with the first elements of a source where a mask holds"""
 
     params: ClassVar[tuple[str, ...]] = ("mask",)
+    array_params = ("mask",)
     shown: ClassVar[dict[str, str]] = {"source_sym_sizes": "source_shape"}
 
     def __init__(self, mask: Array) -> None:
         self.mask = mask
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         whole = _common_shape(x, self.mask)
         self.source_shape, self.x_shape = source.shape, x.shape

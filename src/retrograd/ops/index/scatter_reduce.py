@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
@@ -67,7 +67,7 @@ class ReduceAt(SourceAt):
         self.reduce = reduce
         self.include_self = include_self
 
-    def targets(self, xp: Any, shape: Shape) -> Array:
+    def targets(self, xp: Backend, shape: Shape) -> Array:
         """Where the elements of the source go, in the flattened result."""
         raise NotImplementedError
 
@@ -83,7 +83,7 @@ class ReduceAt(SourceAt):
         """`v` with zeros where the source goes."""
         raise NotImplementedError
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.x_shape, self.source_shape = x.shape, source.shape
         out = x.copy("C")
@@ -164,7 +164,7 @@ class TwoZeros(Linear):
     def __init__(self, function: str) -> None:
         self.function = function
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x
 
     def transpose(self, g: Any) -> Any:
@@ -180,7 +180,7 @@ class ScatterReduce(ReduceAt):
     function: ClassVar[str] = "scatter_reduce"
     shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "src": "x:1"}
 
-    def targets(self, xp: Any, shape: Shape) -> Array:
+    def targets(self, xp: Backend, shape: Shape) -> Array:
         return positions(xp, self.index, self.dim, shape)
 
     def used(self, source: Any) -> Any:
@@ -202,7 +202,7 @@ class IndexReduce(ReduceAt):
     function: ClassVar[str] = "index_reduce"
     shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "source": "x:1"}
 
-    def targets(self, xp: Any, shape: Shape) -> Array:
+    def targets(self, xp: Backend, shape: Shape) -> Array:
         if not shape:
             return xp.zeros(1, np.int64)
         places = xp.arange(prod(shape)).reshape(shape)
@@ -223,13 +223,14 @@ class PutSource(Variadic):
 
     node_name = "PutBackward0"
     params: ClassVar[tuple[str, ...]] = ("index", "accumulate")
+    array_params = ("index",)
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
 
     def __init__(self, index: Array, accumulate: bool) -> None:
         self.index = index
         self.accumulate = accumulate
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.shapes = x.shape, source.shape
         out = x.copy("C")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
@@ -162,7 +162,7 @@ class ConjPhysicalInPlace(Linear):
 
     node_name = "ConjPhysicalBackward1"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.conjugate(x) if x.dtype.kind == "c" else x.copy()
 
     def transpose(self, g: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
@@ -33,11 +33,12 @@ class ReplacedByBoth(Variadic):
     """Given values in place of x, which come of x and y; neither gets a gradient but zeros."""
 
     params = ("values",)
+    array_params = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return self.values
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import common_backend, device_of
+from retrograd.backends.base import Backend, common_backend, device_of
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable
@@ -27,7 +27,7 @@ from retrograd.values import Array, Number, Shape
 class Zero(Independent):
     """zeros in place of x"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.zeros_like(x)
 
 
@@ -39,7 +39,7 @@ class Fill(Independent):
     def __init__(self, number: Any) -> None:
         self.number = number
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.full_like(x, self.number)
 
 
@@ -49,7 +49,7 @@ FillInPlace = variant(Fill, "FillBackward2", "a number in place of x, in its own
 class Taken(Variadic):
     """y in place of x, in the shape and dtype of x"""
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         x, y = xs
         if y.dtype.kind == "c" and x.dtype.kind != "c":
             y = y.real

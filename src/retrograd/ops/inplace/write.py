@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
@@ -30,11 +31,12 @@ class Replaced(Independent):
     """given values in place of x"""
 
     params = ("values",)
+    array_params = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return self.values
 
 
@@ -50,7 +52,7 @@ ON_EXPANDED = {"masked_fill_": True, "index_fill_": True, "index_put_": True, "t
 
 
 def compute_in_place(
-    name: str, function: Callable[..., Any], input: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    name: str, function: Callable[..., Any], input: Any, /, *args: Any, **kwargs: Any
 ) -> Tensor:
     """Writes what `function` gives for `input` into it; `name` is that of the in-place form, for messages."""
     x = require_tensor(name, "input", 1, input)

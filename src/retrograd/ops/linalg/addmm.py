@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
@@ -24,7 +25,7 @@ class Ger(Product):
 
     second = "vec2"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.multiply(x.reshape(-1, 1), y)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
@@ -34,7 +35,7 @@ class Ger(Product):
 class BmmSum(Bmm):
     """matrices times matrices, pair by pair, all added up"""
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         products = xp.product(x, y)
         return products.sum(axis=0, dtype=products.dtype)
 
@@ -61,10 +62,10 @@ class AddProduct(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i > 0 and self.needs(3 - i)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return self.computed(xp, xs[0], xs[1], xs[2])
 
-    def computed(self, xp: Any, x: Array, y: Array, z: Array) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array, z: Array) -> Array:
         """The result by the array library."""
         out = self.inner.forward(xp, y, z)
         if self.alpha != 1:
@@ -100,7 +101,7 @@ class Addmm(AddProduct):
     def make_inner(self) -> Product:
         return Mm()
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         x, y, z = xs
         if self.alpha != 1 or self.beta != 1:
             return self.computed(xp, x, y, z)

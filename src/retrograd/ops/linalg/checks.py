@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, whole
+from retrograd.backends.base import Backend, as_array, backend_of, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -189,5 +189,5 @@ def plus(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def is_finite(xp: Any, a: Array) -> bool:
+def is_finite(xp: Backend, a: Array) -> bool:
     return bool(xp.isfinite(a).all())

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, Unary, X, Y, added
@@ -71,7 +71,7 @@ class Dist(Binary):
     def __init__(self, p: float) -> None:
         self.p = p
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return VectorNorm(self.p, None, False).forward(xp, x - y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -93,7 +93,7 @@ def offsets(x: Any, y: Any) -> Any:
     return x[..., :, None, :] - y[..., None, :, :]
 
 
-def lengths(xp: Any, d: Array, p: float) -> Array:
+def lengths(xp: Backend, d: Array, p: float) -> Array:
     """The p-norms along the last dimension."""
     if not d.shape[-1]:
         return xp.zeros(d.shape[:-1], d.dtype)
@@ -127,7 +127,7 @@ class Cdist(Binary):
     def __init__(self, p: float) -> None:
         self.p = p
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return lengths(xp, offsets(x, y), self.p)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -149,7 +149,7 @@ class EuclideanDist(Cdist):
 
     shown: ClassVar[dict[str, str]] = {}
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         squares = (x * x).sum(axis=-1)[..., :, None] + (y * y).sum(axis=-1)[..., None, :]
         return xp.sqrt(xp.maximum(squares - 2 * (x @ y.swapaxes(-1, -2)), 0))
 
@@ -171,7 +171,7 @@ class Pdist(Unary):
     def __init__(self, p: float) -> None:
         self.p = p
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         first, second = xp.triu_indices(len(x), 1)
         self.places = first * len(x) + second  # of the pairs in the matrix of all distances
         return lengths(xp, x[first] - x[second], self.p)
@@ -219,7 +219,7 @@ class Renorm(Unary):
         factor = Where().on(long, self.maxnorm / (size + NEARLY), 1.0)
         return factor, Where().on(long, -factor / (size + NEARLY), 0.0)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         size = self.norm(x).forward(xp, x)
         return (x * xp.where(size > self.maxnorm, self.maxnorm / (size + NEARLY), 1)).astype(x.dtype)
 

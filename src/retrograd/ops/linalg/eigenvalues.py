@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic
@@ -75,7 +75,7 @@ class LinalgEigh(Variadic):
     def __init__(self, side: str) -> None:
         self.side = side
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too "
@@ -110,7 +110,7 @@ class LinalgEig(Variadic):
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"eigenvalues": "out:0", "eigenvectors": "out:1"}
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         if not is_finite(xp, xs[0]):
             raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
         dtype = np.result_type(xs[0].dtype, np.complex64)
@@ -151,7 +151,7 @@ class LinalgSvd(Variadic):
     def __init__(self, full: bool) -> None:
         self.full = full
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         if not is_finite(xp, xs[0]):
             raise LinAlgError(
                 "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added
@@ -37,7 +38,7 @@ class Einsum(Variadic):
     def keeps_input(self, i: int) -> bool:
         return any(self.needs(j) for j in range(len(self.terms)) if j != i)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         self.shapes = [x.shape for x in xs]
         return contract(xp, self.terms, xs, self.output)
 
@@ -69,7 +70,7 @@ class Einsum(Variadic):
 # -- contraction of arrays -----------------------------------------------------------------------------------------
 
 
-def contract(xp: Any, terms: Sequence[Term], arrays: Sequence[Array], output: Term) -> Array:
+def contract(xp: Backend, terms: Sequence[Term], arrays: Sequence[Array], output: Term) -> Array:
     """Multiplies pair by pair, the cheapest first; each pair is one matrix product."""
     left_terms, left = list(terms), list(arrays)
     while len(left) > 1:
@@ -163,7 +164,7 @@ def pairing(ta: Term, tb: Term, keep: Term) -> Pairing:
     return found
 
 
-def _pair(xp: Any, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
+def _pair(xp: Backend, how: Pairing, a: Array, b: Array) -> tuple[Term, Array]:
     """One product, of matrices or of batches of them."""
     if how.summed_a:
         a = a.sum(axis=how.summed_a, dtype=a.dtype)

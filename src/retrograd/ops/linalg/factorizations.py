@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
@@ -49,7 +50,7 @@ class LinalgCholeskyEx(Variadic):
     def __init__(self, upper: bool) -> None:
         self.upper = upper
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         low, info = lapack.cholesky(xp, adjoint(xs[0]) if self.upper else xs[0])
         return adjoint(low) if self.upper else low, info
 
@@ -89,7 +90,7 @@ class CholeskyInverse(Variadic):
     def __init__(self, upper: bool) -> None:
         self.upper = upper
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         one = xp.broadcast_to(xp.eye(xs[0].shape[-1], dtype=xs[0].dtype), xs[0].shape)
         return cholesky_solved(xp, one, xs[0], self.upper)
 
@@ -111,7 +112,7 @@ class CholeskySolve(Variadic):
     def __init__(self, upper: bool) -> None:
         self.upper = upper
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return cholesky_solved(xp, xs[0], xs[1], self.upper)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
@@ -128,7 +129,7 @@ class CholeskySolve(Variadic):
         return CholeskySolve(self.upper).on(tb, xs[1])
 
 
-def cholesky_solved(xp: Any, b: Array, factor: Array, upper: bool) -> Array:
+def cholesky_solved(xp: Backend, b: Array, factor: Array, upper: bool) -> Array:
     """X of L @ L^H @ X = B, for a lower or an upper factor."""
     turned = adjoint(factor)
     if upper:
@@ -157,7 +158,7 @@ class LinalgQr(Variadic):
     def __init__(self, mode: str) -> None:
         self.mode = mode
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         if self.mode == "r":
             return xp.zeros(0, xs[0].dtype), xp.linalg.qr(xs[0], mode="r")
         return tuple(xp.linalg.qr(xs[0], mode=self.mode))

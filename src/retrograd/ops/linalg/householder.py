@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
@@ -127,7 +127,7 @@ class LinalgHouseholderProduct(Variadic):
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"input": "x:0", "tau": "x:1", "result": "out:0"}
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return steps(xs[0], xs[1], self.columns(xs[0]), False)[-1]
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
@@ -160,7 +160,7 @@ class Ormqr(Variadic):
         """What Q is applied to from the left: C @ Q is the adjoint of Q^H @ C^H."""
         return v if self.left or v is None else adjoint(v)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a, tau, c = xs
         return self.flipped(steps(a, tau, self.flipped(c), self.left == self.turned)[-1])
 
@@ -179,7 +179,7 @@ class Ormqr(Variadic):
 class Geqrf(Variadic):
     """R with the reflections below it, and their factors; PyTorch does not differentiate it"""
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return lapack.geqrf(xp, xs[0])
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.values import Array
 
 
@@ -27,7 +28,7 @@ def as_batch(a: Array) -> Array:
 # -- LU ------------------------------------------------------------------------------------------------------------
 
 
-def lu_factor(xp: Any, a: Array) -> tuple[Array, Array, Array]:
+def lu_factor(xp: Backend, a: Array) -> tuple[Array, Array, Array]:
     """L and U in one matrix, the pivots from 1, and where the first zero on U's diagonal is (0: nowhere)."""
     m, n = a.shape[-2:]
     steps = min(m, n)
@@ -54,7 +55,7 @@ def _size(a: Array) -> Array:
     return abs(a.real) + abs(a.imag) if a.dtype.kind == "c" else abs(a)
 
 
-def permutation(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
+def permutation(xp: Backend, pivots: Array, rows: int, dtype: Any) -> Array:
     """The matrix P of A = P @ L @ U."""
     shape = pivots.shape[:-1]
     swaps = pivots.reshape((math.prod(shape), pivots.shape[-1])) - 1
@@ -72,7 +73,7 @@ def permutation(xp: Any, pivots: Array, rows: int, dtype: Any) -> Array:
 # -- triangular systems --------------------------------------------------------------------------------------------
 
 
-def solve_triangle(xp: Any, a: Array, b: Array, upper: bool, unit: bool) -> Array:
+def solve_triangle(xp: Backend, a: Array, b: Array, upper: bool, unit: bool) -> Array:
     """X of A @ X = B, where only one triangle of A is looked at; with `unit` not even its diagonal."""
     shape = xp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     b = xp.broadcast_to(b, (*shape, *b.shape[-2:]))
@@ -81,7 +82,7 @@ def solve_triangle(xp: Any, a: Array, b: Array, upper: bool, unit: bool) -> Arra
     return _substituted(xp, a, b, unit)
 
 
-def _substituted(xp: Any, a: Array, b: Array, unit: bool) -> Array:
+def _substituted(xp: Backend, a: Array, b: Array, unit: bool) -> Array:
     """Forward substitution by halves, so that most of the work is in matrix products."""
     n = a.shape[-1]
     if n <= 1:
@@ -95,7 +96,7 @@ def _substituted(xp: Any, a: Array, b: Array, unit: bool) -> Array:
 # -- Cholesky, systems, inverses: NumPy's where the matrices are good ----------------------------------------------
 
 
-def cholesky(xp: Any, a: Array) -> tuple[Array, Array]:
+def cholesky(xp: Backend, a: Array) -> tuple[Array, Array]:
     """L of A = L @ L^H, read from the lower triangle, and the order of the first minor that is not positive."""
     try:
         low = xp.linalg.cholesky(a)
@@ -106,7 +107,7 @@ def cholesky(xp: Any, a: Array) -> tuple[Array, Array]:
     return low, xp.zeros(a.shape[:-2], np.int32)
 
 
-def _cholesky_until_failure(xp: Any, a: Array) -> tuple[Array, Array]:
+def _cholesky_until_failure(xp: Backend, a: Array) -> tuple[Array, Array]:
     """The same column by column; a matrix that fails stays as far as it came, as LAPACK leaves it."""
     low = as_batch(xp.tril(a))
     info = xp.zeros(len(low), np.int32)
@@ -123,7 +124,7 @@ def _cholesky_until_failure(xp: Any, a: Array) -> tuple[Array, Array]:
     return low.reshape(a.shape), info.astype(np.int32).reshape(a.shape[:-2])
 
 
-def solve(xp: Any, a: Array, b: Array) -> tuple[Array, Array]:
+def solve(xp: Backend, a: Array, b: Array) -> tuple[Array, Array]:
     """X of A @ X = B for matrices B, and where elimination met a zero pivot (0: nowhere)."""
     try:
         return xp.linalg.solve(a, b), xp.zeros(a.shape[:-2], np.int32)
@@ -132,13 +133,13 @@ def solve(xp: Any, a: Array, b: Array) -> tuple[Array, Array]:
         return lu_solve(xp, lu, pivots, b), info
 
 
-def lu_solve(xp: Any, lu: Array, pivots: Array, b: Array) -> Array:
+def lu_solve(xp: Backend, lu: Array, pivots: Array, b: Array) -> Array:
     """X of P @ L @ U @ X = B."""
     swapped = adjoint(permutation(xp, pivots, lu.shape[-1], lu.dtype)) @ b
     return solve_triangle(xp, lu, solve_triangle(xp, lu, swapped, False, True), True, False)
 
 
-def inverse(xp: Any, a: Array) -> tuple[Array, Array]:
+def inverse(xp: Backend, a: Array) -> tuple[Array, Array]:
     """The inverse, and where elimination met a zero pivot (0: nowhere)."""
     try:
         return xp.linalg.inv(a), xp.zeros(a.shape[:-2], np.int32)
@@ -149,7 +150,7 @@ def inverse(xp: Any, a: Array) -> tuple[Array, Array]:
 # -- reflections ---------------------------------------------------------------------------------------------------
 
 
-def geqrf(xp: Any, a: Array) -> tuple[Array, Array]:
+def geqrf(xp: Backend, a: Array) -> tuple[Array, Array]:
     """R with the reflections that lead to it below its diagonal, and the reflections' factors."""
     k = min(a.shape[-2:])
     if a.size == 0:
@@ -169,7 +170,7 @@ _PADE = tuple(
 _RADIUS = 5.371920351148152
 
 
-def matrix_exp(xp: Any, a: Array) -> Array:
+def matrix_exp(xp: Backend, a: Array) -> Array:
     """The exponential of each matrix, by scaling, a Padé approximant, and squaring."""
     n = a.shape[-1]
     if a.size == 0:
@@ -185,7 +186,7 @@ def matrix_exp(xp: Any, a: Array) -> Array:
     return out
 
 
-def _even_and_odd(xp: Any, a: Array, one: Array) -> tuple[Array, Array]:
+def _even_and_odd(xp: Backend, a: Array, one: Array) -> tuple[Array, Array]:
     """The even and the odd powers of the approximant's numerator."""
     c = _PADE
     a2 = a @ a

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
@@ -62,7 +63,7 @@ class LdlFactor(Undifferentiated):
     node_name = "NotImplemented"
     function = "linalg_ldl_factor_ex"
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a = np.tril(on_host(xp, xs[0]))
         pivots = np.zeros(a.shape[:-1], np.int32)
         info = np.zeros(a.shape[:-2], np.int32)
@@ -77,7 +78,7 @@ class LdlSolve(Undifferentiated):
     node_name = "NotImplemented"
     function = "linalg_ldl_solve"
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         ld, pivots, b = (on_host(xp, x) for x in xs)
         batch = np.broadcast_shapes(ld.shape[:-2], b.shape[:-2])
         out = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])))
@@ -87,12 +88,12 @@ class LdlSolve(Undifferentiated):
         return from_host(xp, out)
 
 
-def on_host(xp: Any, a: Array) -> Array:
+def on_host(xp: Backend, a: Array) -> Array:
     """An array as one of NumPy's, all samples of it: the algorithm looks at single numbers, one after another."""
     return xp.inner.numpy(xp.whole(a))
 
 
-def from_host(xp: Any, a: Array) -> Array:
+def from_host(xp: Backend, a: Array) -> Array:
     """The reverse of `on_host`."""
     return xp.of_whole(xp.inner.asarray(a))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
@@ -27,6 +27,7 @@ class LinalgPinv(Variadic):
     """the pseudo-inverse, without singular values up to max(atol, rtol * the largest)"""
 
     params: ClassVar[tuple[str, ...]] = ("atol", "rtol", "hermitian")
+    array_params = ("rtol",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "result": "out:0"}
 
@@ -35,7 +36,7 @@ class LinalgPinv(Variadic):
         self.rtol = rtol
         self.hermitian = hermitian
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a = xs[0]
         if a.size == 0:
             return xp.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
@@ -61,7 +62,7 @@ def pinv_gradient(g: Any, a: Any, p: Any) -> Any:
     return -(back @ g @ back) + first - a @ (p @ first) + last - (last @ p) @ a
 
 
-def spectrum(xp: Any, a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+def spectrum(xp: Backend, a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """Singular values and vectors; for Hermitian matrices eigenvalues, which may be negative."""
     if not is_finite(xp, a):
         raise LinAlgError(
@@ -76,7 +77,7 @@ def spectrum(xp: Any, a: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     return vectors, values, adjoint(vectors)
 
 
-def tolerance(xp: Any, s: Array, atol: Any, rtol: Any) -> Array:
+def tolerance(xp: Backend, s: Array, atol: Any, rtol: Any) -> Array:
     """The size up to which singular values count as zero; both bounds are numbers or arrays, one per matrix."""
     largest = s.max(axis=-1) if s.shape[-1] else s.sum(axis=-1)
     return column(xp.maximum(xp.asarray(atol), xp.asarray(rtol) * largest))
@@ -111,7 +112,7 @@ class LinalgLstsq(Variadic):
         self.remains: bool = remains
         self.vector = vector
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a, b = xs[0], column(xs[1]) if self.vector else xs[1]
         u, s, vh = spectrum(xp, a, False)
         kept = s > tolerance(xp, s, 0.0, self.rtol)

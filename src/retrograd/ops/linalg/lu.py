@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -116,7 +116,7 @@ class LinalgLuFactorEx(Variadic):
     shown: ClassVar[dict[str, str]] = {"LU": "out:0", "pivots": "out:1", "pivot": "pivot"}
     pivot: ClassVar[bool] = True
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return lapack.lu_factor(xp, xs[0])
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
@@ -141,7 +141,7 @@ class LinalgLu(Variadic):
     shown: ClassVar[dict[str, str]] = {"L": "out:0", "U": "out:1", "pivot": "pivot"}
     pivot: ClassVar[bool] = True
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         lu, pivots, _ = lapack.lu_factor(xp, xs[0])
         return lower_of(lu), upper_of(lu), pivots
 
@@ -162,7 +162,7 @@ class LuUnpack(Variadic):
     def __init__(self, data: bool) -> None:
         self.data = data
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         self.in_shape = xs[0].shape
         if not self.data:
             return xp.zeros(0, xs[0].dtype), xp.zeros(0, xs[0].dtype)
@@ -196,7 +196,7 @@ class LinalgLuSolve(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i != 1
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         lu, b, pivots = xs
         if self.left != self.turned:
             return self.flipped(lapack.lu_solve(xp, lu, pivots, self.flipped(b)))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, common_backend
+from retrograd.backends.base import Backend, backend_of, common_backend
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, LENGTH_SHIFT
 from retrograd.backends.native import CPU_BACKEND, quick_layout, small_product
 from retrograd.core.apply import apply1, apply2
@@ -51,10 +51,10 @@ class Product(Bilinear):
     def saved_value(self, name: str) -> Any:
         return super().saved_value("other" if name == self.second else name)
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.product(x, y)
 
-    def note(self, xp: Any, x: Array, y: Array) -> None:
+    def note(self, xp: Backend, x: Array, y: Array) -> None:
         """Remembers what the gradients need to know of the operands."""
 
 
@@ -72,7 +72,7 @@ class Vdot(Product):
 
     second = "other"
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.product(x.conj(), y)
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
@@ -104,7 +104,7 @@ class Mm(Product):
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "sizes0", "mat2_sym_sizes": "sizes1"}
     layout: int = 0  # how x and y lie, once known; see backends/kernels/products.py
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         self.note(xp, x, y)
         return xp.product(x, y)
 
@@ -113,7 +113,7 @@ class Mm(Product):
         self.note(CPU_BACKEND, x, y)
         return small_product(x, y)
 
-    def note(self, xp: Any, x: Array, y: Array) -> None:
+    def note(self, xp: Backend, x: Array, y: Array) -> None:
         if not self.layout:
             self.layout = xp.layout_of(x, y)
 
@@ -127,12 +127,13 @@ class Mm(Product):
         """The shape of y."""
         return (self.layout >> LENGTH_SHIFT, self.out_shape[1])
 
-    def turned(self, i: int) -> int:
+    def turned(self, i: int) -> bool:
         """Whether operand `i` lies column by column: so does its gradient."""
-        return self.layout & (COLUMNS_1 if i else COLUMNS_0)
+        return self.layout & (COLUMNS_1 if i else COLUMNS_0) != 0
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        return common_backend((g, x, y)).mm_backward(self, i, g, x, y)
+        xp = common_backend((g, y if i == 0 else x))
+        return xp.mm_backward(self, i, self.turned(i), g, x, y)
 
     def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
         """The gradient of operand `i`."""
@@ -161,7 +162,7 @@ class Squeezed(Linear):
 
     node_name = "SqueezeBackward4"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.reshape(x.shape[1])
 
     def transpose(self, g: Any) -> Any:

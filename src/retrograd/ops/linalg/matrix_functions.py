@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Bilinear, Unary, X
@@ -43,7 +43,7 @@ class LinalgMatrixExp(Unary):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.char == "e":
             return lapack.matrix_exp(xp, x.astype(np.float32)).astype(x.dtype)
         return lapack.matrix_exp(xp, x)
@@ -130,7 +130,7 @@ class LinalgCross(Bilinear):
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         x1, y1, x2, y2 = (xp.roll(v, shift, self.axis) for shift in (-1, -2) for v in (x, y))
         return x1 * y2 - x2 * y1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -60,7 +60,7 @@ class LinalgSolveEx(Variadic):
         """The same, backwards."""
         return v[..., 0] if self.vector else v if self.left else v.swapaxes(-2, -1)
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a = xs[0] if self.left else xs[0].swapaxes(-2, -1)
         x, info = lapack.solve(xp, a, self.wide(xs[1]))
         return self.narrow(x), info
@@ -90,7 +90,7 @@ class LinalgInvEx(Variadic):
     keeps: ClassVar[int] = OUT
     shown: ClassVar[dict[str, str]] = {"inverse": "out:0"}
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         return lapack.inverse(xp, xs[0])
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
@@ -109,7 +109,7 @@ class LinalgDet(Unary):
 
     keeps: ClassVar[int] = X | OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.linalg.det(x)
 
     def saved_slot(self, name: str) -> str:
@@ -162,7 +162,7 @@ class LinalgSlogdet(Variadic):
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"A": "x:0", "sign": "out:0"}
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         sign, size = xp.linalg.slogdet(xs[0])
         return xp.where(xp.isnan(size), 0, sign).astype(xs[0].dtype), size
 

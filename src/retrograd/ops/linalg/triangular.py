@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -49,7 +50,7 @@ class LinalgSolveTriangular(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i == 0
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         a, b = xs
         if self.left:
             return lapack.solve_triangle(xp, a, b, self.upper, self.unit)
@@ -92,7 +93,7 @@ class TriangularSolve(Variadic):
         """A as it stands in the equation."""
         return a.swapaxes(-2, -1) if self.transposed else a
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         b, a = xs
         x = lapack.solve_triangle(xp, self.matrix(a), b, self.upper != self.transposed, self.unit)
         return x, xp.array(xp.broadcast_to(a, (*x.shape[:-2], *a.shape[-2:])), copy=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -44,11 +44,11 @@ class Activation(ElementwiseUnary):
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
     keeps: ClassVar[int] = X
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         """The function."""
         raise NotImplementedError(f"{self.name()} has no curve()")
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
         return self.curve(xp, x)
@@ -78,7 +78,7 @@ class Relu(Gate):
 
     keeps: ClassVar[int] = OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "b":
             raise DtypeError("Boolean inputs not supported for relu. Convert with .float() first.")
         if x.dtype.kind == "c":
@@ -102,7 +102,7 @@ class Threshold(Gate):
         self.threshold = threshold
         self.value = value
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind in "bc":
             raise unsupported("threshold_cpu", x)
         return xp.where(x <= self.threshold, xp.asarray(self.value).astype(x.dtype), x)
@@ -124,7 +124,7 @@ class Hardtanh(Gate):
         self.min_val = min_val
         self.max_val = max_val
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind == "b":
             raise DtypeError("Bool inputs not supported for hardtanh. Convert with .float() first.")
         if x.dtype.kind == "c":
@@ -155,7 +155,7 @@ class LeakyRelu(Leaky):
     def __init__(self, negative_slope: float) -> None:
         self.negative_slope = negative_slope
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return xp.where(x > 0, x, x * self.negative_slope)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -171,7 +171,7 @@ class Hardsigmoid(Leaky):
 
     kernel = "hardsigmoid_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return xp.minimum(xp.maximum(x + 3, 0), 6) / 6
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -184,7 +184,7 @@ class Hardswish(Activation):
 
     kernel = "hardswish_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -207,7 +207,7 @@ class Elu(Activation):
         self.scale = scale
         self.input_scale = input_scale
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         low = xp.expm1(xp.minimum(x, 0) * self.input_scale) * (self.alpha * self.scale)
         return xp.where(x <= 0, low, x * self.scale)
 
@@ -245,7 +245,7 @@ class Softplus(Activation):
         self.beta = beta
         self.threshold = threshold
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         scaled = x * self.beta
         return xp.where(scaled > self.threshold, x, xp.logaddexp(scaled, 0) / self.beta)
 
@@ -258,7 +258,7 @@ class LogSigmoid(Activation):
 
     kernel = "log_sigmoid_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.absolute(x)))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -270,7 +270,7 @@ class Silu(Activation):
 
     kernel = "silu_cpu"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind not in "fc":
             raise unsupported(self.kernel, x)
         return x * Sigmoid().forward(xp, x)
@@ -285,7 +285,7 @@ class Mish(Activation):
 
     kernel = "mish_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return x * xp.tanh(xp.logaddexp(x, 0))
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -303,7 +303,7 @@ class Gelu(Activation):
     def __init__(self, approximate: str) -> None:
         self.approximate = approximate
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         if self.approximate == "none":
             return x * erfc_array(x * -ROOT_HALF) * 0.5
         return 0.5 * x * (1 + xp.tanh((x + GELU_CUBIC * x * x * x) * ROOT_TWO_OVER_PI))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -31,18 +31,19 @@ class MaximaAt(Maxima):
     """
 
     params: ClassVar[tuple[str, ...]] = ("covers",)
+    array_params = ("covers",)
     shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, covers: tuple[Array, ...]) -> None:
         self.covers = covers
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
         found = xp.max_cover(self, xs[0])
         self.positions = found[1]
         return found
 
-    def computed(self, xp: Any, x: Array) -> Any:
+    def computed(self, xp: Backend, x: Array) -> Any:
         """The result by the array library."""
         lead = x.shape[: x.ndim - self.rank]
         flat, values, positions = flattened(x, lead), None, None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, common_backend, stands_for_many
+from retrograd.backends.base import Backend, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -34,7 +34,7 @@ from retrograd.values import Array, DType, Shape
 class SafeSoftmax(Softmax):
     """softmax, but 0 where all of a row is -inf"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = super().forward(xp, x)
         if xp.is_plain and np.isfinite(xp.sum(out)):  # such a row would be NaN
             return out
@@ -52,7 +52,7 @@ def dense(v: Any) -> Any:
     return v.copy() if not isinstance(v, Tensor) and 0 in v.strides else v
 
 
-def ordered_like(xp: Any, x: Array, y: Array) -> Array:
+def ordered_like(xp: Backend, x: Array, y: Array) -> Array:
     """`y` in the memory order of `x`, as PyTorch lays the output of attention out."""
     if y.strides == x.strides or x.strides[1] >= x.strides[2]:
         return y
@@ -96,11 +96,11 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
             )
         return SafeSoftmax(-1).on(scores)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape, self.heads = xs[0].shape, xs[1].shape[1]
         return xp.attention(self, xs)
 
-    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def computed(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """The result by the array library."""
         q, k, v = (self.grouped(x) for x in xs[:3])
         out = xp.asarray((self.weights(q, k, xs[3]) @ v).reshape(self.in_shape), xs[0].dtype)

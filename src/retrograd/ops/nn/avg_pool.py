@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import is_array
+from retrograd.backends.base import Backend, is_array
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
@@ -38,10 +38,10 @@ class AvgPool2D(Linear):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
         self.kernel, self.stride, self.padding = windows.kernel, windows.stride, windows.padding
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.avg_pool(self, x)
 
-    def computed(self, xp: Any, x: Array) -> Array:
+    def computed(self, xp: Backend, x: Array) -> Array:
         """The result by the array library."""
         dtype = x.dtype
         x = x.astype("float32") if dtype.char == "e" else x
@@ -67,7 +67,7 @@ class AvgPool2D(Linear):
         first = total.reshape(-1)[:1]
         return first[0] if (total == first).all() and total.size else total
 
-    def divisors_in(self, xp: Any, dtype: Any) -> Any:
+    def divisors_in(self, xp: Backend, dtype: Any) -> Any:
         """The divisors as an array of the library `xp`, or one number."""
         found = self.divisors(dtype)
         return xp.asarray(found) if is_array(found) else found
@@ -86,10 +86,10 @@ class AvgPoolAdjoint(Linear):
     def __init__(self, pool: AvgPool2D) -> None:
         self.pool = pool
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.avg_pool_backward(self, x)
 
-    def computed(self, xp: Any, x: Array) -> Array:
+    def computed(self, xp: Backend, x: Array) -> Array:
         """The result by the array library."""
         windows, dtype = self.pool.windows, x.dtype
         out = (x.astype("float32") if dtype.char == "e" else x) / self.pool.divisors_in(xp, x.dtype)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
@@ -42,18 +43,18 @@ class NativeBatchNorm(OfChannels):
             return super().keeps_input(i)
         return not self.training and (self.needs(0) or self.needs(1))
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.axes = (0, *range(2, xs[0].ndim))
         out = super().forward(xp, xs)
         if self.training and xs[3] is not None:
             self.follow(xs)
         return out
 
-    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
         found: tuple[Array, Any] = xp.batch_norm(self, xs)
         return found
 
-    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         found: Sequence[Any] = xp.batch_norm_backward(self, g, xs, wanted)
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added, conjugate
 from retrograd.core.tensor import Tensor
@@ -23,7 +24,7 @@ class Trilinear(Variadic):
     def keeps_input(self, i: int) -> bool:
         return any(self.needs(j) for j in range(3) if j != i)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, w, y = xs
         products = (x @ w) * y
         return xp.ascontiguousarray(products.sum(axis=-1, dtype=products.dtype).T)

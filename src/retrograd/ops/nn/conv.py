@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Bilinear, Variadic, X, added
@@ -54,7 +54,7 @@ class Geometry(NamedTuple):
         for start in range(0, samples, step):
             yield slice(start, start + step)
 
-    def columns(self, xp: Any, x: Array) -> Array:
+    def columns(self, xp: Backend, x: Array) -> Array:
         """The windows of x as matrices [sample, group, channel and place in the kernel, window]."""
         if self.pointwise:
             return self.grouped(x)
@@ -103,18 +103,18 @@ class OfWindows(Bilinear):
     def __init__(self, geometry: Geometry) -> None:
         self.geometry = geometry
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return self.biased(xp, x, y, None)
 
-    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def biased(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         """The result plus a number per channel, by the kernel of the op's name."""
         raise NotImplementedError
 
-    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         """The same by matrix products of the array library."""
         raise NotImplementedError
 
-    def plus(self, xp: Any, out: Array, b: Array | None) -> Array:
+    def plus(self, xp: Backend, out: Array, b: Array | None) -> Array:
         """Adds the bias, in place where there is room."""
         return out if b is None else xp.add_into(out, b.reshape(-1, *[1] * (out.ndim - 2)))
 
@@ -124,10 +124,10 @@ class Correlate(OfWindows):
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def biased(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         return xp.conv_correlate(self, x, y, b)
 
-    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
         x, w = in_single(x, y)
         out = xp.empty((len(x), len(w), *geometry.windows.number), x.dtype)
@@ -147,10 +147,10 @@ class Spread(OfWindows):
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def biased(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         return xp.conv_spread(self, x, y, b)
 
-    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype, windows = self.geometry, x.dtype, self.geometry.windows
         x, w = in_single(x, y)
         channels = w.shape[1] * geometry.groups
@@ -177,10 +177,10 @@ class Overlap(OfWindows):
 
     node_name = "ConvolutionBackwardBackward0"
 
-    def biased(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def biased(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         return xp.conv_overlap(self, x, y)
 
-    def computed(self, xp: Any, x: Array, y: Array, b: Array | None) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array, b: Array | None) -> Array:
         geometry, dtype = self.geometry, x.dtype
         x, y = in_single(x, y)
         shape = (y.shape[1], x.shape[1] // geometry.groups, *geometry.windows.kernel)
@@ -218,7 +218,7 @@ class Convolution(Variadic):
     def keeps_input(self, i: int) -> bool:
         return i < 2 and self.needs(1 - i)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         if xs[2] is not None:
             self.bias_sizes = xs[2].shape
         return self.inner.biased(xp, xs[0], xs[1], xs[2])
@@ -256,7 +256,7 @@ class ConvTbc(Convolution):
     def pad(self) -> int:
         return self.padding[0]
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return time_first(super().forward(xp, (batch_first(xs[0]), xs[1].swapaxes(0, 2), xs[2])))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend, is_array, whole
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array, whole
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
@@ -53,7 +53,7 @@ class NllLoss(WithConstants):
         self.reduction = reduction
         self.ignore_index = ignore_index
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         if x.dtype.kind != "f":
             raise unsupported("nll_loss_out_frame", x)
@@ -61,7 +61,7 @@ class NllLoss(WithConstants):
         self.axis = 0 if x.ndim == 1 else 1
         return xp.nll(self, xs)
 
-    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def computed(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """The result by the array library."""
         x = xs[0]
         self.check_range(xs[1])
@@ -139,7 +139,7 @@ class BinaryLoss(WithConstants):
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
 
-    def losses(self, xp: Any, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, xs: Sequence[Any]) -> Array:
         """The loss of each element, without its weight."""
         raise NotImplementedError(f"{self.name()} has no losses()")
 
@@ -147,10 +147,10 @@ class BinaryLoss(WithConstants):
         """The derivative of each element's loss with respect to x or the target."""
         raise NotImplementedError(f"{self.name()} has no partial()")
 
-    def check(self, xp: Any, xs: Sequence[Any]) -> None:
+    def check(self, xp: Backend, xs: Sequence[Any]) -> None:
         """Refuses inputs that have no such loss."""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.check(xp, xs)
         self.weighted = any(v is not None for v in xs[2:])
         if not self.weighted:
@@ -160,7 +160,7 @@ class BinaryLoss(WithConstants):
         self.count = found.size
         return reduced(xp.asarray(found if xs[2] is None else found * xs[2]), self.reduction)
 
-    def computed(self, xp: Any, x: Array, target: Array) -> Array:
+    def computed(self, xp: Backend, x: Array, target: Array) -> Array:
         """The losses without weights, by the array library."""
         found = self.losses(xp, (x, target, None, None))
         self.count = found.size
@@ -196,7 +196,7 @@ class BinaryLoss(WithConstants):
 class BinaryCrossEntropy(BinaryLoss):
     """-(t log(x) + (1 - t) log(1 - x)), the logarithms at least -100"""
 
-    def check(self, xp: Any, xs: Sequence[Any]) -> None:
+    def check(self, xp: Backend, xs: Sequence[Any]) -> None:
         if xs[0].dtype.kind != "f":
             raise unsupported("binary_cross_entropy", xs[0])
         for name, v in (("input", xs[0]), ("target", xs[1])):
@@ -206,7 +206,7 @@ class BinaryCrossEntropy(BinaryLoss):
                     "binary_cross_entropy_with_logits()."
                 )
 
-    def losses(self, xp: Any, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, xs: Sequence[Any]) -> Array:
         x, t = xs[0], xs[1]
         return (t - 1) * xp.maximum(xp.log1p(-x), -100) - t * xp.maximum(xp.log(x), -100)
 
@@ -225,7 +225,7 @@ class BinaryCrossEntropyWithLogits(BinaryLoss):
         "reduction": "reduction", "self": "x:0", "target": "x:1", "weight": "x:2", "pos_weight": "x:3",
     }  # fmt: skip
 
-    def losses(self, xp: Any, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, xs: Sequence[Any]) -> Array:
         x, t, _, more = xs
         soft = LogSigmoid().forward(xp, x)
         return (1 - t) * x - (soft if more is None else soft * ((more - 1) * t + 1))

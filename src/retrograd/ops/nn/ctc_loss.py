@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -53,6 +54,7 @@ class CtcLoss(WithConstants):
         "blank",
         "zero_infinity",
     )
+    array_params = ("targets", "input_lengths", "target_lengths")
     shown: ClassVar[dict[str, str]] = {
         "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0",
     }  # fmt: skip
@@ -124,7 +126,7 @@ class CtcLoss(WithConstants):
         """The log-probability of all paths, which may be LOWEST."""
         return Logsumexp((1,), False).on(alpha + log_mask(self.last(), alpha))
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         logs = xs[0]
         if logs.dtype.kind != "f" or logs.dtype.itemsize < 4:
             raise unsupported_dtype("ctc_loss_cpu", logs.dtype)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import common_backend
+from retrograd.backends.base import Backend, common_backend
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
@@ -67,7 +67,7 @@ class DifferenceLoss(Binary):
         """The number that the function depends on, if any."""
         return 0.0
 
-    def height(self, xp: Any, d: Array) -> Array:
+    def height(self, xp: Backend, d: Array) -> Array:
         """The loss of a difference."""
         raise NotImplementedError(f"{self.name()} has no height()")
 
@@ -75,13 +75,13 @@ class DifferenceLoss(Binary):
         """The derivative of the loss of a difference."""
         raise NotImplementedError(f"{self.name()} has no tilt()")
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
         self.count = x.size
         return xp.loss(self, x, y)
 
-    def computed(self, xp: Any, x: Array, y: Array) -> Array:
+    def computed(self, xp: Backend, x: Array, y: Array) -> Array:
         """The result by the array library."""
         d = xp.asarray(xp.subtract(x, y))
         self.count = d.size
@@ -110,7 +110,7 @@ class MseLoss(DifferenceLoss):
 
     kernel = "mse_cpu"
 
-    def height(self, xp: Any, d: Array) -> Array:
+    def height(self, xp: Backend, d: Array) -> Array:
         return d * d
 
     def tilt(self, d: Any) -> Any:
@@ -132,7 +132,7 @@ class SmoothL1Loss(DifferenceLoss):
     def parameter(self) -> float:
         return self.beta
 
-    def height(self, xp: Any, d: Array) -> Array:
+    def height(self, xp: Backend, d: Array) -> Array:
         size = xp.absolute(d)
         return xp.where(size < self.beta, d * d * (0.5 / self.beta), size - 0.5 * self.beta)
 
@@ -155,7 +155,7 @@ class HuberLoss(DifferenceLoss):
     def parameter(self) -> float:
         return self.delta
 
-    def height(self, xp: Any, d: Array) -> Array:
+    def height(self, xp: Backend, d: Array) -> Array:
         size = xp.absolute(d)
         return xp.where(size < self.delta, d * d * 0.5, (size - 0.5 * self.delta) * self.delta)
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, common_backend
+from retrograd.backends.base import Backend, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -31,6 +31,7 @@ class NativeDropout(Linear):
     """x where a mask is true, over the probability of that; else 0"""
 
     params: ClassVar[tuple[str, ...]] = ("kept", "p")
+    array_params = ("kept",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
 
     def __init__(self, kept: Array, p: float) -> None:
@@ -41,7 +42,7 @@ class NativeDropout(Linear):
     def _saved_result1(self) -> Tensor:
         return Tensor(self.kept)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x * (self.kept * (1 / (1 - self.p) if self.p < 1 else 1.0)).astype(x.dtype)
 
     def transpose(self, g: Any) -> Any:

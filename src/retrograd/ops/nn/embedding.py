@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, stands_for_many, whole
+from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1
@@ -28,6 +28,7 @@ class Embedding(Linear):
     """the rows of a table at given indices; the gradient leaves one row out, and may be divided by frequencies"""
 
     params: ClassVar[tuple[str, ...]] = ("indices", "padding_idx", "scale_grad_by_freq", "sparse")
+    array_params = ("indices",)
     shown: ClassVar[dict[str, str]] = {
         "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq", "sparse": "sparse",
         "weight_sym_argsize_0": "count",
@@ -45,7 +46,7 @@ class Embedding(Linear):
     def _saved_indices(self) -> Tensor:
         return Tensor(self.indices)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.count = x.shape[0]
         return xp.take(x, self.indices, axis=0)
 
@@ -58,6 +59,7 @@ class EmbeddingDense(Linear):
 
     node_name = "EmbeddingDenseBackwardBackward0"
     params: ClassVar[tuple[str, ...]] = ("indices", "count", "padding_idx", "scale_grad_by_freq")
+    array_params = ("indices",)
 
     def __init__(
         self, indices: Array, count: int, padding_idx: int = -1, scale_grad_by_freq: bool = False
@@ -67,10 +69,10 @@ class EmbeddingDense(Linear):
         self.padding_idx = padding_idx
         self.scale_grad_by_freq = scale_grad_by_freq
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.embedding_backward(self, x)
 
-    def computed(self, xp: Any, x: Array) -> Array:
+    def computed(self, xp: Backend, x: Array) -> Array:
         """The result by the array library."""
         rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
         if self.padding_idx >= 0:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -45,6 +45,7 @@ class EmbeddingBag(WithConstants):
         "padding_idx",
         "scale_grad_by_freq",
     )
+    array_params = ("indices", "bags")
     shown: ClassVar[dict[str, str]] = {
         "mode": "mode", "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq",
         "weight_sym_argsize_0": "rows", "weight": "x:0", "per_sample_weights": "x:1",
@@ -80,7 +81,7 @@ class EmbeddingBag(WithConstants):
         size = backend_of(self.bags).maximum(bag_sizes(self.bags, self.count), 1).astype(v.dtype)[:, None]
         return v / as_value(size, v)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.rows = xs[0].shape[0]
         return self.summed(xp.take(xs[0], self.indices, axis=0), xs[1])
 
@@ -107,6 +108,7 @@ class EmbeddingBagMax(WithConstants):
     node_name = "EmbeddingBagBackward0"
     tracked: ClassVar[int] = 2
     params: ClassVar[tuple[str, ...]] = ("highest", "full")
+    array_params = ("highest", "full")
 
     def __init__(self, highest: Array, full: Array) -> None:
         self.highest = highest
@@ -119,7 +121,7 @@ class EmbeddingBagMax(WithConstants):
         """The elements of a table at the highest places."""
         return Where().on(self.full, Gather(0, self.highest).on(table), 0.0)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
         return self.picked(xs[0]).astype(xs[0].dtype, copy=False)
 

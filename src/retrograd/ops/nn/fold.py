@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
@@ -31,7 +32,7 @@ class Im2Col(Linear):
         self.padding, self.stride = windows.padding, windows.stride
         self.height, self.width = windows.size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         found = self.windows.read(xp, self.windows.padded(xp, x))
         rows, columns = x.shape[-3] * math.prod(self.kernel), math.prod(self.windows.number)
         return found.reshape(*x.shape[:-3], rows, columns).copy()
@@ -47,7 +48,7 @@ class Col2Im(Im2Col):
         "kernel_size": "kernel", "dilation": "dilation", "padding": "padding", "stride": "stride",
     }  # fmt: skip
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         channels = x.shape[-2] // math.prod(self.kernel)
         out = self.windows.write(xp, x.reshape(*x.shape[:-2], channels, *self.kernel, *self.windows.number))
         return xp.ascontiguousarray(out)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -34,7 +34,7 @@ class Hardshrink(Gate):
     def __init__(self, lambd: float) -> None:
         self.lambd = lambd
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("hardshrink_cpu", x)
         return xp.where(self.gate(x, None), x, x.dtype.type(0))
@@ -47,7 +47,7 @@ class Hardshrink(Gate):
 class Softshrink(Hardshrink):
     """x moved towards 0 by lambd, and 0 where that would pass it"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("softshrink_check", x)
         return xp.where(x > self.lambd, x - self.lambd, xp.where(x < -self.lambd, x + self.lambd, x * 0))
@@ -60,7 +60,7 @@ class PreluKernel(Binary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("prelu_cpu", x)
         return xp.where(x > 0, x, x * y)
@@ -83,6 +83,7 @@ class RreluWithNoise(Leaky):
 
     kernel = "leaky_relu_cpu"
     params: ClassVar[tuple[str, ...]] = ("lower", "upper", "training", "noise")
+    array_params = ("noise",)
     shown: ClassVar[dict[str, str]] = {"lower": "lower", "upper": "upper", "training": "training"}
 
     def __init__(self, lower: float, upper: float, training: bool, noise: Any) -> None:
@@ -98,7 +99,7 @@ class RreluWithNoise(Leaky):
         middle = x.dtype.type((self.lower + self.upper) / 2)
         return backend_of(x).where(x > 0, x.dtype.type(1), middle)
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return x * self.slopes(x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -124,7 +125,7 @@ class Glu(Unary):
         middle = v.shape[self.dim] // 2
         return v[(*before, slice(None, middle))], v[(*before, slice(middle, None))]
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("glu_cpu", x)
         a, b = self.halves(x)

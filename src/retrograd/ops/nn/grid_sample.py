@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, X, added
 from retrograd.core.places import warn
@@ -141,7 +141,7 @@ class GridSampler2D(Variadic):
                 place = place * n + one.index
             yield backend_of(place).broadcast_to(place, (shape[0], shape[1], points[2])), list(chosen)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, grid = xs
         self.in_shape, dtype = x.shape, x.dtype
         if dtype.char == "e":
@@ -244,7 +244,7 @@ class AffineGridGenerator(Linear):
         points = np.stack([*reversed(axes), np.ones_like(axes[0])], axis=-1)
         return points.reshape(-1, len(lines) + 1).astype(dtype)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         moved = xp.matmul(xp.asarray(self.base(x.dtype)), x.swapaxes(1, 2))
         return moved.reshape(len(x), *self.size[2:], x.shape[1])
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
@@ -218,7 +219,7 @@ class PixelShuffle(Linear):
     def __init__(self, factor: int) -> None:
         self.factor = factor
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         r, (c, h, w) = self.factor, x.shape[-3:]
         blocks = x.reshape(-1, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
         return blocks.reshape(*x.shape[:-3], c // (r * r), h * r, w * r)
@@ -236,7 +237,7 @@ class PixelUnshuffle(Linear):
     def __init__(self, factor: int) -> None:
         self.factor = factor
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         r, (c, h, w) = self.factor, x.shape[-3:]
         blocks = x.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
         return blocks.reshape(*x.shape[:-3], c * r * r, h // r, w // r)
@@ -254,7 +255,7 @@ class ChannelShuffle(Linear):
     def __init__(self, groups: int) -> None:
         self.groups = groups
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.each = x.shape[1] // self.groups
         parts = x.reshape(x.shape[0], self.groups, self.each, *x.shape[2:])
         return parts.swapaxes(1, 2).reshape(x.shape)

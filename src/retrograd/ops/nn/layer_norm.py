@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
@@ -65,11 +65,11 @@ class Normalised(WithConstants):
         scale = Rsqrt().on(MeanDim(self.axes, True).on(d * d) + self.eps)
         return d * scale, scale
 
-    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
         """The result by the kernel of the op's name, and the moments that it has noted."""
         raise NotImplementedError(f"{self.name()} has no run()")
 
-    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         """The gradients of x, weight and bias by the kernel; `wanted` has a bit for each."""
         raise NotImplementedError(f"{self.name()} has no run_backward()")
 
@@ -79,7 +79,7 @@ class Normalised(WithConstants):
         v = v - MeanDim(self.axes, True).on(v) - hat * MeanDim(self.axes, True).on(v * hat)
         return (v * scale).reshape(self.in_shape)
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
@@ -87,7 +87,7 @@ class Normalised(WithConstants):
         out, self.moments = self.run(xp, xs)
         return out
 
-    def computed(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def computed(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """The result by the array library."""
         x, weight, bias = xs[:3]
         out = self.standardised(xs)[0].reshape(x.shape)
@@ -140,17 +140,17 @@ class NativeLayerNorm(Normalised):
         self.normalized_shape = normalized_shape
         self.eps = eps
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         ndim = xs[0].ndim
         first = ndim - len(self.normalized_shape)
         self.axes, self.others = tuple(range(first, ndim)), tuple(range(first))
         return super().forward(xp, xs)
 
-    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
         found: tuple[Array, Any] = xp.layer_norm(self, xs)
         return found
 
-    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         found: Sequence[Any] = xp.layer_norm_backward(self, g, xs, wanted)
         return found
 
@@ -158,7 +158,7 @@ class NativeLayerNorm(Normalised):
 class OfChannels(Normalised):
     """Normalised with a weight and a bias for each channel, that is, along dimension 1."""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.others = (0, *range(2, xs[0].ndim))
         return super().forward(xp, xs)
 
@@ -182,11 +182,11 @@ class NativeGroupNorm(OfChannels):
         n, count = self.in_shape[0], int(np.prod(self.in_shape[1:]))
         return v.reshape((n, self.group, count // self.group))
 
-    def run(self, xp: Any, xs: Sequence[Any]) -> tuple[Array, Any]:
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
         found: tuple[Array, Any] = xp.group_norm(self, xs)
         return found
 
-    def run_backward(self, xp: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         found: Sequence[Any] = xp.group_norm_backward(self, g, xs, wanted)
         return found
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import common_backend
+from retrograd.backends.base import Backend, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
@@ -38,11 +38,11 @@ class RowLoss(WithConstants):
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
     reduction: int = 1  # MEAN, written out because a compiled class takes literals only
 
-    def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, x: Array, xs: Sequence[Any]) -> Array:
         """The loss of each row."""
         raise NotImplementedError(f"{self.name()} has no losses()")
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         if x.dtype.kind != "f":
             raise unsupported(self.kernel, x)
@@ -100,7 +100,7 @@ class MultiMarginLoss(RowLoss):
         excess = Where().on(counts != 0, self.margin - Picked(right, 1).on(x) + x, 0.0)
         return right, excess * as_value(2 * counts, x)
 
-    def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, x: Array, xs: Sequence[Any]) -> Array:
         right, counts = self.factors(x, xs)
         excess = xp.where(counts != 0, self.margin - xp.take_along_axis(x, right, 1) + x, 0)  # without NaN
         return (counts * excess**self.p).sum(axis=1)
@@ -138,7 +138,7 @@ class MultilabelMarginLoss(RowLoss):
         z = 1 - xp.take_along_axis(x, right, 1)[:, :, None] + x[:, None, :]
         return right, z, ((z > 0) & listed[:, :, None] & ~is_right[:, None, :]) / x.dtype.type(x.shape[1])
 
-    def losses(self, xp: Any, x: Array, xs: Sequence[Any]) -> Array:
+    def losses(self, xp: Backend, x: Array, xs: Sequence[Any]) -> Array:
         _, z, counts = self.excess(xs)
         return (xp.where(counts != 0, z, 0) * counts).sum(axis=(1, 2)).astype(x.dtype, copy=False)
 
@@ -165,7 +165,7 @@ class SoftMarginLoss(WithConstants):
     def __init__(self, reduction: int) -> None:
         self.reduction = reduction
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         losses = xp.asarray(xp.log1p(xp.exp(-xs[1].astype(xs[0].dtype, copy=False) * xs[0])))
         self.count = losses.size
         return reduced(losses, self.reduction)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from retrograd.backends.base import common_backend, whole
+from retrograd.backends.base import Backend, common_backend, whole
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.saved import checked
@@ -95,14 +95,14 @@ class MaxPool2DWithIndices(Maxima):
         self.kernel, self.stride = windows.kernel, windows.stride
         self.padding, self.dilation = windows.padding, windows.dilation
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
         found = xp.max_pool(self, xs[0])
         if self.wanted:
             self.positions = found[1]
         return found
 
-    def computed(self, xp: Any, x: Array) -> Any:
+    def computed(self, xp: Backend, x: Array) -> Any:
         """The result by the array library."""
         x = self.windows.padded(xp, x, lowest(x.dtype))
         values = self.windows.reduced(x, xp.maximum)
@@ -110,7 +110,7 @@ class MaxPool2DWithIndices(Maxima):
             values = values.copy()
         return (values, self.find(xp, x, values)) if self.wanted else values
 
-    def find(self, xp: Any, x: Array, values: Array) -> Array:
+    def find(self, xp: Backend, x: Array, values: Array) -> Array:
         """Where in x the values are: the first of equal elements, the last NaN."""
         places = list(self.windows.places())
         # Each place is numbered from the last, so that a maximum over those that fit finds the first: bytes are quick.
@@ -162,13 +162,14 @@ class MaxUnpool2D(Linear):
     """zeros with the elements of x at given positions of the last two dimensions, flattened"""
 
     params: ClassVar[tuple[str, ...]] = ("indices", "size")
+    array_params = ("indices",)
     rank: ClassVar[int] = 2
 
     def __init__(self, indices: Array, size: Shape) -> None:
         self.indices = indices
         self.size = size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape, lead = x.shape, x.shape[: x.ndim - self.rank]
         out = xp.zeros((*lead, math.prod(self.size)), x.dtype)
         xp.put_along(out, flattened(self.indices, lead), len(lead), flattened(x, lead))

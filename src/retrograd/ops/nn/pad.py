@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
@@ -30,7 +31,7 @@ class ConstantPadNd(Unary):
         self.pad = pad
         self.value = value
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         shape, source, target = list(x.shape), [slice(None)] * x.ndim, [slice(None)] * x.ndim
         for i in range(len(self.pad) // 2):
             before, after = self.pad[2 * i], self.pad[2 * i + 1]
@@ -53,13 +54,14 @@ class IndexedPad(Linear):
     """x with a border of its own elements, named by one index per padded dimension, the last dimension first"""
 
     params: ClassVar[tuple[str, ...]] = ("padding", "indices")
+    array_params = ("indices",)
     shown: ClassVar[dict[str, str]] = {"padding": "padding"}
 
     def __init__(self, padding: Shape, indices: Sequence[Array]) -> None:
         self.padding = padding
         self.indices = indices
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         for i, index in enumerate(self.indices):
             x = xp.take(x, xp.asarray(index), x.ndim - 1 - i)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.op import Linear
 from retrograd.values import Array, Shape
 
@@ -43,7 +44,7 @@ class Taps(NamedTuple):
         weight[rank, inputs] = self.weight.reshape(-1)[live][order]
         return Taps(index, weight, count)
 
-    def along(self, xp: Any, x: Array, axis: int) -> Array:
+    def along(self, xp: Backend, x: Array, axis: int) -> Array:
         """The product with a dimension of x, which lies in front of others."""
         if not 0 < len(self.index) <= WIDE or not x.size:
             out = self.by_matrix(xp, x, axis)
@@ -60,7 +61,7 @@ class Taps(NamedTuple):
             out = part if out is None else xp.add(out, part, out=out)
         return out
 
-    def by_matrix(self, xp: Any, x: Array, axis: int) -> Array:
+    def by_matrix(self, xp: Backend, x: Array, axis: int) -> Array:
         """The product with the whole matrix."""
         count = self.index.shape[1]
         matrix = np.zeros((self.size, count))
@@ -72,6 +73,7 @@ class Resample(Linear):
     """the last dimensions of x, each multiplied by a sparse matrix"""
 
     params: ClassVar[tuple[str, ...]] = ("maps",)
+    array_params = ("maps",)
     shown: ClassVar[dict[str, str]] = {"output_size": "output_size", "self_sym_sizes": "in_shape"}
 
     def __init__(self, maps: tuple[Taps, ...]) -> None:
@@ -81,7 +83,7 @@ class Resample(Linear):
     def output_size(self) -> Shape:
         return tuple([taps.index.shape[1] for taps in self.maps])
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape, dtype = x.shape, x.dtype
         if dtype.itemsize < 4 and not self.exact:
             x = x.astype("float32")

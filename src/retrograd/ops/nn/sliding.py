@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from retrograd.backends.base import Backend
 from retrograd.errors import ShapeError, type_name
 from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Shape
@@ -37,7 +38,7 @@ class Sliding(NamedTuple):
             found.append(max(n + 2 * p, (c - 1) * s + (k - 1) * d + 1))
         return tuple(found)
 
-    def read(self, xp: Any, x: Array) -> Array:
+    def read(self, xp: Backend, x: Array) -> Array:
         """All windows of an array that is padded already, as a view."""
         lead = x.ndim - len(self.kernel)
         steps = x.strides[lead:]
@@ -54,7 +55,7 @@ class Sliding(NamedTuple):
                 where.append(slice(i * d, i * d + (c - 1) * s + 1, s))
             yield k, tuple(where)
 
-    def write(self, xp: Any, cols: Array) -> Array:
+    def write(self, xp: Backend, cols: Array) -> Array:
         """The adjoint of `read` after `padded`: windows added where they came from."""
         lead = cols.shape[: cols.ndim - 2 * len(self.kernel)]
         out = xp.zeros(lead + self.lengths, cols.dtype)
@@ -77,7 +78,7 @@ class Sliding(NamedTuple):
             x = out
         return x
 
-    def padded(self, xp: Any, x: Array, value: Any = 0) -> Array:
+    def padded(self, xp: Backend, x: Array, value: Any = 0) -> Array:
         """The array with the border that the windows need; the array itself where they need none."""
         lengths = self.lengths
         if lengths == self.size:

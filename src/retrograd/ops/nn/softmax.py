@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Symmetric, Unary
 from retrograd.core.places import warn
@@ -28,7 +28,7 @@ class Softmax(Symmetric):
     def __init__(self, axis: int | None) -> None:
         self.axis = axis
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("softmax_lastdim_kernel_impl", x)
         return xp.softmax(x, self.axis)
@@ -52,7 +52,7 @@ class LogSoftmax(Unary):
     def __init__(self, axis: int | None) -> None:
         self.axis = axis
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             raise unsupported("log_softmax_lastdim_kernel_impl", x)
         return xp.log_softmax(x, self.axis)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend, is_array
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
@@ -224,11 +224,12 @@ class NormalBoth(Binary):
 
     node_name = "NormalBackward3"
     params = ("values",)
+    array_params = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return self.values
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -250,11 +251,12 @@ class BinomialDraw(Binary):
     """counts of successes among x trials of probability y, which PyTorch does not differentiate"""
 
     params = ("values",)
+    array_params = ("values",)
 
     def __init__(self, values: Array) -> None:
         self.values = values
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         return self.values
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -305,7 +307,7 @@ def normal(
     return deliver(apply1(op, tensors[0]), out)
 
 
-def _bare(xp: Any, v: Any, dtype: DType) -> Array:
+def _bare(xp: Backend, v: Any, dtype: DType) -> Array:
     return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else xp.asarray(v, dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import checked
@@ -40,11 +40,11 @@ class ExtremumAlong(Variadic):
         self.axis = axis
         self.keepdims = keepdims
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         """The places of the extrema along the axis, as a dimension of size 1."""
         raise NotImplementedError(f"{self.name()} has no find()")
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         self.in_shape = x.shape
         if x.ndim == 0:
@@ -93,7 +93,7 @@ class MaxAlong(ExtremumAlong):
 
     node_name = "MaxBackward0"
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         return xp.argmax(x, axis=self.axis, keepdims=True)
 
 
@@ -102,7 +102,7 @@ class MinAlong(ExtremumAlong):
 
     node_name = "MinBackward0"
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         return xp.argmin(x, axis=self.axis, keepdims=True)
 
 
@@ -132,14 +132,14 @@ class Extreme(Reduction):
 class Amax(Extreme):
     """the largest element over some dimensions"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.max(self.taken(x), axis=self.axis, keepdims=self.keepdims)
 
 
 class Amin(Extreme):
     """the smallest element over some dimensions"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.min(self.taken(x), axis=self.axis, keepdims=self.keepdims)
 
 
@@ -168,7 +168,7 @@ class Max(ExtremeOfAll):
 
     node_name = "MaxBackward1"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.max(self.taken(x))
 
 
@@ -177,7 +177,7 @@ class Min(ExtremeOfAll):
 
     node_name = "MinBackward1"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.min(self.taken(x))
 
 
@@ -194,7 +194,7 @@ class Aminmax(Variadic):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.ndim = xs[0].ndim
         low = xp.min(xs[0], axis=self.axis, keepdims=self.keepdims)
         return low, xp.max(xs[0], axis=self.axis, keepdims=self.keepdims)
@@ -231,7 +231,7 @@ class Arg(Unary):
         self.axis = axis
         self.keepdims = keepdims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.asarray(getattr(xp, self.function)(x, axis=self.axis, keepdims=self.keepdims), np.int64)
 
     def function_name(self) -> str:

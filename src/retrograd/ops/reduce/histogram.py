@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
@@ -73,7 +74,7 @@ class Bincount(Count):
     def __init__(self, minlength: int) -> None:
         self.minlength = minlength
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         numbers, weights = xs[0].astype(np.int64), xs[1]
         if weights is None or not numbers.size:
             return xp.bincount(numbers, minlength=self.minlength)
@@ -99,7 +100,7 @@ class Histogram(Count):
     def __init__(self, density: bool) -> None:
         self.density = density
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, weights, *edges = xs
         points = x.reshape(-1, len(edges))
         shape = tuple([len(e) - 1 for e in edges])
@@ -137,7 +138,7 @@ class Histc(Unary):
         self.low = low
         self.high = high
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         inside = (x >= self.low) & (x <= self.high)
         place = xp.where(inside, x - x.dtype.type(self.low), 0) * self.bins / (self.high - self.low)
         # What is outside is counted too, in a bin behind the others.

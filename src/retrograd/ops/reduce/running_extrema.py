@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
@@ -37,7 +37,7 @@ class RunningExtremum(ExtremumAlong):
     def __init__(self, axis: int) -> None:
         super().__init__(axis, True)
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         line = xp.arange(x.shape[self.axis]).reshape((-1,) + (1,) * (x.ndim - self.axis - 1))
         reached = (x == getattr(xp, self.ufunc).accumulate(x, axis=self.axis)) | nans(xp, x)
         return xp.maximum.accumulate(xp.where(reached, line, 0), axis=self.axis)
@@ -67,7 +67,7 @@ class Cummin(RunningExtremum):
 class Fading(Recurrence):
     """A recurrence whose coefficients are at most 1 in size, in log2(n) steps: what a stretch adds up to doubles it."""
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         a, h = x.astype(xp.result_type(x, y)), y.astype(xp.result_type(x, y))
         front, back = (
             xp.moveaxis(xp.flip(v, self.axis) if self.reverse else v, self.axis, 0) for v in (a, h)
@@ -94,7 +94,7 @@ class Logcumsumexp(Unary):
     def __init__(self, axis: int) -> None:
         self.axis = axis
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.ndim == 0:
             return x.copy()
         if x.dtype.kind == "c":
@@ -121,7 +121,7 @@ def gap(a: Any, b: Any) -> Any:
     return Where().on(equal, 0.0, a - b) if equal.any() else a - b
 
 
-def complex_scan(xp: Any, x: Array, axis: int) -> Array:
+def complex_scan(xp: Backend, x: Array, axis: int) -> Array:
     """log(cumsum(exp(x))) of complex numbers: relative to the largest so far, whose branch the logarithm follows."""
     places = Cummax(axis).find(xp, x.real)
     top = xp.take_along_axis(x, places, axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
 from retrograd.core.modes import current
@@ -60,7 +61,7 @@ class Cumsum(Linear):
         self.reverse = reverse
         self.target = target
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
         return xp.running_sum(a, self.axis, self.reverse)
 
@@ -85,7 +86,7 @@ class Cumprod(Unary):
         self.reverse = reverse
         self.target = target
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
         return xp.running_product(a, self.axis, self.reverse)
 
@@ -116,7 +117,7 @@ class Shift(Unary):
         self.step = step
         self.fill = fill
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.full(x.shape, self.fill, x.dtype)
         skip = (slice(None),) * self.axis
         first, last = (*skip, slice(1, None)), (*skip, slice(None, -1))
@@ -145,7 +146,7 @@ class Recurrence(Binary):
         self.axis = axis
         self.reverse = reverse
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         out = xp.empty(y.shape, xp.result_type(x, y))
         a, b, h = (xp.moveaxis(v, self.axis, 0) for v in (x, y, out))
         places = range(len(h))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
 from retrograd.core.tensor import Tensor
@@ -26,6 +26,7 @@ class SegmentReduce(Unary):
     """the sum, mean, product or extremum of each stretch of rows; equals share the gradient, NaN takes it"""
 
     params: ClassVar[tuple[str, ...]] = ("how", "owner", "counts", "initial", "axis")
+    array_params = ("owner", "counts")
     shown: ClassVar[dict[str, str]] = {"reduce": "how", "initial": "initial", "axis": "axis"}
     keeps: ClassVar[int] = X | OUT
 
@@ -40,7 +41,7 @@ class SegmentReduce(Unary):
         """Values as rows: one for each element of the dimensions up to the axis, as long as the rest."""
         return v.reshape((prod(v.shape[: self.axis + 1]), prod(v.shape[self.axis + 1 :])))
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         flat = self.rows(x)
         start = NEUTRAL[self.how] if self.initial is None else self.initial
         out = xp.full((self.counts.size + 1, flat.shape[1]), start, x.dtype)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1
 from retrograd.core.op import Unary
@@ -42,7 +43,7 @@ BACKWARDS = slice(None, None, -1)
 LONG = 1024  # lines longer than this are partitioned before the few that are wanted are sorted
 
 
-def order(xp: Any, x: Array, axis: int, descending: bool = False) -> Array:
+def order(xp: Backend, x: Array, axis: int, descending: bool = False) -> Array:
     """The places of the elements along the axis in sorted order. See Note [Order]."""
     if not descending:
         return x.argsort(axis=axis, kind="stable")
@@ -56,7 +57,7 @@ def part(x: Array, axis: int, start: int, stop: int | None) -> Array:
     return x[(WHOLE,) * axis + (slice(start, stop),)]
 
 
-def nans(xp: Any, x: Array) -> Array:
+def nans(xp: Backend, x: Array) -> Array:
     """Where x is NaN."""
     return xp.isnan(x) if x.dtype.kind == "f" else xp.zeros(x.shape, bool)
 
@@ -74,7 +75,7 @@ class Sort(ExtremumAlong):
         super().__init__(axis, True)
         self.descending = descending
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         return order(xp, x, self.axis, self.descending)
 
 
@@ -92,7 +93,7 @@ class Topk(ExtremumAlong):
         self.k = k
         self.largest = largest
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         n, k = x.shape[self.axis], self.k
         if n <= LONG or 4 * k > n or k == 0:
             return xp.ascontiguousarray(part(order(xp, x, self.axis, self.largest), self.axis, 0, k))
@@ -112,7 +113,7 @@ class Kthvalue(ExtremumAlong):
         super().__init__(axis, keepdims)
         self.k = k
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         return xp.ascontiguousarray(part(order(xp, x, self.axis), self.axis, self.k - 1, self.k))
 
 
@@ -121,7 +122,7 @@ class MedianAlong(ExtremumAlong):
 
     node_name = "MedianBackward1"
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         middle = (x.shape[self.axis] - 1) // 2
         found = part(order(xp, x, self.axis), self.axis, middle, middle + 1)
         lost = nans(xp, x)
@@ -134,7 +135,7 @@ class NanmedianAlong(ExtremumAlong):
 
     node_name = "NanmedianBackward1"
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         count = (~nans(xp, x)).sum(axis=self.axis, keepdims=True)
         middle = xp.maximum(count - 1, 0) // 2
         return xp.take_along_axis(order(xp, x, self.axis), middle, self.axis)
@@ -143,7 +144,7 @@ class NanmedianAlong(ExtremumAlong):
 class Mode(ExtremumAlong):
     """the smallest of the most frequent elements along an axis, and where it is last; each NaN counts for itself"""
 
-    def find(self, xp: Any, x: Array) -> Array:
+    def find(self, xp: Backend, x: Array) -> Array:
         places, axis = order(xp, x, self.axis), self.axis
         line = xp.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
         values = xp.take_along_axis(x, places, axis)
@@ -157,7 +158,7 @@ class Mode(ExtremumAlong):
 class Median(ExtremeOfAll):
     """the lower median of all elements, or NaN if there is one; equal elements share the gradient"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
         lost = nans(xp, a)
         if not xp.dynamic_shapes and a.size:
@@ -169,7 +170,7 @@ class Median(ExtremeOfAll):
 class Nanmedian(ExtremeOfAll):
     """the lower median of all elements that are not NaN; equal elements share the gradient"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x).reshape(-1)
         lost = nans(xp, a)
         if xp.dynamic_shapes or not a.size:
@@ -178,7 +179,7 @@ class Nanmedian(ExtremeOfAll):
         return xp.take_along_axis(xp.sort(a), xp.maximum(count - 1, 0) // 2, 0).reshape(())
 
 
-def middle(xp: Any, a: Array) -> Array:
+def middle(xp: Backend, a: Array) -> Array:
     """The lower median of a line of numbers; of none it is NaN, or the least integer."""
     if not a.size:
         return xp.asarray(np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).min, a.dtype)
@@ -196,7 +197,7 @@ class Argsort(Unary):
         self.axis = axis
         self.descending = descending
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return order(xp, x, self.axis, self.descending) if x.ndim else xp.zeros((), np.int64)
 
 

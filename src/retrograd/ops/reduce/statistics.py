@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, real_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
@@ -47,7 +47,7 @@ def squares(x: Any) -> Any:
     return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
 
 
-def variance(xp: Any, x: Array, axis: Axis, correction: float, keepdims: bool) -> tuple[Array, Array]:
+def variance(xp: Backend, x: Array, axis: Axis, correction: float, keepdims: bool) -> tuple[Array, Array]:
     """The variance, and the mean with reduced dimensions of size 1; single precision is computed in double."""
     a = x.astype(WIDER.get(x.dtype, x.dtype), copy=False)
     count = reduced_count(x.shape, axis)
@@ -71,11 +71,11 @@ class Variance(Unary):
         self.correction = correction
         self.keepdims = keepdims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.variance(self, x)
 
-    def computed(self, xp: Any, x: Array) -> Array:
+    def computed(self, xp: Backend, x: Array) -> Array:
         """The result by the array library."""
         found = variance(xp, x, self.axis, self.correction, self.keepdims)[0]
         # The variance itself may be too large or small for the dtype.
@@ -150,13 +150,13 @@ class VarMean(Variadic):
         self.correction = correction
         self.keepdims = keepdims
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape: Shape = xs[0].shape
         found, mean = variance(xp, xs[0], self.axis, self.correction, self.keepdims)
         found = self.from_square(xp, found).astype(real_of(xs[0].dtype), copy=False)
         return found, mean.astype(xs[0].dtype, copy=False).reshape(found.shape)
 
-    def from_square(self, xp: Any, found: Array) -> Array:
+    def from_square(self, xp: Backend, found: Array) -> Array:
         """The first result, of a variance that may be too large or small for its dtype."""
         return found
 
@@ -185,7 +185,7 @@ class VarMean(Variadic):
 class StdMean(VarMean):
     """the standard deviation and the mean"""
 
-    def from_square(self, xp: Any, found: Array) -> Array:
+    def from_square(self, xp: Backend, found: Array) -> Array:
         return xp.sqrt(found)
 
     def from_variance(self, v: Any, x: Any) -> Any:
@@ -207,12 +207,12 @@ class VectorNorm(Reduction):
         super().__init__(axis, keepdims, target)
         self.ord = ord
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x)
         dtype = real_of(a.dtype)
         return self.measure(xp, a.astype(float32) if dtype == float16 else a).astype(dtype, copy=False)
 
-    def measure(self, xp: Any, a: Array) -> Array:
+    def measure(self, xp: Backend, a: Array) -> Array:
         """The norm of an array, by its order."""
         p, axis, keep = self.ord, self.axis, self.keepdims
         if p != 0 and reduced_count(a.shape, axis) == 1:

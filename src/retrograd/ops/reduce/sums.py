@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
@@ -126,7 +126,7 @@ class Sum(Linear):
         self.keepdims = keepdims
         self.target = target
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
 
@@ -148,7 +148,7 @@ class Nansum(Reduction):
 
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x)
         return total(xp.where(xp.isnan(a), 0, a) if a.dtype.kind == "f" else a, self.axis, self.keepdims)
 
@@ -168,7 +168,7 @@ class Mean(Sum):
 
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape", "self_sym_numel": "count"}
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
@@ -198,7 +198,7 @@ class Prod(Reduction):
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {}
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x)
         return xp.prod(a, axis=self.axis, keepdims=self.keepdims, dtype=a.dtype)
 
@@ -250,7 +250,7 @@ class Logsumexp(Reduction):
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = X | OUT
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         sums = xp.logsumexp(self.taken(x), self.axis)
         return sums if self.keepdims else sums.reshape(self.reduced_shape())
 
@@ -289,7 +289,7 @@ class Truth(Unary):
     def function_name(self) -> str:
         return self.function
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         found = xp.asarray(getattr(xp, self.function)(x, axis=self.axis, keepdims=self.keepdims))
         return found.astype(x.dtype) if x.dtype == np.uint8 else found
 
@@ -303,7 +303,7 @@ class CountNonzero(Unary):
     def __init__(self, axis: Axis) -> None:
         self.axis = axis
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.asarray(xp.count_nonzero(x, axis=self.axis), np.int64)
 
     def function_name(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
@@ -34,7 +35,7 @@ class Unique2(Variadic):
         self.dim = dim
         self.in_order = in_order  # whether the elements stay in order, and only neighbours are compared
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x = xs[0]
         rows = x.reshape(-1) if self.dim is None else xp.moveaxis(x, self.dim, 0)
         table = rows.reshape(len(rows), -1) if rows.size else xp.zeros((len(rows), 1), x.dtype)
@@ -56,7 +57,7 @@ class Unique2(Variadic):
         )
 
 
-def row_order(xp: Any, table: Array) -> Array:
+def row_order(xp: Backend, table: Array) -> Array:
     """The order of the rows of a matrix, the first column counting most."""
     return order(xp, table[:, 0], 0) if table.shape[1] == 1 else xp.lexsort(table.T[::-1])
 
@@ -242,7 +243,7 @@ class Isin(Variadic):
     def __init__(self, invert: bool) -> None:
         self.invert = invert
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return xp.isin(xs[0], xs[1], invert=self.invert)
 
 
@@ -290,7 +291,7 @@ class Searchsorted(Variadic):
         self.right = right
         self.dtype = dtype
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         rows, values, sorter = xs
         n = rows.shape[-1]
         low, high = xp.zeros(values.shape, np.int64), xp.full(values.shape, n)
@@ -304,7 +305,7 @@ class Searchsorted(Variadic):
         return low.astype(self.dtype)
 
 
-def look_up(xp: Any, rows: Array, places: Array, sorter: Any) -> Array:
+def look_up(xp: Backend, rows: Array, places: Array, sorter: Any) -> Array:
     """The elements at these places of each row, in the order that a sorter gives."""
     if rows.ndim == 1:
         return rows[places if sorter is None else sorter[places]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of
+from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
@@ -26,7 +26,7 @@ from retrograd.values import Array
 class BlockDiag(Variadic):
     """zeros with the operands, as matrices, along the diagonal"""
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.shapes = [x.shape for x in xs]
         blocks = [xp.atleast_2d(x) for x in xs]
         self.places: list[tuple[slice, slice]] = []

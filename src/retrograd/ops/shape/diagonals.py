@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, check_device, is_writable
+from retrograd.backends.base import Backend, backend_of, check_device, is_writable
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -29,7 +29,7 @@ class Tril(Linear):
     def __init__(self, offset: int) -> None:
         self.offset = offset
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.tril(x, self.offset)
 
     def transpose(self, g: Any) -> Any:
@@ -41,7 +41,7 @@ class Triu(Tril):
 
     node_name = "TriuBackward0"
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.triu(x, self.offset)
 
 
@@ -56,7 +56,7 @@ class Diagonal(View):
         self.dim1 = dim1
         self.dim2 = dim2
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return diagonal_view(x, self.offset, self.dim1, self.dim2)
 
@@ -76,7 +76,7 @@ class DiagonalCopy(Linear):
         self.dim1 = dim1
         self.dim2 = dim2
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return diagonal_view(x, self.offset, self.dim1, self.dim2).copy()
 
@@ -97,7 +97,7 @@ class DiagonalPlace(Linear):
         self.dim2 = dim2
         self.size = size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
         diagonal_view(out, self.offset, self.dim1, self.dim2)[...] = x
         return out
@@ -117,7 +117,7 @@ class DiagEmbed(Linear):
         self.dim1 = dim1
         self.dim2 = dim2
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         side = x.shape[-1] + abs(self.offset)
         shape = list(x.shape[:-1])
         for d in sorted((self.dim1, self.dim2)):
@@ -135,7 +135,7 @@ class Trace(Linear):
 
     shown: ClassVar[dict[str, str]] = SIZES
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.trace(x, dtype=np.int64 if x.dtype.kind in "biu" else x.dtype)
 

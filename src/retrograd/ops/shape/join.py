@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, overload
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
@@ -27,7 +28,7 @@ class Joined(Variadic):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def joined(self, xp: Any, arrays: Sequence[Array], dtype: DType) -> Array:
+    def joined(self, xp: Backend, arrays: Sequence[Array], dtype: DType) -> Array:
         """The arrays as one."""
         raise NotImplementedError
 
@@ -35,11 +36,11 @@ class Joined(Variadic):
         """Where input `i` has gone, as an index."""
         raise NotImplementedError
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.shapes = [x.shape for x in xs]
         return xp.join(self, xs)
 
-    def computed(self, xp: Any, xs: Sequence[Array]) -> Array:
+    def computed(self, xp: Backend, xs: Sequence[Array]) -> Array:
         """The result by the array library."""
         return self.joined(xp, xs, common_dtype([x.dtype for x in xs]))
 
@@ -63,7 +64,7 @@ class Cat(Joined):
 
     starts: list[int] | None = None
 
-    def joined(self, xp: Any, arrays: Sequence[Array], dtype: DType) -> Array:
+    def joined(self, xp: Backend, arrays: Sequence[Array], dtype: DType) -> Array:
         kept = [a for a in arrays if a.shape != (0,)] or arrays
         return xp.concatenate(kept, self.dim, dtype=dtype, casting="unsafe")
 
@@ -89,7 +90,7 @@ class Stack(Joined):
 
     is_new: ClassVar[bool] = True
 
-    def joined(self, xp: Any, arrays: Sequence[Array], dtype: DType) -> Array:
+    def joined(self, xp: Backend, arrays: Sequence[Array], dtype: DType) -> Array:
         return xp.stack(arrays, self.dim, dtype=dtype, casting="unsafe")
 
     def key(self, i: int) -> tuple[Any, ...]:

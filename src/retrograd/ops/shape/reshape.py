@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -28,7 +29,7 @@ Dims: TypeAlias = int | Sequence[int] | None  # one dimension, several, or all
 class Alias(View):
     """x itself, as another tensor"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x[...]
 
     def transpose(self, g: Any) -> Any:
@@ -44,7 +45,7 @@ class Expand(View):
     def __init__(self, size: Shape) -> None:
         self.size = size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         # A broadcast array is read-only; where nothing is repeated it can stay writable.
         if x.shape == self.size:
@@ -65,7 +66,7 @@ class Reshape(View):
     def __init__(self, size: Shape) -> None:
         self.size = size
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return x.reshape(self.size)
 
@@ -92,7 +93,7 @@ class Squeeze(View):
         """The dimensions that may go."""
         return range(ndim)
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         gone = tuple(d for d in self.axes(x.ndim) if x.ndim and x.shape[d] == 1)
         return x.squeeze(gone) if gone else x[...]
@@ -138,7 +139,7 @@ class Unsqueeze(View):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.reshape(x.shape[: self.dim] + (1,) + x.shape[self.dim :])
 
     def transpose(self, g: Any) -> Any:
@@ -154,7 +155,7 @@ class Repeat(Linear):
     def __init__(self, repeats: Shape) -> None:
         self.repeats = repeats
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return xp.tile(x, self.repeats)
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply1, apply_n
@@ -34,7 +35,7 @@ class Select(View):
         self.dim = dim
         self.index = index
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return x[(WHOLE,) * self.dim + (self.index, ...)]
 
@@ -54,7 +55,7 @@ class Slice(View):
         self.end = end
         self.step = step
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return x[(WHOLE,) * self.dim + (slice(self.start, self.end, self.step),)]
 
@@ -73,7 +74,7 @@ class PlacePart(Linear):
         self.size = size
         self.key = key
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
         out[self.key] = x
         return out
@@ -125,7 +126,7 @@ class SplitWithSizes(Pieces):
         """The sizes of the pieces of a dimension of size `n`."""
         return self.split_sizes
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         (x,) = xs
         self.in_shape = x.shape
         before = (WHOLE,) * self.dim
@@ -163,7 +164,7 @@ class Unbind(Pieces):
     def __init__(self, dim: int) -> None:
         self.dim = dim
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         (x,) = xs
         before = (WHOLE,) * self.dim
         return tuple([x[(*before, i, ...)] for i in range(x.shape[self.dim])])

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from retrograd.backends.base import backend_of, extent_of, owner_of, stands_for_many, whole
+from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, stands_for_many, whole
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -116,7 +116,7 @@ class StridedView(AsStrided):
         self.stride = stride
         self.storage_offset = storage_offset
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         found = strided(x, self.size, self.stride, self.storage_offset)
         self.region = Region(found, x)
         return found
@@ -136,7 +136,7 @@ class StridedCopy(StridedView):
     node_name = "AsStridedBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -151,7 +151,7 @@ class AsStridedScatter(Variadic):
         self.stride = stride
         self.storage_offset = storage_offset
 
-    def forward(self, xp: Any, xs: Any) -> Any:
+    def forward(self, xp: Backend, xs: Any) -> Any:
         x, y = xs
         part = strided(x, self.size, self.stride, self.storage_offset)
         if part.shape != y.shape:
@@ -195,7 +195,7 @@ class Unfold(View):
         self.size = size
         self.step = step
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         if not x.ndim:
             return x.reshape(1)[: self.size]
@@ -224,7 +224,7 @@ class UnfoldBackward(Linear):
         self.size = size
         self.step = step
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.in_shape, x.dtype)
         if not self.in_shape:
             return x.reshape(-1)[0] if x.size else out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.places import warn
@@ -27,7 +28,7 @@ class Transpose(View):
         self.dim0 = dim0
         self.dim1 = dim1
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.swapaxes(self.dim0, self.dim1) if x.ndim else x[...]
 
     def transpose(self, g: Any) -> Any:
@@ -37,7 +38,7 @@ class Transpose(View):
 class T(View):
     """a matrix transposed; a vector or a number as it is"""
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.T
 
     def transpose(self, g: Any) -> Any:
@@ -53,7 +54,7 @@ class Permute(View):
     def __init__(self, dims: Shape) -> None:
         self.dims = dims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.transpose(self.dims)
 
     def transpose(self, g: Any) -> Any:
@@ -70,7 +71,7 @@ class Flip(Linear):
     def __init__(self, dims: Shape) -> None:
         self.dims = dims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.flip(x, self.dims).copy() if x.ndim else x.copy()
 
     def transpose(self, g: Any) -> Any:
@@ -87,7 +88,7 @@ class Roll(Linear):
         self.shifts = shifts
         self.dims = dims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.roll(x, self.shifts, self.dims) if self.dims else xp.roll(x, self.shifts[0])
 
     def transpose(self, g: Any) -> Any:
@@ -104,7 +105,7 @@ class Rot90(Linear):
         self.k = k
         self.dims = dims
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return xp.rot90(x, self.k, self.dims).copy(order="K")
 
     def transpose(self, g: Any) -> Any:

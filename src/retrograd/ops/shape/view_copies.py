@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
@@ -62,7 +63,7 @@ class AliasCopy(Alias):
     node_name = "AliasBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return x.copy()
 
 
@@ -72,7 +73,7 @@ class ExpandCopy(Expand):
     node_name = "ExpandBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -82,7 +83,7 @@ class ViewCopy(Reshape):
     node_name = "ViewBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x.copy())
 
 
@@ -92,7 +93,7 @@ class SqueezeCopy(Squeeze):
     node_name = "SqueezeBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -102,7 +103,7 @@ class SqueezeDimCopy(SqueezeDim):
     node_name = "SqueezeBackward1_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -112,7 +113,7 @@ class SqueezeDimsCopy(SqueezeDims):
     node_name = "SqueezeBackward2_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -122,7 +123,7 @@ class UnsqueezeCopy(Unsqueeze):
     node_name = "UnsqueezeBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -132,7 +133,7 @@ class TCopy(T):
     node_name = "TBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -142,7 +143,7 @@ class TransposeCopy(Transpose):
     node_name = "TransposeBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -152,7 +153,7 @@ class PermuteCopy(Permute):
     node_name = "PermuteBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -162,7 +163,7 @@ class SelectCopy(Select):
     node_name = "SelectBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -172,7 +173,7 @@ class SliceCopy(Slice):
     node_name = "SliceBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -198,7 +199,7 @@ class UnfoldCopy(Unfold):
     node_name = "UnfoldBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -208,7 +209,7 @@ class ViewAsRealCopy(ViewAsReal):
     node_name = "ViewAsRealBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -218,7 +219,7 @@ class ViewAsComplexCopy(ViewAsComplex):
     node_name = "ViewAsComplexBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         return super().forward(xp, x).copy()
 
 
@@ -228,7 +229,7 @@ class SplitCopy(Split):
     node_name = "SplitBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return tuple([piece.copy() for piece in super().forward(xp, xs)])
 
 
@@ -238,7 +239,7 @@ class SplitWithSizesCopy(SplitWithSizes):
     node_name = "SplitWithSizesBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return tuple([piece.copy() for piece in super().forward(xp, xs)])
 
 
@@ -248,7 +249,7 @@ class UnbindCopy(Unbind):
     node_name = "UnbindBackward0_copy"
     is_view: ClassVar[bool] = False
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         return tuple([piece.copy() for piece in super().forward(xp, xs)])
 
 

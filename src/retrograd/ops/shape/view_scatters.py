@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
@@ -24,7 +25,7 @@ class ViewScatter(Variadic):
         """The op that makes the view."""
         raise NotImplementedError
 
-    def forward(self, xp: Any, xs: Sequence[Any]) -> Any:
+    def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.shapes = x.shape, source.shape
         out = x.copy("C")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -23,7 +24,7 @@ TWO_OVER_PI = 0.6366197723675814
 # -- numbers: each takes a flat array of float64 -------------------------------------------------------------------
 
 
-def i0e_array(xp: Any, x: Array) -> Array:
+def i0e_array(xp: Backend, x: Array) -> Array:
     """exp(-|x|) I0(x)"""
     size = xp.abs(x)
     near = size <= 8
@@ -32,7 +33,7 @@ def i0e_array(xp: Any, x: Array) -> Array:
     return xp.where(near, inner, chebyshev(tables.I0_FAR, 16 / far - 1) / xp.sqrt(far))
 
 
-def i1e_array(xp: Any, x: Array) -> Array:
+def i1e_array(xp: Backend, x: Array) -> Array:
     """exp(-|x|) I1(x)"""
     size = xp.abs(x)
     near = size <= 8
@@ -42,17 +43,17 @@ def i1e_array(xp: Any, x: Array) -> Array:
     return xp.where(near, inner, outer)
 
 
-def i0_array(xp: Any, x: Array) -> Array:
+def i0_array(xp: Backend, x: Array) -> Array:
     """The modified Bessel function I0."""
     return xp.where(xp.isinf(x), np.inf, xp.exp(xp.abs(x)) * i0e_array(xp, x))
 
 
-def i1_array(xp: Any, x: Array) -> Array:
+def i1_array(xp: Backend, x: Array) -> Array:
     """The modified Bessel function I1."""
     return xp.where(xp.isinf(x), x, xp.exp(xp.abs(x)) * i1e_array(xp, x))
 
 
-def _without(xp: Any, roots: Any, x: Array) -> Array:
+def _without(xp: Backend, roots: Any, x: Array) -> Array:
     """The product of x**2 - r**2 over the roots, exact also near them."""
     product = xp.ones_like(x)
     for high, low in roots:
@@ -60,7 +61,7 @@ def _without(xp: Any, roots: Any, x: Array) -> Array:
     return product
 
 
-def _waves(xp: Any, order: int, x: Array) -> tuple[Array, Array]:
+def _waves(xp: Backend, order: int, x: Array) -> tuple[Array, Array]:
     """J and Y for x > 8, where both are waves that slowly decay; 0 at infinity."""
     finite = xp.where(xp.isinf(x), 8.0, x)
     t = 128 / (finite * finite) - 1
@@ -73,7 +74,7 @@ def _waves(xp: Any, order: int, x: Array) -> tuple[Array, Array]:
     return (p * cosine - q * sine) * scale, (p * sine + q * cosine) * scale
 
 
-def j0_array(xp: Any, x: Array) -> Array:
+def j0_array(xp: Backend, x: Array) -> Array:
     """The Bessel function J0."""
     size = xp.abs(x)
     z = xp.where(size > 8, 8.0, size)
@@ -81,7 +82,7 @@ def j0_array(xp: Any, x: Array) -> Array:
     return xp.where(size > 8, _waves(xp, 0, xp.maximum(size, 8.0))[0], near)
 
 
-def j1_array(xp: Any, x: Array) -> Array:
+def j1_array(xp: Backend, x: Array) -> Array:
     """The Bessel function J1."""
     size = xp.abs(x)
     z = xp.where(size > 8, 8.0, size)
@@ -89,26 +90,26 @@ def j1_array(xp: Any, x: Array) -> Array:
     return xp.copysign(1.0, x) * xp.where(size > 8, _waves(xp, 1, xp.maximum(size, 8.0))[0], near)
 
 
-def _right_only(xp: Any, x: Array, found: Array, at_zero: float) -> Array:
+def _right_only(xp: Backend, x: Array, found: Array, at_zero: float) -> Array:
     """NaN on the left of 0, and a pole at 0."""
     return xp.where(x > 0, found, xp.where(x == 0, at_zero, np.nan))
 
 
-def y0_array(xp: Any, x: Array) -> Array:
+def y0_array(xp: Backend, x: Array) -> Array:
     """The Bessel function Y0."""
     z = xp.minimum(x, 8.0)
     near = chebyshev(tables.Y0, z * z / 32 - 1) + TWO_OVER_PI * xp.log(z) * j0_array(xp, z)
     return _right_only(xp, x, xp.where(x > 8, _waves(xp, 0, xp.maximum(x, 8.0))[1], near), -np.inf)
 
 
-def y1_array(xp: Any, x: Array) -> Array:
+def y1_array(xp: Backend, x: Array) -> Array:
     """The Bessel function Y1."""
     z = xp.minimum(x, 8.0)
     near = z * chebyshev(tables.Y1, z * z / 32 - 1) + TWO_OVER_PI * (xp.log(z) * j1_array(xp, z) - 1 / z)
     return _right_only(xp, x, xp.where(x > 8, _waves(xp, 1, xp.maximum(x, 8.0))[1], near), -np.inf)
 
 
-def _k(xp: Any, order: int, x: Array, scaled: bool) -> Array:
+def _k(xp: Backend, order: int, x: Array, scaled: bool) -> Array:
     """K0 or K1, times exp(x) where wanted."""
     z, far = xp.minimum(x, 2.0), xp.maximum(x, 2.0)
     if order == 0:
@@ -121,33 +122,33 @@ def _k(xp: Any, order: int, x: Array, scaled: bool) -> Array:
     return _right_only(xp, x, xp.where(x > 2, outer * xp.exp(-far), near), np.inf)
 
 
-def k0_array(xp: Any, x: Array) -> Array:
+def k0_array(xp: Backend, x: Array) -> Array:
     """The modified Bessel function K0."""
     return _k(xp, 0, x, False)
 
 
-def k1_array(xp: Any, x: Array) -> Array:
+def k1_array(xp: Backend, x: Array) -> Array:
     """The modified Bessel function K1."""
     return _k(xp, 1, x, False)
 
 
-def k0e_array(xp: Any, x: Array) -> Array:
+def k0e_array(xp: Backend, x: Array) -> Array:
     """exp(x) K0(x)"""
     return _k(xp, 0, x, True)
 
 
-def k1e_array(xp: Any, x: Array) -> Array:
+def k1e_array(xp: Backend, x: Array) -> Array:
     """exp(x) K1(x)"""
     return _k(xp, 1, x, True)
 
 
-def spherical_j0_array(xp: Any, x: Array) -> Array:
+def spherical_j0_array(xp: Backend, x: Array) -> Array:
     """sin(x) / x; 1 at 0, and 0 at both infinities."""
     finite = xp.where(xp.isinf(x) | (x == 0), 1.0, x)
     return xp.where(xp.isinf(x), 0.0, xp.where(x == 0, 1.0, xp.sin(finite) / finite))
 
 
-def airy_array(xp: Any, x: Array) -> Array:
+def airy_array(xp: Backend, x: Array) -> Array:
     """Airy's function Ai."""
     out = xp.where(xp.isinf(x), 0.0, x)
     middle = (x >= -8) & (x <= 2)
@@ -166,7 +167,7 @@ def airy_array(xp: Any, x: Array) -> Array:
     return out
 
 
-def _airy_left(xp: Any, z: Array) -> Array:
+def _airy_left(xp: Backend, z: Array) -> Array:
     """Ai(-z) for z > 8: a wave."""
     zeta = z * xp.sqrt(z) / 1.5
     t = 2 * 512 / (2.25 * zeta * zeta) - 1  # 8**3 / 1.5**2 is the square of zeta at 8
@@ -189,7 +190,7 @@ class I0(RealUnary):
 
     kernel = "i0_vml_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return i0_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -203,7 +204,7 @@ class I1(RealUnary):
     kernel = "i1_cpu"
     keeps = X | OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return i1_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -218,7 +219,7 @@ class I0e(RealUnary):
     kernel = "i0e_cpu"
     keeps = X | OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return i0e_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -232,7 +233,7 @@ class I1e(RealUnary):
     kernel = "i1e_cpu"
     keeps = X | OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return i1e_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import ElementwiseUnary, X
 from retrograd.core.tensor import Tensor
@@ -38,7 +38,7 @@ _FAR = (
 )  # fmt: skip
 
 
-def _tail(xp: Any, y: Array) -> Array:
+def _tail(xp: Backend, y: Array) -> Array:
     """erfc(y) for y >= 1."""
     # A rounded y**2 would cost digits in the exponential: split y so that the larger square is exact.
     top = xp.round(xp.minimum(y, 40.0) * 16) / 16
@@ -89,7 +89,7 @@ class Erf(ElementwiseUnary):
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         _check_real("erf", x)
         return erf_array(x)
 
@@ -103,7 +103,7 @@ class Erfc(ElementwiseUnary):
     floats: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         _check_real("erfc", x)
         return erfc_array(x)
 

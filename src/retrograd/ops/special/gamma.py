@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Y
@@ -45,7 +46,7 @@ def log_gamma_1p(x: Array) -> Array:
     return x * (x - 1) * chebyshev(LGAMMA, x - 1)
 
 
-def _lgamma_around_zero(xp: Any, x: Array) -> Array:
+def _lgamma_around_zero(xp: Backend, x: Array) -> Array:
     """For x in (-1, 1)."""
     right = x > 0
     u = xp.where(right, x - 1, x)
@@ -53,7 +54,7 @@ def _lgamma_around_zero(xp: Any, x: Array) -> Array:
     return inner - xp.log(xp.abs(x)) - xp.log1p(xp.minimum(x, 0))
 
 
-def _lgamma_above_one(xp: Any, x: Array) -> Array:
+def _lgamma_above_one(xp: Backend, x: Array) -> Array:
     """For x >= 1: stepped down to [1, 3], or by Stirling's formula."""
     large = x >= LARGE
     z = xp.where(large, 2.0, x)
@@ -67,7 +68,7 @@ def _lgamma_above_one(xp: Any, x: Array) -> Array:
     return xp.where(large, (y - 0.5) * xp.log(y) - y + HALF_LOG_TWO_PI + stirling_rest(y), found)
 
 
-def lgamma_array(xp: Any, x: Array) -> Array:
+def lgamma_array(xp: Backend, x: Array) -> Array:
     """log|gamma(x)|; infinite at 0, at the negative integers and at both infinities."""
     size = xp.abs(x)
     out = xp.where(xp.isnan(x), x, np.inf)
@@ -84,7 +85,7 @@ def lgamma_array(xp: Any, x: Array) -> Array:
 # -- its derivatives -----------------------------------------------------------------------------------------------
 
 
-def _digamma_right(xp: Any, x: Array) -> Array:
+def _digamma_right(xp: Backend, x: Array) -> Array:
     """For x > 0: stepped to [1, 2], or by the asymptotic series."""
     small, large = x < 1, x >= LARGE
     z = xp.where(large, 1.5, xp.where(small, x + 1, x))
@@ -98,7 +99,7 @@ def _digamma_right(xp: Any, x: Array) -> Array:
     return xp.where(large, xp.log(x) - 0.5 * r - r * r * powers(DIGAMMA_SERIES, r * r), found)
 
 
-def digamma_array(xp: Any, x: Array) -> Array:
+def digamma_array(xp: Backend, x: Array) -> Array:
     """The derivative of log(gamma(x)); infinite at 0, NaN at the negative integers."""
     left = x < 0
     found = _digamma_right(xp, xp.where(left, 1 - x, x))
@@ -123,7 +124,7 @@ def _zeta_right(s: Array, q: Array) -> Array:
     return total
 
 
-def zeta_array(xp: Any, s: Array, q: Array) -> Array:
+def zeta_array(xp: Backend, s: Array, q: Array) -> Array:
     """Hurwitz's zeta function; on the left of 0 for integer s only, elsewhere NaN."""
     out = xp.full_like(q, np.nan)
     right = (q > 0) & (s > 1) & (s < np.inf)
@@ -146,7 +147,7 @@ class Lgamma(RealUnary):
 
     kernel = "lgamma_vml_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return lgamma_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -158,7 +159,7 @@ class Digamma(RealUnary):
 
     kernel = "digamma"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return digamma_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -175,7 +176,7 @@ class Polygamma(RealUnary):
     def __init__(self, n: int) -> None:
         self.n = n
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         if self.n == 0:
             return digamma_array(xp, x)
         factor = float(math.factorial(self.n)) if self.n <= 170 else math.inf
@@ -200,7 +201,7 @@ class Mvlgamma(RealUnary):
     def __init__(self, p: int) -> None:
         self.p = p
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         total = xp.full_like(x, self.p * (self.p - 1) / 4 * LOG_PI)
         for i in range(self.p):
             total += lgamma_array(xp, x - i / 2)
@@ -221,7 +222,7 @@ class Zeta(RealBinary):
     floats: ClassVar[bool] = True
     keeps0: ClassVar[int] = Y
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return zeta_array(xp, x, y)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -241,7 +242,7 @@ class ZetaOfNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return zeta_array(xp, xp.full_like(x, self.number), x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -259,7 +260,7 @@ class ZetaByNumber(RealUnary):
     def __init__(self, number: float) -> None:
         self.number = number
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return zeta_array(xp, x, xp.full_like(x, self.number))
 
     def slope(self, x: Any, out: Any) -> Any:

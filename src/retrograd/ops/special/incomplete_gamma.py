@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
@@ -24,7 +25,7 @@ UNIFORM = 200.0  # from here on, Temme's expansion serves where x is near a
 ATANH = tuple(1 / k for k in range(3, 37, 2))
 
 
-def log1p_less(xp: Any, u: Array) -> Array:
+def log1p_less(xp: Backend, u: Array) -> Array:
     """log(1 + u) - u, exact near 0."""
     near = xp.abs(u) < 0.5
     v = xp.where(near, u, 0.0)
@@ -34,7 +35,7 @@ def log1p_less(xp: Any, u: Array) -> Array:
     return xp.where(near, found, xp.log1p(u) - u)
 
 
-def _front(xp: Any, a: Array, x: Array) -> Array:
+def _front(xp: Backend, a: Array, x: Array) -> Array:
     """x**a * exp(-x) / gamma(a + 1)."""
     large = a >= LARGE
     b = xp.where(large, a, LARGE)
@@ -46,7 +47,7 @@ def _front(xp: Any, a: Array, x: Array) -> Array:
     return xp.where(large, high, low)
 
 
-def _lower_series(xp: Any, a: Array, x: Array) -> Array:
+def _lower_series(xp: Backend, a: Array, x: Array) -> Array:
     """P for x below a + 1: the sum of x**n / ((a + 1) ... (a + n))."""
     term, total = xp.ones_like(x), xp.ones_like(x)
     for n in range(1, 500):
@@ -57,7 +58,7 @@ def _lower_series(xp: Any, a: Array, x: Array) -> Array:
     return _front(xp, a, x) * total
 
 
-def _upper_series(xp: Any, a: Array, x: Array) -> Array:
+def _upper_series(xp: Backend, a: Array, x: Array) -> Array:
     """Q for a up to 1 and x up to 1.1, where the front of the lower series is near 1: the difference is summed."""
     term, total = xp.ones_like(x), xp.zeros_like(x)
     for n in range(1, 25):
@@ -67,7 +68,7 @@ def _upper_series(xp: Any, a: Array, x: Array) -> Array:
     return -xp.expm1(exponent) - xp.exp(exponent) * a * total
 
 
-def _fraction(xp: Any, a: Array, x: Array) -> Array:
+def _fraction(xp: Backend, a: Array, x: Array) -> Array:
     """Q for x above a + 1: a continued fraction, from the front (Lentz)."""
     b = x + 1 - a
     d = 1 / b
@@ -82,7 +83,7 @@ def _fraction(xp: Any, a: Array, x: Array) -> Array:
     return _front(xp, a, x) * a * found
 
 
-def _uniform(xp: Any, a: Array, x: Array, upper: bool) -> Array:
+def _uniform(xp: Backend, a: Array, x: Array, upper: bool) -> Array:
     """P or Q for large a and x near it, by Temme's expansion: an error function and a correction in 1/a."""
     u = (x - a) / a
     half = -log1p_less(xp, u)
@@ -95,7 +96,7 @@ def _uniform(xp: Any, a: Array, x: Array, upper: bool) -> Array:
     return 0.5 * erfc_array(z) + rest if upper else 0.5 * erfc_array(-z) - rest
 
 
-def _inside(xp: Any, a: Array, x: Array, upper: bool) -> Array:
+def _inside(xp: Backend, a: Array, x: Array, upper: bool) -> Array:
     """P or Q for finite positive a and x."""
     out = xp.empty_like(x)
     even = (a >= UNIFORM) & (xp.abs(x - a) < 0.3 * a)
@@ -113,7 +114,7 @@ def _inside(xp: Any, a: Array, x: Array, upper: bool) -> Array:
     return out
 
 
-def incomplete(xp: Any, a: Array, x: Array, upper: bool) -> Array:
+def incomplete(xp: Backend, a: Array, x: Array, upper: bool) -> Array:
     """P(a, x), or Q(a, x); NaN where either is negative, or both are 0 or infinite."""
     out = xp.full_like(x, np.nan)
     right = (a >= 0) & (x >= 0)
@@ -130,7 +131,7 @@ class Igamma(RealBinary):
     kernel = "igamma_cpu"
     keeps0: ClassVar[int] = Y
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return incomplete(xp, x, y, upper=False)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
@@ -147,7 +148,7 @@ class Igammac(Igamma):
 
     kernel = "igammac_cpu"
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return incomplete(xp, x, y, upper=True)
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:

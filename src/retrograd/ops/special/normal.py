@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -26,14 +27,14 @@ HALF_ROOT_PI = 0.886226925452758
 # -- numbers: each takes a flat array of float64 -------------------------------------------------------------------
 
 
-def _exp_square(xp: Any, x: Array) -> Array:
+def _exp_square(xp: Backend, x: Array) -> Array:
     """exp(x**2), without the rounding of the square."""
     size = xp.abs(x)
     top = xp.round(xp.minimum(size, 40.0) * 16) / 16
     return xp.exp(top * top) * xp.exp((size - top) * (size + top))
 
 
-def erfcx_array(xp: Any, x: Array) -> Array:
+def erfcx_array(xp: Backend, x: Array) -> Array:
     """exp(x**2) * erfc(x)"""
     size = xp.abs(x)
     tail = scaled_tail(xp.maximum(size, 1.0))
@@ -42,21 +43,21 @@ def erfcx_array(xp: Any, x: Array) -> Array:
     return xp.where(size < 1, xp.exp(near * near) * erfc_array(near), found)
 
 
-def log_ndtr_array(xp: Any, x: Array) -> Array:
+def log_ndtr_array(xp: Backend, x: Array) -> Array:
     """The logarithm of the normal distribution function."""
     left = xp.minimum(x, -1.0)
     tail = xp.log(0.5 * erfcx_array(xp, left * -ROOT_HALF)) - 0.5 * left * left
     return xp.where(x < -1, tail, xp.log1p(-0.5 * erfc_array(x * ROOT_HALF)))
 
 
-def _erfcinv_tail(xp: Any, q: Array) -> Array:
+def _erfcinv_tail(xp: Backend, q: Array) -> Array:
     """The y with erfc(y) = q, for q up to 1/4; infinite at 0."""
     w = xp.sqrt(-xp.log(q))
     first, last = ERFCINV_RANGE
     return w * chebyshev(ERFCINV, 2 * (1 / (w + 4) - first) / (last - first) - 1)
 
 
-def erfinv_array(xp: Any, x: Array) -> Array:
+def erfinv_array(xp: Backend, x: Array) -> Array:
     """The inverse of the error function; infinite at -1 and 1, NaN beyond."""
     size = xp.abs(x)
     out = xp.where(size <= 1, xp.copysign(np.inf, x), np.nan)
@@ -68,7 +69,7 @@ def erfinv_array(xp: Any, x: Array) -> Array:
     return out
 
 
-def ndtri_array(xp: Any, x: Array) -> Array:
+def ndtri_array(xp: Backend, x: Array) -> Array:
     """The inverse of the normal distribution function; infinite at 0 and 1, NaN beyond."""
     out = xp.full_like(x, np.nan)
     out[x == 0], out[x == 1] = -np.inf, np.inf
@@ -90,7 +91,7 @@ class Erfcx(RealUnary):
     kernel = "erfcx_cpu"
     keeps: ClassVar[int] = X | OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return erfcx_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -103,7 +104,7 @@ class Erfinv(RealUnary):
     kernel = "erfinv_vml_cpu"
     keeps: ClassVar[int] = OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return erfinv_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -117,7 +118,7 @@ class Ndtri(RealUnary):
     kernel = "ndtri_cpu"
     keeps: ClassVar[int] = OUT
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return ndtri_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -130,7 +131,7 @@ class LogNdtr(RealUnary):
     node_name = "SpecialLogNdtrBackward0"
     kernel = "log_ndtr_cpu"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         return log_ndtr_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver
@@ -33,7 +34,7 @@ class Polynomial(RealBinary):
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         degree = xp.where(xp.isfinite(y), xp.trunc(xp.where(xp.isfinite(y), y, 0.0)), -1.0)
         x = self.at(x)
         before, last = xp.ones_like(x), self.first(x)

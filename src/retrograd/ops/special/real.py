@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.base import Backend
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
 from retrograd.values import Array
@@ -44,11 +45,11 @@ class RealUnary(ElementwiseUnary):
     laborious: ClassVar[bool] = True
     keeps: ClassVar[int] = X
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         """The function."""
         raise NotImplementedError(f"{self.name()} has no curve()")
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             _refuse(self.kernel, x.dtype)
         found = self.curve(xp, xp.asarray(x, np.float64).reshape(-1))
@@ -62,11 +63,11 @@ class RealBinary(ElementwiseBinary):
     keeps0: ClassVar[int] = X | Y
     keeps1: ClassVar[int] = X | Y
 
-    def surface(self, xp: Any, x: Array, y: Array) -> Array:
+    def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         """The function."""
         raise NotImplementedError(f"{self.name()} has no surface()")
 
-    def forward(self, xp: Any, x: Array, y: Array) -> Array:
+    def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         dtype = (y if isinstance(x, (int, float, complex)) else x).dtype
         if dtype.kind != "f":
             _refuse(self.kernel, dtype)
@@ -87,6 +88,6 @@ class Underived(RealUnary):
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
-    def curve(self, xp: Any, x: Array) -> Array:
+    def curve(self, xp: Backend, x: Array) -> Array:
         found: Array = self.function(xp, x)
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, overload
 
-from retrograd.backends.base import device_of, move, reachable_device
+from retrograd.backends.base import Backend, device_of, move, reachable_device
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import (
@@ -41,7 +41,7 @@ class Clone(Linear):
     def __init__(self, order: str = "K") -> None:
         self.order = order
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         # A broadcast array has overlapping memory: its copy is dense.
         return xp.array(x, order=self.order if xp.is_writable(x) or x.flags.c_contiguous else "C", copy=True)
 
@@ -57,7 +57,7 @@ class ToCopy(Linear):
     def __init__(self, target: DType) -> None:
         self.target = target
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.source = x.dtype
         if x.dtype.kind == "c" and self.target.kind != "c":
             x = (x != 0) if self.target.kind == "b" else x.real
@@ -79,7 +79,7 @@ class ToDevice(Linear):
         self.target = target
         self.source = CPU
 
-    def forward(self, xp: Any, x: Array) -> Array:
+    def forward(self, xp: Backend, x: Array) -> Array:
         self.source = device_of(x)
         return move(x, self.target)
 
