@@ -13,42 +13,6 @@ import pytest
 import retrograd as rg
 from retrograd import func
 from retrograd.backends.batch import BatchedArray
-from retrograd.core.op import Unary
-
-
-class Staircase(Unary):
-    """the floor of x, element by element: a forward that knows nothing of batches"""
-
-    differentiable = False
-    by_sample = True
-
-    def forward(self, xp, x):
-        out = np.zeros(x.shape, x.dtype)
-        for index in np.ndindex(x.shape):
-            out[index] = int(x[index])
-        return out
-
-
-def staircase(x):
-    from retrograd.core.apply import apply1
-
-    return apply1(Staircase(), x)
-
-
-def test_an_op_of_one_sample_runs_sample_by_sample_and_says_so():
-    x = rg.tensor([[1.5, 2.5], [3.5, 4.9]])
-    with pytest.warns(
-        UserWarning, match="performance drop .* batching rule for staircase.* each of 2 samples"
-    ):
-        found = func.vmap(staircase)(x)
-    np.testing.assert_array_equal(found.array, [[1, 2], [3, 4]])
-
-
-def test_the_fallback_works_on_every_level():
-    x = rg.arange(12.0).reshape(2, 3, 2) + 0.5
-    with pytest.warns(UserWarning, match="performance drop"):
-        found = func.vmap(func.vmap(staircase), in_dims=1, out_dims=1)(x)
-    np.testing.assert_array_equal(found.array, np.floor(x.array))
 
 
 def test_shared_operands_cost_no_memory():

@@ -13,6 +13,7 @@ import pytest
 
 import retrograd as rg
 import retrograd.ops
+from retrograd.backends.base import is_array
 from retrograd.core.op import Binary, Op, Unary, Variadic
 from retrograd.ops.register import DECLARED
 from tests.ops.case import EXCUSES, Case, find
@@ -68,15 +69,19 @@ def abstract(cls: type[Op]) -> bool:
 @cache
 def exercised() -> frozenset[type]:
     """The classes of all nodes that the table's forward and recorded backward passes make."""
-    seen: set[type] = set()
+    return frozenset(type(node) for node in made())
+
+
+@cache
+def made() -> list[Any]:
+    """One node or more of each class."""
+    seen: list[Any] = []
     for case in CASES:
         for sample in case.samples:
             for dtype in case.dtypes:
                 with contextlib.suppress(Exception):  # a row that fails says so elsewhere
-                    seen |= {
-                        type(n) for n in nodes_of(with_gradients(case, case.arrays(sample, dtype), sample))
-                    }
-    return frozenset(seen)
+                    seen += nodes_of(with_gradients(case, case.arrays(sample, dtype), sample))
+    return seen
 
 
 def with_gradients(case: Case, arrays: Any, sample: Any) -> list[Any]:
@@ -90,6 +95,21 @@ def with_gradients(case: Case, arrays: Any, sample: Any) -> list[Any]:
         outs = [f for f in found if f is not None and f.requires_grad]
         wanted = [*wanted, *gs]
     return [t for outs in level for t in outs]
+
+
+def test_parameters_that_hold_arrays_are_declared():
+    """Under vmap they may stand for all samples, so the backend is chosen by them too."""
+    wrong = {
+        f"{op_name(type(node))}({name})"
+        for node in made()
+        for name in set(getattr(node, "params", ())) - set(getattr(node, "array_params", ()))
+        if holds_array(getattr(node, name))
+    }
+    assert not wrong, f"not in array_params: {', '.join(sorted(wrong))}"
+
+
+def holds_array(value: Any) -> bool:
+    return is_array(value) or (isinstance(value, tuple | list) and any(holds_array(v) for v in value))
 
 
 def test_every_op_is_exercised_by_a_row():

@@ -520,6 +520,8 @@ def device_of(array: Array) -> device:
 
 def where_of(array: Array) -> device | None:
     """The device an array lives on, None for the CPU: how nodes remember it."""
+    if not BACKENDS.foreign:
+        return None
     found = device_of(array)
     return None if found is CPU else found
 

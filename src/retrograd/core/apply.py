@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import Backend, as_array, is_array, mixed_devices, where_of
+from retrograd.backends.base import BACKENDS, Backend, as_array, is_array, mixed_devices, where_of
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -211,6 +211,8 @@ def _check_broadcast(shape: Any, other: Any) -> None:
 
 def _common_device(arrays: Sequence[Any]) -> device | None:
     """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
+    if not BACKENDS.foreign:
+        return None
     found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
     if len(found) > 1:
         raise mixed_devices(["cpu" if where is None else str(where) for where in found])

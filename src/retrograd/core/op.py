@@ -25,7 +25,6 @@ from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backen
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.places import warn_of_loop
 from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
@@ -77,7 +76,6 @@ class Op(Node):
     any_shape: ClassVar[bool] = (
         False  # whether forward looks at single elements only: a batch is one more dimension
     )
-    by_sample: ClassVar[bool] = False  # whether forward has to run once for each sample of a batch
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""
@@ -94,10 +92,6 @@ class Op(Node):
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """`forward`, however many operands it takes; by a compiled formula where `xp` has one."""
         raise NotImplementedError(f"{self.name()} has no forward()")
-
-    def warn_of_loop(self, count: int) -> None:
-        """Says that this op gains nothing from being called on a batch of `count` samples."""
-        warn_of_loop(self.function_name(), count)
 
     # Saved values live in slots: a value, the counter it shares with its tensor, and its version. Subclasses keep them
     # in fields of their own and say here where each is, and where in the graph it belongs.
@@ -187,6 +181,8 @@ def may_hold_samples(op: Op) -> bool:
 def backend_of_parameters(op: Op) -> Backend:
     """The backend of the arrays among an op's parameters, alone or in tuples; the CPU's where there are none."""
     waiting = [getattr(op, name) for name in op.array_params]
+    if len(waiting) == 1 and (type(waiting[0]) is ndarray or type(waiting[0]) is int):
+        return BACKENDS.cpu
     found: list[Any] = []
     while waiting:
         value = waiting.pop()

@@ -175,7 +175,9 @@ def run(
     finally:
         state.batch_levels = outer
         unshare(level)
-    return _finished(func, outputs, out_dims, level)
+    found = _finished(func, outputs, out_dims, level)
+    level.close()
+    return found
 
 
 def _finished(func: Function, outputs: Any, out_dims: Any, level: Level) -> Any:

@@ -5,8 +5,7 @@ Note [Ops on batches]
 An op's `forward` is written for plain arrays. Given batched ones (Note [Batched arrays]) it does the right thing by
 itself, because every function it calls knows what to do with them. All operands and parameters are put on the same
 levels before: an array of NumPy's own would not know what to do with a batched index. Ops of single elements run on all
-samples at once, as on an array with one more dimension. An op that says `by_sample` runs once for each sample, and a
-warning says so.
+samples at once, as on an array with one more dimension.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ from retrograd.backends.base import (
 from retrograd.backends.batch import merging
 from retrograd.backends.batch.array import (
     IN_PLACE,
-    NEVER_BATCHED,
     BatchedArray,
     Level,
     aligned,
@@ -49,13 +47,12 @@ from retrograd.backends.batch.array import (
     newest_among,
     on_levels,
     one_sample,
-    sample,
     unpacked,
 )
 from retrograd.backends.batch.library import on
 from retrograd.backends.batch.methods import CONTROL_FLOW
 from retrograd.backends.batch.random import check_draw
-from retrograd.backends.batch.shape import DataDependent, DynamicShape, Unbatchable
+from retrograd.backends.batch.shape import DataDependent, Unbatchable
 from retrograd.backends.device import device
 from retrograd.backends.numpy_backend import SUBMODULES, NumpyBackend
 from retrograd.values import Array, Shape
@@ -205,22 +202,22 @@ class BatchedBackend(NumpyBackend):
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         """See Note [Ops on batches]."""
-        if op.any_shape and not _parameters(op):
+        parameters = _parameters(op)
+        if parameters is None and op.any_shape:
             level = newest_among(tuple(xs))
             assert level is not None
             values = aligned(xs, level)
             found = common_backend(values).forward(op, values)
             return BatchedArray(found if is_array(found) else np.asarray(found), level)
-        parameters = _parameters(op)
         backend = self
         if parameters:
-            backend = self.joined(backend_on(levels_among(tuple(parameters.values())), self.inner))
-        if op.by_sample:
-            return _one_by_one(op, backend.levels[0], xs, parameters)
+            backend = self.joined(backend_on(levels_among(parameters), self.inner))
         return op.compute(backend, [backend._operand(x) for x in xs])
 
     def _operand(self, x: Any) -> Any:
         """An operand with all levels; numbers stay numbers."""
+        if isinstance(x, BatchedArray) and len(self.levels) == 1 and type(x.value) is ndarray:
+            return x
         return self.on_levels(x) if is_array(x) else x
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
@@ -254,10 +251,14 @@ class BatchedBackend(NumpyBackend):
         return x @ y
 
     def softmax(self, x: Array, axis: int | None) -> Array:
-        return _along_axis("softmax", x, axis)
+        if axis is None:
+            return self.softmax(x[None], 0)[0]
+        return BatchedArray(backend_of(x.value).softmax(x.value, _from_end(axis, x)), x.level)
 
     def log_softmax(self, x: Array, axis: int | None) -> Array:
-        return _along_axis("log_softmax", x, axis)
+        if axis is None:
+            return self.log_softmax(x[None], 0)[0]
+        return BatchedArray(backend_of(x.value).log_softmax(x.value, _from_end(axis, x)), x.level)
 
     def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
         found = merging.along("softmax_backward", g, out, op.axis)
@@ -342,9 +343,11 @@ class BatchedBackend(NumpyBackend):
 def backend_on(levels: tuple[Level, ...], inner: Backend | None = None) -> BatchedBackend:
     """The backend of some levels over another, the CPU's if none is named; the newest level keeps it."""
     newest = levels[0]
+    inner = BACKENDS.cpu if inner is None else inner
+    if len(levels) == 1 and inner is BACKENDS.cpu:
+        return newest.backend or _first_backend(newest)
     if newest.backends is None:
         newest.backends = {}
-    inner = BACKENDS.cpu if inner is None else inner
     found: BatchedBackend | None = newest.backends.get((levels, inner))
     if found is None:
         _put_names()
@@ -354,7 +357,8 @@ def backend_on(levels: tuple[Level, ...], inner: Backend | None = None) -> Batch
 
 def _first_backend(level: Level) -> BatchedBackend:
     """The backend of a level alone, over the CPU's."""
-    found = level.backend = backend_on((level,), BACKENDS.cpu)
+    _put_names()
+    found = level.backend = BatchedBackend((level,), BACKENDS.cpu)
     return found
 
 
@@ -387,12 +391,10 @@ def _number(level: Level) -> int:
     return level.number
 
 
-def _along_axis(kernel: str, x: Any, axis: int | None) -> Any:
-    """A kernel along an axis that is counted from the end: then one more dimension in front changes nothing."""
-    inner = backend_of(x.value)
-    if axis is None:
-        return BatchedArray(getattr(inner, kernel)(x.value[:, None], 1)[:, 0], x.level)
-    return BatchedArray(getattr(inner, kernel)(x.value, axis - x.ndim if axis >= 0 else axis), x.level)
+def _from_end(axis: int, x: Any) -> int:
+    """An axis counted from the end: one more dimension in front does not change that."""
+    ndim: int = x.ndim
+    return axis - ndim if axis >= 0 else axis
 
 
 def as_strided(x: Any, shape: Any, strides: Any, subok: bool = False, writeable: bool = True) -> Any:
@@ -407,62 +409,12 @@ def as_strided(x: Any, shape: Any, strides: Any, subok: bool = False, writeable:
 _LIB = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided), array_utils=np.lib.array_utils)
 
 
-# -- parameters that hold arrays, and sample by sample ---------------------------------------------------------------
-
-_NONE: dict[str, Any] = {}
-
-
-def _parameters(op: Any) -> dict[str, Any]:
-    """Those of an op's parameters that hold batched arrays."""
-    found = _NONE
-    for name in op.array_params:
-        value = getattr(op, name)
-        if type(value) not in NEVER_BATCHED and has_batched(value):
-            found = {**found, name: value}
-    return found
-
-
-def _one_by_one(op: Any, level: Level, xs: Sequence[Any], parameters: dict[str, Any]) -> Any:
-    """`forward` for each sample, results stacked."""
-    name = op.function_name()
-    op.warn_of_loop(level.size)
-    results = []
-    try:
-        for i in range(level.size):
-            for key, value in parameters.items():
-                setattr(op, key, _sampled(value, level, i))
-            given = [_sampled(x, level, i) for x in xs]
-            results.append(backend_of(given[0]).forward(op, given))
-    finally:
-        for key, value in parameters.items():
-            setattr(op, key, value)
-    if not results:
-        raise Unbatchable(f"vmap: {name} runs sample by sample, which it cannot where there is none.")
-    if isinstance(results[0], tuple):
-        return tuple([_stacked(list(column), level) for column in zip(*results, strict=True)])
-    return _stacked(results, level)
-
-
-def _sampled(value: Any, level: Level, i: int) -> Any:
-    """Sample `i` of an array, or of arrays in nested tuples and lists."""
-    if isinstance(value, BatchedArray):
-        return sample(value, level, i)
-    if type(value) in (tuple, list):
-        return type(value)([_sampled(v, level, i) for v in value])
-    if isinstance(value, tuple) and has_batched(value):
-        return type(value)(*[_sampled(v, level, i) for v in value])  # a named tuple
-    return value
-
-
-def _stacked(arrays: list[Any], level: Level) -> BatchedArray:
-    """Arrays, one per sample, as a batched one."""
-    shapes = {tuple(np.shape(a)) for a in arrays}
-    if len(shapes) > 1:
-        raise DynamicShape(
-            "vmap: We do not support batching operators that can output dynamic shape: here the samples' results are "
-            f"of shapes {', '.join(str(list(s)) for s in sorted(shapes))}."
-        )
-    return BatchedArray(np.stack(arrays), level)
+def _parameters(op: Any) -> list[Any] | None:
+    """Those of an op's parameters that hold batched arrays; None if it has none that could."""
+    names: tuple[str, ...] = op.array_params
+    if not names:
+        return None
+    return [value for value in [getattr(op, name) for name in names] if has_batched(value)]
 
 
 # Of all batched arrays; `of` finds the one for an array's levels.

@@ -28,6 +28,10 @@ class Level:
             importlib.import_module("retrograd.backends.batch.rules")
         BACKENDS.mapped = True
 
+    def close(self) -> None:
+        """When the `vmap` is over: lets go of the backends, which know the level in turn."""
+        self.backend = self.backends = None
+
     def stream(self, stream: Any, levels: tuple[Any, ...]) -> Any:
         """What draws random numbers inside of some levels, of which this is the newest."""
         from retrograd.backends.batch.random import BatchedStream

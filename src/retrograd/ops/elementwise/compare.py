@@ -74,9 +74,10 @@ def _dtype_of(v: Any) -> Any:
 def _ordered(function: str, ufunc: str, x: Any, y: Any, out: Any) -> Tensor:
     require_tensor(function, "input", 1, x)
     for v in (x, y):
-        dtype = _dtype_of(v)
-        if dtype is not None and dtype.kind == "c":
-            raise unsupported_dtype(f"{function}_cpu", dtype)
+        if type(v) is not float and type(v) is not int:
+            dtype = _dtype_of(v)
+            if dtype is not None and dtype.kind == "c":
+                raise unsupported_dtype(f"{function}_cpu", dtype)
     return deliver(apply2(Pointwise(ufunc), x, y), out)
 
 

@@ -200,8 +200,9 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix times a matrix."""
     x, y = tensor_pair("mm", input, mat2, "mat2")
-    check_mm(x, y)
-    return deliver(apply2(Mm(), x, y), out)
+    op = Mm()
+    op.layout = check_mm(x, y)
+    return deliver(apply2(op, x, y), out)
 
 
 @public("bmm", method=True)
@@ -232,8 +233,7 @@ def matmul_of(x: Any, y: Any) -> Any:
         return apply2(op, x, y)
     m, n = x.array.ndim, y.array.ndim
     if m == 2 and n == 2:
-        check_mm(x, y)
-        return apply2(Mm(), x, y)
+        return mm(x, y)
     if m == 0 or n == 0:
         raise ShapeError(f"both arguments to matmul need to be at least 1D, but they are {m}D and {n}D")
     if m == 1 and n == 1:
