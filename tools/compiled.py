@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.compiling.flags import link_flags  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
-from tools.compiling.native import native_extension  # noqa: E402
+from tools.compiling.native import native_extension, native_objects  # noqa: E402
 from tools.compiling.objects import Objects  # noqa: E402
 from tools.compiling.stable import Header, name_literals  # noqa: E402
 from tools.compiling.translate import translate  # noqa: E402
@@ -87,12 +87,9 @@ class Build:
     def native(self) -> Path:
         """The kernel pack."""
         pack = native_extension(self.compiler.compiler_type)
-        headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
-        sources = [Path(source) for source in pack.sources]
-        flags: list[str] = pack.extra_compile_args
-        objects = self.objects.of(sources, pack.include_dirs, lambda _: flags, lambda _: headers)
+        flags = link_flags(self.compiler.compiler_type)
         return self.link(
-            objects, pack.name, target_lang="c++", extra_postargs=link_flags(self.compiler.compiler_type)
+            native_objects(pack, self.objects), pack.name, target_lang="c++", extra_postargs=flags
         )
 
     def link(self, objects: list[str], name: str, **how: Any) -> Path:

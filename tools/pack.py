@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from tools.compiling.flags import KINDS  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
-from tools.compiling.native import native_extension  # noqa: E402
-from tools.compiling.objects import compile_all  # noqa: E402
+from tools.compiling.native import native_extension, native_objects  # noqa: E402
+from tools.compiling.objects import Objects  # noqa: E402
 
 STORE = ROOT / "build" / "objects"
 
@@ -57,14 +57,10 @@ def build(kind: str, package: Path) -> None:
     customize_compiler(compiler)
     compiler.add_include_dir(sysconfig.get_path("include"))
     pack = native_extension(compiler.compiler_type, kind)
-    headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
-    flags: list[str] = pack.extra_compile_args
-    store = STORE / kind
-    sources = [Path(source) for source in pack.sources]
-    objects = compile_all(compiler, sources, store, pack.include_dirs, lambda _: flags, lambda _: headers)
+    objects = native_objects(pack, Objects(compiler, STORE / kind))
     target = package / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
     fresh = target.with_suffix(".new")  # programs that run may hold the old file
-    sanitizers = [flag for flag in flags if flag.startswith("-fsanitize")]
+    sanitizers = [flag for flag in pack.extra_compile_args if flag.startswith("-fsanitize")]
     compiler.link_shared_object(
         objects, str(fresh), target_lang="c++", extra_postargs=["-pthread", *sanitizers]
     )

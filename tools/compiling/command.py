@@ -23,13 +23,12 @@ from setuptools._distutils.sysconfig import customize_compiler
 from setuptools.command.build_ext import build_ext
 from tools.compiling.flags import link_flags
 from tools.compiling.modules import SOURCE
-from tools.compiling.native import NAME, native_extension
+from tools.compiling.native import NAME, native_extension, native_objects
 from tools.compiling.objects import Objects
 from tools.compiling.unit import flags_of
 
 _ASKED = os.environ.get("RETROGRAD_PURE", "")
 _EDITABLE = {"editable_wheel", "develop"}
-Flags = Callable[[Path], list[str]]
 _SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
@@ -92,17 +91,16 @@ class Compile(build_ext):  # type: ignore[misc]
         folder = Path(self.build_temp).resolve() / "c"
         unit = translate(folder)
         headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
-        return self._library(unit, headers, flags_of(unit, folder, self._objects))
+        sources = [Path(source) for source in unit.sources]
+        flags = flags_of(unit, folder, self._objects)
+        return self._library(unit, self._objects.of(sources, unit.include_dirs, flags, lambda _: headers))
 
     def _native(self) -> Path:
         pack = native_extension(self.compiler.compiler_type)
-        headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
-        return self._library(pack, headers, lambda _: pack.extra_compile_args)
+        return self._library(pack, native_objects(pack, self._objects))
 
-    def _library(self, extension: Extension, headers: str, flags: Flags) -> Path:
-        """An extension module from its sources, which see `headers` and are compiled with their `flags`."""
-        sources = [Path(source) for source in extension.sources]
-        objects = self._objects.of(sources, extension.include_dirs, flags, lambda _: headers)
+    def _library(self, extension: Extension, objects: list[str]) -> Path:
+        """An extension module from its object files."""
         target = Path(self.build_lib).joinpath(*extension.name.split("."))
         target = target.with_name(target.name + _SUFFIX)
         target.parent.mkdir(parents=True, exist_ok=True)

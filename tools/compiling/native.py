@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from setuptools import Extension
 from tools.compiling.flags import native_flags
 from tools.compiling.modules import SOURCE
+from tools.compiling.objects import Objects
 from tools.fuse import generate
 
 FOLDER = SOURCE.parent / "native"
@@ -30,3 +33,10 @@ def native_extension(compiler_type: str = "unix", kind: str = "fast") -> Extensi
         language="c++",
         extra_compile_args=native_flags(compiler_type, kind),
     )
+
+
+def native_objects(pack: Extension, objects: Objects) -> list[str]:
+    """The object files of the pack."""
+    headers = "".join(Path(path).read_text(encoding="utf-8") for path in pack.depends)
+    sources = [Path(source) for source in pack.sources]
+    return objects.of(sources, pack.include_dirs, lambda _: pack.extra_compile_args, lambda _: headers)

@@ -166,11 +166,9 @@ def _is_slot(field: str) -> bool:
 def computed(op: Op, xs: Sequence[Any]) -> Any:
     """What an op makes of arrays of any kind: the backend that takes them all is found before it runs."""
     backend = common_backend(xs)
-    if backend is BACKENDS.cpu:
-        if not may_hold_samples(op):
-            return op.compute(backend, xs)
+    if backend is BACKENDS.cpu and may_hold_samples(op):
         backend = backend_of_parameters(op)
-    return backend.forward(op, xs)
+    return op.compute(backend, xs) if backend is BACKENDS.cpu else backend.forward(op, xs)
 
 
 def may_hold_samples(op: Op) -> bool:

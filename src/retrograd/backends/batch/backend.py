@@ -74,10 +74,10 @@ class BatchedBackend(NumpyBackend):
 
     def of(self, array: Array) -> BatchedBackend:
         batch: BatchedArray = array
+        level = batch.level
         if type(batch.value) is ndarray:
-            level = batch.level
             return level.backend or _first_backend(level)
-        return backend_on(levels_of(batch), backend_of(all_samples(batch)))
+        return _backend_over(level, backend_of(batch.value))
 
     def joined(self, other: Backend) -> BatchedBackend:
         if not isinstance(other, BatchedBackend):
@@ -352,6 +352,18 @@ def backend_on(levels: tuple[Level, ...], inner: Backend | None = None) -> Batch
     if found is None:
         _put_names()
         found = newest.backends[levels, inner] = BatchedBackend(levels, inner)
+    return found
+
+
+def _backend_over(level: Level, older: Backend) -> BatchedBackend:
+    """The backend of arrays on a level whose values are of another, which may be that of older levels."""
+    found: BatchedBackend | None = None if level.backends is None else level.backends.get(older)
+    if found is None:
+        levels = (level, *older.levels) if isinstance(older, BatchedBackend) else (level,)
+        found = backend_on(levels, older.inner)
+        if level.backends is None:
+            level.backends = {}
+        level.backends[older] = found
     return found
 
 

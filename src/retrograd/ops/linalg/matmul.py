@@ -132,7 +132,8 @@ class Mm(Product):
         return self.layout & (COLUMNS_1 if i else COLUMNS_0) != 0
 
     def transpose(self, i: int, g: Any, x: Any, y: Any) -> Any:
-        xp = common_backend((g, y if i == 0 else x))
+        other = y if i == 0 else x
+        xp = backend_of(g) if type(other) is ndarray else common_backend((g, other))
         return xp.mm_backward(self, i, self.turned(i), g, x, y)
 
     def formula(self, i: int, g: Any, x: Any, y: Any) -> Any:
