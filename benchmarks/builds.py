@@ -40,7 +40,8 @@ F.embedding(k, m); F.one_hot(k, 8); F.pad(w, (1, 1)); F.bilinear(m, m, b); F.mul
 w[0]; w[1:3]; w[k]; w[x > 0]; w.view(2, -1); w.reshape(-1, 2); m.t(); m.transpose(0, 1); w.unsqueeze(0); w.expand(3, -1)
 w.split(4); w.chunk(2); m.unbind(); m.sort(); m.topk(2); m.gather(0, k[None]); m.index_select(0, k); m.tril()
 rg.cat([w, w]); rg.stack([w, x]); rg.where(x > 0, w, x); rg.maximum(w, x); rg.zeros(8); rg.ones_like(x); rg.arange(8)
-rg.tensor([1.0, 2.0]); rg.randn(8); rg.einsum('ij,j->i', m, m[0]); rg.outer(m[0], m[1]); rg.linalg.inv(m); rg.linalg.norm(m)
+rg.tensor([1.0, 2.0]); rg.randn(8); rg.einsum('ij,j->i', m, m[0]); rg.outer(m[0], m[1])
+rg.linalg.inv(m); rg.linalg.norm(m)
 x.clone(); x.detach(); x.double(); x.to(rg.float64); x.item; x.tolist(); x.numpy(); x.size(); x.shape
 z.exp_(); z.clamp_(0, 1); z.add_(1); z.mul_(x); z.zero_(); z.copy_(x); z.fill_(2.0); z.relu_(); z.sub_(x, alpha=2)
 z.index_fill_(0, k[:2], 0.0); z.masked_fill_(x > 0, 0.0); z.neg_(); z.sigmoid_(); z.round_()

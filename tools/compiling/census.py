@@ -7,6 +7,8 @@ import builtins
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tools.compiling.syntax import tree_of
+
 Name = tuple[str, str]  # a module, and what is called so in it
 
 _TYPING = {"NamedTuple", "Protocol", "Generic"}  # bases that are none when the program runs
@@ -41,7 +43,7 @@ class Census:
     """The classes and functions of the modules that are compiled, given by their names and texts."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
-        self.trees = {module: ast.parse(text) for module, text in sources.items()}
+        self.trees = {module: tree_of(text) for module, text in sources.items()}
         self.classes: dict[Name, Class] = {}
         for module, tree in self.trees.items():
             known = dict(_imported(tree))

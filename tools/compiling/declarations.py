@@ -12,12 +12,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tools.compiling.syntax import tree_of
+
 DECORATORS = {"public", "public_property"}
 
 
 def declared(source: str) -> str:
     """A module with its public names declared at the end, and variants as classes; lines stay where they are."""
-    tree = ast.parse(source)
+    tree = tree_of(source)
     lines = source.splitlines(keepends=True)
     calls = []
     for function, decorator in _decorated(tree):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from mypyc.codegen.cstring import c_string_initializer
 from mypyc.namegen import NameGenerator
 from tools.compiling.rewriting import Rewriting, Tally
+from tools.compiling.syntax import tree_of
 
 _STRING = r'PyDoc_STR\((?:NULL|"(?:[^"\\]|\\.)*")\)'
 FUNCTIONS = Rewriting(
@@ -46,7 +47,7 @@ class Descriptions:
     """What is to be said about the functions and classes of one module."""
 
     def __init__(self, module: str, source: str, names: NameGenerator) -> None:
-        self.tree = ast.parse(source)
+        self.tree = tree_of(source)
         # By the names they have in C.
         self.functions: dict[str, ast.FunctionDef] = {}
         self.methods: set[str] = set()

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 from tools.compiling.rewriting import Rewriting, Tally
+from tools.compiling.syntax import tree_of
 
 IMPORTS = Rewriting(
     "imports of what loose parameters need",
@@ -29,7 +30,7 @@ def loosened(source: str, public: set[str], tally: Tally) -> str:
 
     Lines stay where they are, because tracebacks name them.
     """
-    edits = [edit for function in _named(ast.parse(source), public) for edit in _edits(function)]
+    edits = [edit for function in _named(tree_of(source), public) for edit in _edits(function)]
     if not edits:
         return source
     lines = source.encode().splitlines(keepends=True)

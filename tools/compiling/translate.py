@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import shutil
@@ -22,6 +21,7 @@ from tools.compiling.describe import Descriptions
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
 from tools.compiling.public import called_by_users
 from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
+from tools.compiling.syntax import tree_of
 
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
 
@@ -50,7 +50,7 @@ def _module(path: Path) -> str:
 
 def _loosened(sources: Mapping[str, str], tally: Tally) -> dict[str, str]:
     """The modules as mypyc is to see them."""
-    trees = {_module(path): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+    trees = {_module(path): tree_of(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
     public = called_by_users(trees, Census(sources))
     return {module: loosen.loosened(text, public[module], tally) for module, text in sources.items()}
 
