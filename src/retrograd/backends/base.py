@@ -10,8 +10,8 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
   and for that formula;
 - what only the owner of the memory knows: devices, moving, addresses, random numbers, which dtypes there are.
 
-    Backend                 formulas of ops as they stand: what recorded backwards run on Tensors
-    └─ NumpyBackend         plain NumPy, complete: the reference
+    Backend                 kernels in plain array code, and formulas of ops, which recorded backwards run on Tensors
+    └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
        └─ NativeBackend     the kernel pack, where it serves
     BatchedBackend          vmap's arrays over any of them
 

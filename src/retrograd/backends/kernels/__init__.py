@@ -1,1 +1,1 @@
-"""Kernels in plain array code: `xp` is the backend they run on. NumpyBackend has them as methods."""
+"""Kernels in plain array code: `xp` is the backend they run on. Backend has them as methods."""
