@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ from mypyc.namegen import NameGenerator
 from tools.compiling import command, runtime
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
-from tools.compiling.flags import python_flags
+from tools.compiling.flags import compiler_kind, python_flags
+from tools.compiling.modules import SOURCE as SOURCES
+from tools.compiling.modules import compiled_files, loaded_at_once
 from tools.compiling.objects import Objects
 from tools.compiling.repair import DEALLOCATORS, SETTERS, SLOTS, repair
 from tools.compiling.rewriting import Rewriting, Tally, at_least, exactly
@@ -262,6 +265,18 @@ def test_literals_have_names_that_do_not_depend_on_their_number(tmp_path):
     assert "CPyStatics" not in texts[0]
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [("gcc (Debian 12) 12\nFree Software Foundation, Inc.", "gcc"), ("Apple clang version 16", "unix")],
+)
+def test_gcc_is_told_from_others_that_take_its_options(tmp_path, said, kind):
+    program = tmp_path / "cc"
+    program.write_text(f"#!/bin/sh\ncat <<END\n{said}\nEND\n")
+    program.chmod(0o755)
+    assert compiler_kind(SimpleNamespace(compiler_type="unix", compiler_so=[str(program)])) == kind
+    assert compiler_kind(SimpleNamespace(compiler_type="msvc")) == "msvc"
+
+
 class Compiler:
     """Counts what it compiles."""
 
@@ -300,17 +315,26 @@ def test_only_what_changed_is_compiled(tmp_path):
     assert build([], "") == []
 
 
-def test_code_of_rare_operations_is_small():
-    def level(name: str) -> str:
-        return next(
-            flag for flag in python_flags("unix", Path(f"__native_retrograd___{name}.c")) if "-O" in flag
-        )
+def test_code_of_modules_that_are_loaded_on_demand_is_small():
+    def flags(module: str, kind: str = "gcc") -> list[str]:
+        return python_flags(kind, Path(f"__native_{module.replace('.', '___')}.c"))
 
-    assert [level("ops___nn___ctc_loss"), level("ops___elementwise___arithmetic"), level("core___apply")] == [
-        "-Os",
-        "-O2",
-        "-O2",
+    modules = [".".join(path.relative_to(SOURCES).with_suffix("").parts) for path in compiled_files()]
+    rare = [
+        module for module in modules if module.startswith("retrograd.ops.") and module not in loaded_at_once()
     ]
+    for module in (
+        "retrograd.ops.operators",
+        "retrograd.core.tensor",
+        "retrograd.autograd.backward",
+        "getargs",
+    ):
+        assert "-O2" in flags(module)
+        assert "-fno-gcse" not in flags(module)
+    for module in rare:
+        assert {"-Os", "-fno-gcse"} <= set(flags(module))
+        assert "-fno-gcse" not in flags(module, "unix")
+        assert "/O1" in flags(module, "msvc")
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,22 @@ class Census:
     def __init__(self, sources: Mapping[str, str]) -> None:
         self.trees = {module: tree_of(text) for module, text in sources.items()}
         self.classes: dict[Name, Class] = {}
+        self.functions: dict[Name, ast.FunctionDef] = {}
+        self._known: dict[str, dict[str, Name]] = {}  # by module: what its names stand for
         for module, tree in self.trees.items():
-            known = dict(_imported(tree))
+            known = self._known[module] = dict(_imported(tree))
             for node in tree.body:
-                if isinstance(node, ast.ClassDef):
+                if isinstance(node, ast.FunctionDef):
                     known[node.name] = (module, node.name)
-                    names = [base.id for base in node.bases if isinstance(base, ast.Name)]
-                    bases = [known.get(name, ("builtins", name)) for name in names]
+                    self.functions[module, node.name] = node
+                elif isinstance(node, ast.ClassDef):
+                    known[node.name] = (module, node.name)
+                    bases = [self.home(module, base.id) for base in node.bases if isinstance(base, ast.Name)]
                     self.classes[module, node.name] = Class(node, bases)
+
+    def home(self, module: str, name: str) -> Name:
+        """What a name stands for in a module."""
+        return self._known[module].get(name, ("builtins", name))
 
     def family(self, name: Name) -> Iterator[Name]:
         """A class and all that it derives from."""

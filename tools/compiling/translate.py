@@ -51,8 +51,9 @@ def _module(path: Path) -> str:
 def _loosened(sources: Mapping[str, str], tally: Tally) -> dict[str, str]:
     """The modules as mypyc is to see them."""
     trees = {_module(path): tree_of(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
-    public = called_by_users(trees, Census(sources))
-    return {module: loosen.loosened(text, public[module], tally) for module, text in sources.items()}
+    census = Census(sources)
+    public = called_by_users(trees, census)
+    return {module: loosen.loosened(module, census, public, text, tally) for module, text in sources.items()}
 
 
 def _prepared(folder: Path, sources: Mapping[str, str]) -> Path:

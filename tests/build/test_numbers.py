@@ -1,0 +1,67 @@
+"""Where a number is declared, the compiled build takes what its sources take: NumPy's numbers, 1 for True."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import retrograd as rg
+from retrograd.__config__ import is_compiled
+from tests.build import numbers
+
+# Functions that hand `keepdim` on to NumPy, which does not take its own bools there. PyTorch does not either.
+REFUSED_BY_NUMPY = {
+    f"{function}(keepdim: numpy.bool)" for function in ("aminmax", "pairwise_distance", "frobenius_norm")
+}
+
+# Parameters that no call gives a number, and why.
+UNCALLED = {
+    "Tensor.move_to(output_nr)": "a place in the graph: in-place operations call it",
+}
+
+
+def outcomes(interpreted: str) -> dict[str, str]:
+    """What comes of all the calls in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.build.numbers"],
+        env={**os.environ, "RETROGRAD_INTERPRETED": interpreted},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.skipif(not is_compiled(), reason="only the sources are here")
+def test_compiled_functions_take_the_numbers_that_their_sources_take():
+    compiled, interpreted = outcomes("0"), outcomes("1")
+    assert compiled.keys() == interpreted.keys()
+    different = {key for key, outcome in compiled.items() if outcome != interpreted[key]}
+    assert {re.sub(r"^[\w.]*\.(?=\w+\()", "", key) for key in different} == REFUSED_BY_NUMPY
+
+
+def test_every_parameter_that_is_declared_a_number_is_given_one():
+    given = {key.partition(":")[0] for key in numbers.outcomes()}
+    missing = {
+        f"{function}({parameter})"
+        for (module, function), parameters in numbers.declared().items()
+        for parameter in parameters
+        if f"{module}.{function}({parameter}" not in given
+    }
+    assert missing == UNCALLED.keys()
+
+
+def test_numbers_of_numpy_and_tensors_of_one_element_are_numbers():
+    x = rg.ones(3, requires_grad=True)
+    x.sum().backward(retain_graph=1, create_graph=np.False_)
+    assert rg.round(x * 1.2345, decimals=np.int64(2)).tolist() == pytest.approx([1.23] * 3)
+    assert rg.nan_to_num(rg.tensor([np.nan]), nan=np.float32(2)).tolist() == [2]
+    labels = rg.tensor([0, 2])
+    assert rg.nn.functional.one_hot(labels, labels.max() + 1).shape == (2, 3)
