@@ -51,12 +51,13 @@ ON_DEMAND = ("retrograd.ops.", "retrograd.engine.", "retrograd.autograd.")
 @cache
 def loaded_at_once() -> frozenset[str]:
     """The modules that `import retrograd` loads: what every program runs."""
-    program = "import json, sys, retrograd; print(json.dumps([*sys.modules]))"
+    # Not by PYTHONPATH: an isolated build takes out of it what an editable install has put into the environment.
+    path = [str(SOURCE), *sys.path]
+    program = f"import json, sys; sys.path[:] = {path}; import retrograd; print(json.dumps([*sys.modules]))"
     settings = {"RETROGRAD_INTERPRETED": "1", "RETROGRAD_NO_NATIVE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    path = os.pathsep.join([str(SOURCE), *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, **settings, "PYTHONPATH": path},
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
         check=True,
