@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,7 +137,8 @@ def _avg_pool(
             f"{function}(): argument 'divisor_override' (position 7) must be int, not {type_name(divisor_override)}"
         )
     check_kind("avg_pool3d_out_frame" if rank == 3 else "avg_pool2d", x, "fl")
-    options = (bool(ceil_mode), bool(count_include_pad), divisor_override)
+    divisor = None if divisor_override is None else index(divisor_override)
+    options = (bool(ceil_mode), bool(count_include_pad), divisor)
     if rank == 1:
         windows = Sliding(*[(o, *v) for o, v in zip((1, 1, 1, 0, 1, 1), windows, strict=True)])
         found: Tensor = apply1(AvgPool2D(windows, *options), x.unsqueeze(-2)).squeeze(-2)

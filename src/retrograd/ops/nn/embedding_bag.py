@@ -217,7 +217,7 @@ def table_embedding_bag(
     table, i = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
     factors = per_sample_weights
     _check_table(table, factors, padding_idx)
-    padding = -1 if padding_idx is None else padding_idx % len(table.array)
+    padding = -1 if padding_idx is None else int(padding_idx) % len(table.array)
     found = Bags(table, i, row_indices("embedding_bag", offsets), include_last_offset, padding)
     length = Tensor(bag_sizes(found.bags, found.count))
     if mode == MAX_MODE:

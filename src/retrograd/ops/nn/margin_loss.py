@@ -226,6 +226,7 @@ def multi_margin_loss(
     code = reduction_code(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, not {p}")
+    p, margin = int(p), float(margin)
     name = "multi_margin_loss"
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)
     w = constant(name, "weight", weight)

@@ -475,7 +475,7 @@ def aminmax(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
     _check_order("aminmax_cpu", x)
-    op = Aminmax(axis if x.array.ndim else None, keepdim)
+    op = Aminmax(axis if x.array.ndim else None, bool(keepdim))
     return AminmaxResult(*delivered_pair(apply_n(op, (x,)), out))
 
 
