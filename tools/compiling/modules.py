@@ -45,7 +45,7 @@ INTERPRETED = {
 
 
 # Where the modules that are loaded on demand are worth small code more than quick code.
-ON_DEMAND = ("retrograd.ops.", "retrograd.engine.", "retrograd.autograd.")
+ON_DEMAND = ("retrograd.ops.", "retrograd.engine.")
 
 
 @cache

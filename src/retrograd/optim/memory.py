@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import backend_of
+import numpy as np
+
+from retrograd.backends.base import BACKENDS, backend_of
 from retrograd.backends.dtypes import float32, float64, get_default_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -46,6 +48,9 @@ def advanced(count: Any) -> float:
 
 def steps(kernel: str, rows: list[Any], rates: Any) -> None:
     """A step for each row, whose first array is the parameter, by the kernel of the backend that has its memory."""
+    if {type(row[0]) for row in rows} == {np.ndarray}:
+        getattr(BACKENDS.cpu, kernel)(rows, rates)
+        return
     by_backend: dict[Any, list[Any]] = {}
     for row in rows:
         by_backend.setdefault(backend_of(row[0]), []).append(row)
