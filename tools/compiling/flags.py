@@ -26,7 +26,14 @@ def python_flags(kind: str, source: Path, level: str = "") -> list[str]:
     small = _is_small(source)
     if kind == "msvc":
         return ["/O1" if small else "/O2", "/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
-    flags = [f"-O{level or ('s' if small else '2')}", "-g0", "-fvisibility=hidden", "-w", *_WITHOUT_TABLES]
+    flags = [
+        f"-O{level or ('s' if small else '2')}",
+        "-g0",
+        "-fvisibility=hidden",
+        "-w",
+        *_WITHOUT_VECTORS,
+        *_WITHOUT_TABLES,
+    ]
     return [*flags, *_WITHOUT_PASSES] if small and kind == "gcc" else flags
 
 
@@ -45,6 +52,8 @@ def compiler_kind(compiler: Any) -> str:
     return "gcc" if "Free Software Foundation" in said else "unix"
 
 
+# There are no loops over numbers in it, and looking for them takes a tenth of the time.
+_WITHOUT_VECTORS = ("-fno-tree-loop-vectorize", "-fno-tree-slp-vectorize")
 # Nothing unwinds the stack of C code.
 _WITHOUT_TABLES = ("-fno-unwind-tables", "-fno-asynchronous-unwind-tables")
 

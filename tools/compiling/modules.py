@@ -17,6 +17,7 @@ COMPILED_PACKAGES = ("core", "engine", "ops", "autograd", "backends")
 # What loose parameters are converted by, and what per-sample gradients are made of besides a backward.
 COMPILED_ALONE = ("arguments.py", "func/levels.py", "func/own.py")
 
+_ON_REQUEST = "runs when somebody checks or looks for something; the operations it calls are compiled"
 _INTERPRETED_SUBCLASSES = (
     "people derive classes from what is defined here, and their metaclass and attributes count"
 )
@@ -41,6 +42,19 @@ INTERPRETED = {
     "autograd/variable.py": "a metaclass",
     "autograd/graph.py": "context managers that people derive from",
     "autograd/gradcheck_report.py": "derives from a builtin exception",
+    **{
+        f"autograd/{name}.py": _ON_REQUEST
+        for name in (
+            *(
+                "gradcheck",
+                "gradcheck_jacobians",
+                "gradcheck_manners",
+                "analytic_jacobian",
+                "numeric_jacobian",
+            ),
+            *("nan/explain", "nan/finding", "nan/recompute", "nan/search", "nan/traps"),
+        )
+    },
 }
 
 
