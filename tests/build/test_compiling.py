@@ -374,15 +374,14 @@ def works(self: Any) -> Path:
     return Path("made.so")
 
 
-def test_a_part_that_cannot_be_compiled_is_left_out_with_a_line(monkeypatch, capsys):
-    build = a_build(monkeypatch, "", fails, works)
-    assert build.get_outputs() == ["made.so"]
-    assert capsys.readouterr().err.startswith("retrograd: the Python modules were not compiled")
-    build = a_build(monkeypatch, "", works, fails)
-    assert build.get_outputs() == ["made.so"]
-    assert capsys.readouterr().err.startswith("retrograd: the native kernel pack was not built")
-
-
-def test_a_failure_is_an_error_where_compiling_was_asked_for(monkeypatch):
-    with pytest.raises(SystemExit):
-        a_build(monkeypatch, "0", fails, works)
+@pytest.mark.parametrize("asked", ["", "0"])
+@pytest.mark.parametrize(
+    ("python", "native", "said"),
+    [
+        (fails, works, "the Python modules were not compiled"),
+        (works, fails, "the native kernel pack was not built"),
+    ],
+)
+def test_a_part_that_fails_ends_the_build(monkeypatch, asked, python, native, said):
+    with pytest.raises(RuntimeError, match=f"{said} .SystemExit: 1.. .*RETROGRAD_PURE=1"):
+        a_build(monkeypatch, asked, python, native)

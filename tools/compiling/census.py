@@ -100,14 +100,17 @@ class Census:
 
     def nested_functions(self) -> int:
         """How many lambdas there are, and functions within functions: each becomes a class of its own."""
-        nested = 0
-        for tree in self.trees.values():
-            outer = set(_outermost(tree))
-            nested += sum(
-                isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node not in outer)
-                for node in ast.walk(tree)
-            )
-        return nested
+        inner = [
+            node
+            for tree in self.trees.values()
+            for outer in _outermost(tree)
+            for node in ast.walk(outer)
+            if isinstance(node, ast.FunctionDef) and node is not outer
+        ]
+        lambdas = [
+            node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.Lambda)
+        ]
+        return len(inner) + len(lambdas)
 
     def _is_ordinary(self, name: Name) -> bool:
         return name not in self.classes and name[1] not in {*_TYPING, "object"}

@@ -1,7 +1,8 @@
 """The step of `pip install .` that compiles: the Python modules by mypyc, the native pack by the C++ compiler.
 
-What cannot be compiled is left out, with a line that says so, and the package works without it. The environment
-variable RETROGRAD_PURE decides otherwise: 1 compiles nothing, 0 takes a failure for an error.
+Where there is no compiler nothing is compiled, with a line that says so: the package is complete without. A compiler
+that fails ends the build. The environment variable RETROGRAD_PURE decides otherwise: 1 compiles nothing, 0 compiles
+even an editable install, and takes a missing compiler for an error.
 """
 
 from __future__ import annotations
@@ -72,13 +73,14 @@ class Compile(build_ext):  # type: ignore[misc]
         for path in self.made:
             shutil.copy2(path, SOURCE / path.relative_to(self.build_lib))
 
-    def _attempt(self, otherwise: str, build: Callable[[], Path]) -> None:
+    def _attempt(self, failure: str, build: Callable[[], Path]) -> None:
         try:
             self.made.append(build())
         except (Exception, SystemExit) as error:  # mypyc leaves by sys.exit
-            if _ASKED == "0":
-                raise
-            _say(f"{otherwise}, and Python runs in their place ({type(error).__name__}: {error})")
+            raise RuntimeError(
+                f"{failure} ({type(error).__name__}: {error}). See the lines above; RETROGRAD_PURE=1 installs the "
+                "package without compiled parts, which is complete and slower."
+            ) from error
 
     @cached_property
     def _objects(self) -> Objects:
