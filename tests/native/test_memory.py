@@ -368,19 +368,21 @@ assert now() == before, "importing changes nothing"
 def objects():
     return [object() for _ in range(300_000)]
 early = objects()
+kept = 0
 for turn in range(3):
     rg.memory.keep_arenas(True)
     assert now() != before
     rg.memory.keep_arenas(True)
     late = objects()
     del early  # arenas of the allocator that was found, taken by ours
-    assert rg.memory.memory_stats()["kept_arena_bytes.current"] > 0
+    kept += rg.memory.memory_stats()["kept_arena_bytes.current"]  # in later turns others may live in each of them
     early = objects()
     rg.memory.keep_arenas(False)
     rg.memory.keep_arenas(False)
     assert now() == before, "what was found is in its place again"
     assert rg.memory.memory_stats()["kept_arena_bytes.current"] == 0
     del late  # arenas that ours has handed out, taken by the allocator that was found
+assert kept > 0
 """
 # Another extension puts itself in front of ours: a copy of the pack can play its part.
 IN_FRONT = """
