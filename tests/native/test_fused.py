@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.backends.numpy_backend import NUMPY
 from retrograd.backends.pack import PACK
 from retrograd.core.metadata import InputMetadata
 from retrograd.core.node import Edge, Identity
@@ -76,7 +77,7 @@ def special_values(dtype):
 
 def plain_forward(op, xs):
     with np.errstate(all="ignore"):
-        return op.forward(np, xs) if isinstance(op, Variadic) else op.forward(np, *xs)
+        return op.forward(NUMPY, xs) if isinstance(op, Variadic) else op.forward(NUMPY, *xs)
 
 
 def plain_vjp(op, g, xs, out):
