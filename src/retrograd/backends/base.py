@@ -435,9 +435,7 @@ class Registry:
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
-        self.mapped: bool = (
-            False  # whether a `vmap` has ever run: parameters of ops may stand for samples since
-        )
+        self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 
     def on(self, where: device | None) -> Any:
         """The backend of a device, None being the CPU."""

@@ -18,10 +18,9 @@ class Level:
         self.number: int = next(_NUMBERS)  # newer levels are wrapped around older ones
         self.size = size
         self.randomness = randomness
-        self.backend: Any = (
-            None  # that of its arrays, if they lie on the CPU and on no other level; see backend.py
-        )
-        self.backends: dict[Any, Any] | None = None  # all that there are for it and older levels
+        # See backend.py: that of arrays on this level alone, on the CPU; and all others that there are.
+        self.backend: Any = None
+        self.backends: dict[Any, Any] | None = None
         self.shared: list[Any] = []  # weak references to tensors that `inplace.share` took in
         self.shapes: dict[tuple[int, ...], Any] = {}  # the BatchedShape of each shape
         if not RULES.methods:  # when it is first needed: that takes a while

@@ -43,8 +43,6 @@ def bare(x: Any, other: Any) -> Any:
 
 def _is_plain(number: Any) -> bool:
     """Whether a factor fits in with any floating dtype."""
-    if type(number) is int and number == 1:
-        return True
     return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
 
 
