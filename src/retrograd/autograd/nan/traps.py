@@ -55,7 +55,9 @@ class Masker:
     def drops(self, bad: Any, nodes: dict[Node, None]) -> bool:
         """Whether all it gives to `nodes` is 0 at the bad elements (or somewhere, if shapes have changed since)."""
         node = self.node
-        ones = [np.ones(node.input_shape(i), node.input_dtype(i)) for i in range(node.num_inputs())]
+        ones: list[Any] = [
+            np.ones(node.input_shape(i), node.input_dtype(i)) for i in range(node.num_inputs())
+        ]
         try:
             results = node.apply(ones, False, 0)
         except Exception:  # noqa: BLE001 - an unpack hook that works only once: a diagnosis must not fail for it

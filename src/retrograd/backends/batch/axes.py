@@ -90,6 +90,7 @@ REDUCTIONS = (
     np.sum, np.prod, np.mean, np.max, np.min, np.amax, np.amin, np.var, np.std, np.median, np.ptp, np.nansum,
     np.nanmean, np.nanmax, np.nanmin, np.nanprod, np.nanmedian, np.nanvar, np.nanstd, np.count_nonzero,
 )  # fmt: skip
+SORTS: tuple[Any, ...] = (np.sort, np.argsort)
 RULES.functions.update(dict.fromkeys(REDUCTIONS, Along()))
 RULES.functions.update(
     dict.fromkeys(
@@ -97,7 +98,7 @@ RULES.functions.update(
         Along(flat=True),
     )
 )
-RULES.functions.update(dict.fromkeys((np.sort, np.argsort), Along(default=-1, flat=True)))
+RULES.functions.update(dict.fromkeys(SORTS, Along(default=-1, flat=True)))
 RULES.functions.update(dict.fromkeys((np.partition, np.argpartition), Along(place=2, default=-1, flat=True)))
 RULES.functions.update({np.flip: Along(), np.diff: Along(place=2, default=-1)})
 

@@ -97,9 +97,13 @@ def broadcast_arrays(function: Any, level: Level, args: Any, kwargs: Any) -> Any
     return tuple([lib.broadcast_to(a, shape) for a in args])
 
 
+#: How many dimensions each of them promises.
+AT_LEAST: dict[Any, int] = {np.atleast_1d: 1, np.atleast_2d: 2, np.atleast_3d: 3}
+
+
 def atleast(function: Any, level: Level, args: Any, kwargs: Any) -> Any:
     """`atleast_1d`, `atleast_2d`, `atleast_3d`."""
-    wanted = {np.atleast_1d: 1, np.atleast_2d: 2, np.atleast_3d: 3}[function]
+    wanted = AT_LEAST[function]
     found = []
     for x in args:
         behind = 1 if wanted == 3 and x.ndim in (1, 2) else 0
@@ -211,7 +215,7 @@ RULES.functions.update(
         np.broadcast_to: broadcast_to, np.broadcast_arrays: broadcast_arrays, np.tile: tile, np.diagonal: diagonal,
         np.trace: diagonal, np.split: split, np.array_split: split, np.concatenate: concatenate, np.stack: stack,
         np.append: append, np.copy: copy, np.lib.stride_tricks.as_strided: as_strided,
-        **dict.fromkeys((np.atleast_1d, np.atleast_2d, np.atleast_3d), atleast),
+        **dict.fromkeys(AT_LEAST, atleast),
         **dict.fromkeys((np.tril, np.triu), triangle),
         **dict.fromkeys((np.zeros_like, np.ones_like, np.empty_like, np.full_like), like),
     }
