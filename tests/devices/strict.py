@@ -315,7 +315,13 @@ class StrictBackend(NumpyBackend):
         return StrictArray(BACKENDS.cpu.at_address(owner.held, address, dtype, shape, strides), owner.index)
 
     def new_stream(self, seed: int) -> Any:
-        return StrictStream(np.random.Generator(np.random.PCG64(seed)))
+        return StrictStream(super().new_stream(seed))
+
+    def stream_state(self, stream: Any) -> bytes:
+        return super().stream_state(stream.stream)
+
+    def restore_stream(self, stream: Any, state: bytes) -> None:
+        super().restore_stream(stream.stream, state)
 
 
 class StrictStream:

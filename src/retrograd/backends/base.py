@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.device import CPU, DEVICE_TYPES, device
+from retrograd.backends.device import CPU, DEVICE_TYPES, default_device, device
 from retrograd.backends.kernels import along_axis, optimizer_steps, running, softmax
 from retrograd.backends.kernels.noise import noise
 from retrograd.backends.kernels.products import layout_of
@@ -164,8 +164,20 @@ class Backend(LibraryNames):
     # -- random numbers --------------------------------------------------------------------------------------------
 
     def new_stream(self, seed: int) -> Any:
-        """What draws random numbers: an object with the methods of `numpy.random.Generator`."""
+        """What draws random numbers on a device: an object with methods of `numpy.random.Generator`.
+
+        Formulas call random, standard_normal, standard_exponential, standard_cauchy, integers, uniform, lognormal,
+        geometric, permutation, binomial and poisson; `bit_generator` is None unless it is one of NumPy's.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no new_stream()")
+
+    def stream_state(self, stream: Any) -> bytes:
+        """Where a stream is now; always of one length."""
+        raise NotImplementedError(f"{type(self).__name__} has no stream_state()")
+
+    def restore_stream(self, stream: Any, state: bytes) -> None:
+        """Puts a stream where it was when `stream_state` was asked."""
+        raise NotImplementedError(f"{type(self).__name__} has no restore_stream()")
 
     # -- ops ---------------------------------------------------------------------------------------------------
 
@@ -551,26 +563,20 @@ def extent_of(array: Array) -> tuple[int, int, int]:
 
 
 def check_device(where: object) -> device:
-    """The device meant by `where` (None, a string, an index or a device), if arrays can be made there."""
+    """The device meant by `where` (a string, an index, a device, None for the default), if arrays can be made there."""
     if where is None:
+        where = default_device()
+    found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
+    if found.type == "cpu":
         return CPU
-    found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
-    if found.type != "cpu":
-        raise RuntimeError(
-            f"device '{found}' is not available: this build of retrograd computes on the CPU with NumPy. "
-            "Use device='cpu' (the default)."
-        )
-    return CPU if found.index in (None, 0) else found
-
-
-def reachable_device(where: object) -> device:
-    """The device meant by `where`, if arrays can be moved to it."""
-    found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
-    if found.type in BACKENDS.by_device and found.type != "cpu":
+    if found.type in BACKENDS.by_device:
         return device(found.type, found.index or 0)
-    return check_device(found)
+    raise RuntimeError(
+        f"device '{found}' is not available: this build of retrograd computes on the CPU with NumPy. "
+        "Use device='cpu' (the default)."
+    )
 
 
-def move(array: Array, where: device) -> Array:
-    """A copy of an array in the memory of a device that `reachable_device` has found."""
-    return BACKENDS.on(where).bring(array, where)
+def placed(array: Array, where: device) -> Array:
+    """An array in the memory of a device that `check_device` has found: itself if it is there."""
+    return array if device_of(array) == where else BACKENDS.on(where).bring(array, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Final
 
 # All that PyTorch has names for; whoever brings a backend for another device adds it, see `base.register`.
@@ -51,6 +52,16 @@ class device:  # noqa: N801 - torch's name
     def __reduce__(self) -> Any:
         return device, (self.type, self.index)
 
+    def __enter__(self) -> device:
+        """Inside a `with` block, tensors of this thread are made on this device unless they say where."""
+        _LOCAL.around = (default_device(), *getattr(_LOCAL, "around", ()))
+        use_device(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        before, *_LOCAL.around = _LOCAL.around
+        use_device(before)
+
 
 def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
     """`cuda:1` in its parts."""
@@ -69,3 +80,28 @@ def _parsed(text: str, index: int | None) -> tuple[str, int | None]:
 
 
 CPU: Final = device("cpu")
+
+
+_LOCAL: Final[Any] = (
+    threading.local()
+)  # `where`: this thread's default; `around`: those of the `with` blocks around
+
+
+class Choice:
+    """Whether any thread has ever chosen a default: until then nobody has to ask."""
+
+    made: bool = False
+
+
+CHOICE: Final = Choice()
+
+
+def default_device() -> device:
+    """The device on which this thread makes tensors."""
+    return getattr(_LOCAL, "where", CPU) if CHOICE.made else CPU
+
+
+def use_device(where: device) -> None:
+    """Lets this thread make tensors on a device, unless they say where."""
+    CHOICE.made = True
+    _LOCAL.where = where

@@ -825,7 +825,11 @@ class TensorMethods:
     def negative(self, *, out: Tensor | None = None) -> Tensor: ...
     def negative_(self) -> Tensor: ...
     def new_empty(
-        self, *args: builtins.int | Sequence[builtins.int], dtype: DType | None = None, **options: Any
+        self,
+        *args: builtins.int | Sequence[builtins.int],
+        dtype: DType | None = None,
+        device: DeviceLike = None,
+        **options: Any,
     ) -> Tensor: ...
     def new_empty_strided(
         self,
@@ -833,6 +837,7 @@ class TensorMethods:
         stride: Sequence[builtins.int],
         *,
         dtype: DType | None = None,
+        device: DeviceLike = None,
         **options: Any,
     ) -> Tensor: ...
     def new_full(
@@ -841,14 +846,25 @@ class TensorMethods:
         fill_value: Number | Tensor,
         *,
         dtype: DType | None = None,
+        device: DeviceLike = None,
         **options: Any,
     ) -> Tensor: ...
     def new_ones(
-        self, *args: builtins.int | Sequence[builtins.int], dtype: DType | None = None, **options: Any
+        self,
+        *args: builtins.int | Sequence[builtins.int],
+        dtype: DType | None = None,
+        device: DeviceLike = None,
+        **options: Any,
     ) -> Tensor: ...
-    def new_tensor(self, data: Data, *, dtype: DType | None = None, **options: Any) -> Tensor: ...
+    def new_tensor(
+        self, data: Data, *, dtype: DType | None = None, device: DeviceLike = None, **options: Any
+    ) -> Tensor: ...
     def new_zeros(
-        self, *args: builtins.int | Sequence[builtins.int], dtype: DType | None = None, **options: Any
+        self,
+        *args: builtins.int | Sequence[builtins.int],
+        dtype: DType | None = None,
+        device: DeviceLike = None,
+        **options: Any,
     ) -> Tensor: ...
     def nextafter(self, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
     def nextafter_(self, other: Tensor) -> Tensor: ...

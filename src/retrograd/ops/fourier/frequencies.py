@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.device import device
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
@@ -15,13 +15,14 @@ from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.transpose import roll
+from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.create import finish, int_from, number_from, shape_from
 from retrograd.ops.tensor.data import check_options
 from retrograd.values import Array, DType, Shape
 
 
 def _frequencies(
-    function: str, numbers: Array, n: int, d: Any, dtype: Any, out: Any, requires_grad: bool
+    function: str, numbers: Array, n: int, d: Any, dtype: Any, out: Any, requires_grad: bool, where: Device
 ) -> Tensor:
     """Numbers of waves as frequencies, of `n` points at a distance `d`."""
     target = get_default_dtype() if dtype is None else as_dtype(dtype)
@@ -32,13 +33,13 @@ def _frequencies(
     width = n * number_from(f"fft_{function}", "d", 2, d)
     step = np.asarray(np.inf if width == 0 else 1.0 / width, target)
     with np.errstate(invalid="ignore"):
-        return finish(numbers.astype(target) * step, out, requires_grad)
+        return finish(numbers.astype(target) * step, out, requires_grad, where)
 
 
 @public("fft.fftfreq")
 def fftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: object = None,
-    device: device | str | None = None, requires_grad: bool = False,
+    device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `fft` of `n` points at a distance `d`.
 
@@ -46,22 +47,22 @@ def fftfreq(
     >>> rg.fft.fftfreq(4)
     tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
-    check_options(device, layout, False)
+    where = check_options(device, layout, False)
     count = shape_from("fft_fftfreq", (int_from("fft_fftfreq", "n", 1, n),), None)[0]
     numbers = np.fft.ifftshift(np.arange(count) - count // 2)
-    return _frequencies("fftfreq", numbers, count, d, dtype, out, requires_grad)
+    return _frequencies("fftfreq", numbers, count, d, dtype, out, requires_grad, where)
 
 
 @public("fft.rfftfreq")
 def rfftfreq(
     n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: DType | None = None, layout: object = None,
-    device: device | str | None = None, requires_grad: bool = False,
+    device: DeviceLike = None, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of the elements of `rfft` of `n` points at a distance `d`."""
-    check_options(device, layout, False)
+    where = check_options(device, layout, False)
     count = int_from("fft_rfftfreq", "n", 1, n)
     numbers = np.arange(shape_from("fft_rfftfreq", (count // 2 + 1,), None)[0])
-    return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad)
+    return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad, where)
 
 
 def _shift(function: str, input: Any, dim: Any, numpy: dict[str, Any], extra: int) -> Tensor:

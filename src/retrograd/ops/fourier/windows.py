@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import backend_of
-from retrograd.backends.device import device
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
 from retrograd.core.apply import apply1
 from retrograd.core.places import warn
@@ -24,8 +24,9 @@ from retrograd.ops.shape.reshape import expand, reshape, squeeze, unsqueeze, vie
 from retrograd.ops.shape.split import Slice
 from retrograd.ops.shape.strided import UnfoldBackward, as_strided
 from retrograd.ops.shape.transpose import transpose
-from retrograd.ops.tensor.create import int_from, number_from
-from retrograd.ops.tensor.data import check_options, new_leaf
+from retrograd.ops.tensor.convert import DeviceLike
+from retrograd.ops.tensor.create import finish, int_from, number_from
+from retrograd.ops.tensor.data import check_options
 from retrograd.values import Array, DType
 
 # -- shapes --------------------------------------------------------------------------------------------------------
@@ -33,9 +34,9 @@ from retrograd.values import Array, DType
 
 def _points(
     function: str, window_length: Any, periodic: Any, dtype: Any, layout: Any, device: Any
-) -> tuple[Array, int, DType]:
-    """From 0 at one end of a window to 1 at the other, how many of the points to keep, and the dtype to give them."""
-    check_options(device, layout, False)
+) -> tuple[Array, int, DType, Device]:
+    """From 0 at one end of a window to 1 at the other, how many of the points to keep, their dtype and device."""
+    where = check_options(device, layout, False)
     n = int_from(function, "window_length", 1, window_length)
     if not isinstance(periodic, bool):
         raise TypeError(
@@ -50,13 +51,13 @@ def _points(
         raise ShapeError(f"{function} requires non-negative window_length, got window_length={n}")
     # A periodic window is one that is longer by a point, without its last.
     count = n + 1 if periodic and n > 1 else n
-    return np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5), n, target
+    return np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5), n, target, where
 
 
 @public("hann_window")
 def hann_window(
     window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
-    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A raised cosine that is 0 at its ends.
 
@@ -67,55 +68,55 @@ def hann_window(
     >>> rg.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
-    at, n, target = _points("hann_window", window_length, periodic, dtype, layout, device)
-    return new_leaf((0.5 - 0.5 * np.cos(2 * np.pi * at))[:n].astype(target), requires_grad)
+    at, n, target, where = _points("hann_window", window_length, periodic, dtype, layout, device)
+    return finish((0.5 - 0.5 * np.cos(2 * np.pi * at))[:n].astype(target), None, requires_grad, where)
 
 
 @public("hamming_window")
 def hamming_window(
     window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: DType | None = None,
-    layout: object = None, device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    layout: object = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A raised cosine, `alpha - beta * cos`, that is not quite 0 at its ends."""
-    at, n, target = _points("hamming_window", window_length, periodic, dtype, layout, device)
+    at, n, target, where = _points("hamming_window", window_length, periodic, dtype, layout, device)
     a, b = (
         number_from("hamming_window", name, i, v) for name, i, v in (("alpha", 3, alpha), ("beta", 4, beta))
     )
     values = a - b * np.cos(2 * np.pi * at) if n != 1 else np.ones(1)
-    return new_leaf(values[:n].astype(target), requires_grad)
+    return finish(values[:n].astype(target), None, requires_grad, where)
 
 
 @public("blackman_window")
 def blackman_window(
     window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
-    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A sum of three cosines that is 0 at its ends."""
-    at, n, target = _points("blackman_window", window_length, periodic, dtype, layout, device)
+    at, n, target, where = _points("blackman_window", window_length, periodic, dtype, layout, device)
     values = 0.42 - 0.5 * np.cos(2 * np.pi * at) + 0.08 * np.cos(4 * np.pi * at)
-    return new_leaf(values[:n].astype(target), requires_grad)
+    return finish(values[:n].astype(target), None, requires_grad, where)
 
 
 @public("bartlett_window")
 def bartlett_window(
     window_length: int, periodic: bool = True, *, dtype: DType | None = None, layout: object = None,
-    device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A triangle that is 0 at its ends."""
-    at, n, target = _points("bartlett_window", window_length, periodic, dtype, layout, device)
-    return new_leaf((1 - np.abs(2 * at - 1))[:n].astype(target), requires_grad)
+    at, n, target, where = _points("bartlett_window", window_length, periodic, dtype, layout, device)
+    return finish((1 - np.abs(2 * at - 1))[:n].astype(target), None, requires_grad, where)
 
 
 @public("kaiser_window")
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: DType | None = None,
-    layout: object = None, device: device | str | None = None, pin_memory: bool = False, requires_grad: bool = False,
+    layout: object = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A Bessel function's bell, the narrower the larger `beta`."""
-    at, n, target = _points("kaiser_window", window_length, periodic, dtype, layout, device)
+    at, n, target, where = _points("kaiser_window", window_length, periodic, dtype, layout, device)
     width = number_from("kaiser_window", "beta", 3, beta)
     values = np.i0(width * np.sqrt(np.maximum(1 - (2 * at - 1) ** 2, 0))) / np.i0(width)
-    return new_leaf(np.atleast_1d(values)[:n].astype(target), requires_grad)
+    return finish(np.atleast_1d(values)[:n].astype(target), None, requires_grad, where)
 
 
 # -- transforms through a window -----------------------------------------------------------------------------------

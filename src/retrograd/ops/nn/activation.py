@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -485,7 +485,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 def _noise(a: Array, p: float) -> Array:
     """What dropout multiplies by: 0 with probability p, else 1 / (1 - p)."""
-    from retrograd.ops.random.generator import default_generator
+    from retrograd.ops.random.generator import stream_of
 
     if p == 1:
         return backend_of(a).asarray(0, a.dtype)  # nothing is drawn
@@ -495,7 +495,7 @@ def _noise(a: Array, p: float) -> Array:
         raise DtypeError(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[a.dtype]}"
         )
-    return backend_of(a).noise(default_generator.numpy, a, p, 1 / a.dtype.type(1 - p))
+    return backend_of(a).noise(stream_of(None, device_of(a)), a, p, 1 / a.dtype.type(1 - p))
 
 
 # What nn.functional offers, by name; several of these are nowhere else.

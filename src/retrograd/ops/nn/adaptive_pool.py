@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -349,7 +349,7 @@ def _samples(x: Tensor, given: Any, rank: int) -> Array:
     shape = x.array.shape if x.array.ndim == rank + 2 else (1, *x.array.shape)
     wanted = (shape[0], shape[1], rank)
     if given is None:
-        return uniform_array(stream_of(None), wanted, x.array.dtype)
+        return uniform_array(stream_of(None, device_of(x.array)), wanted, x.array.dtype)
     samples = require_tensor("fractional_max_pool", "_random_samples", 6, given).array
     for d, name in enumerate(("batch size", "channel size", f"{rank}")):
         if samples.ndim != 3 or samples.shape[d] != wanted[d]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of, common_backend
+from retrograd.backends.base import Backend, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -18,11 +18,11 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
-from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.common import beside, require_tensor, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
-from retrograd.ops.random.generator import default_generator
+from retrograd.ops.random.generator import stream_of
 from retrograd.ops.register import public
 from retrograd.values import Array, Shape
 
@@ -63,7 +63,7 @@ def _kept(a: Array, p: float, shape: Shape) -> Array:
         )
     xp = backend_of(a)
     like = a if a.shape == shape else xp.empty(shape, a.dtype)
-    return xp.noise(default_generator.numpy, like, p, 1)
+    return xp.noise(stream_of(None, device_of(a)), like, p, 1)
 
 
 def _channels(x: Tensor) -> Shape:
@@ -265,8 +265,8 @@ def gumbel_softmax(
             "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
             f"specified {SCALAR_NAMES[a.dtype]}"
         )
-    noise = -np.log(default_generator.numpy.standard_exponential(a.shape, np.float64)).astype(a.dtype)
-    noise = common_backend((a, noise)).asarray(noise)
+    drawn = beside(stream_of(None, device_of(a)).standard_exponential(a.shape, np.float64), a)
+    noise = -common_backend((a, drawn)).log(drawn).astype(a.dtype)
     axis = wrap_dim(dim, a.ndim)
     soft: Tensor = apply1(Softmax(axis if a.ndim else None), (x + Tensor(noise)) / tau)
     if not hard:

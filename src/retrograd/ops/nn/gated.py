@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend, as_array, backend_of, common_backend
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -19,7 +19,7 @@ from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.nn.activation import Gate, Leaky, unsupported
-from retrograd.ops.random.generator import Generator, default_generator
+from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat
 from retrograd.values import Array
@@ -232,7 +232,7 @@ def rrelu(
 
 def _noise(a: Array, lower: float, upper: float, generator: Any) -> Array:
     """The slopes: 1 where x is positive, else drawn."""
-    drawn = (default_generator if generator is None else generator).numpy.uniform(lower, upper, a.shape)
+    drawn = stream_of(generator, device_of(a)).uniform(lower, upper, a.shape)
     xp = common_backend((a, drawn))
     return xp.where(a <= 0, xp.asarray(drawn), 1.0).astype(a.dtype)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from retrograd.backends.base import as_array
+from retrograd.backends.base import as_array, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
+from retrograd.ops.common import beside
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import Generator, beside, stream_of
+from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.random.sampling import (
     NormalBoth,
     bernoulli_array,
@@ -63,6 +66,11 @@ class LogNormal(Replaced):
     """log-normal numbers in place of x"""
 
 
+def _stream(target: Tensor, generator: Generator | None, *parameters: Any) -> Any:
+    """What draws the numbers that are to be written into a tensor."""
+    return stream_of(generator, device_of(target.array), *parameters)
+
+
 @public("Tensor.uniform_")
 def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fills with numbers uniform between `low` and `to`."""
@@ -70,7 +78,7 @@ def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generato
     if low > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={to}")
     dtype = self.array.dtype
-    unit = uniform_array(stream_of(generator), self.array.shape, dtype)
+    unit = uniform_array(_stream(self, generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
     values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
     return write_back(self, apply1(Uniform(beside(values, self.array)), self))
@@ -81,7 +89,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     """Fills with normal numbers."""
     check_writable(self)
     check_std(std)
-    noise = normal_array(stream_of(generator), self.array.shape, self.array.dtype)
+    noise = normal_array(_stream(self, generator), self.array.shape, self.array.dtype)
     values = scale_noise(noise, mean, std)
     return write_back(self, apply1(Normal(beside(values, self.array)), self))
 
@@ -91,7 +99,7 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
     """Fills with 1 with probability `p` (a number or a tensor), else 0."""
     check_writable(self)
     chances = p.array if isinstance(p, Tensor) else number_from("bernoulli_", "p", 1, p)
-    drawn = bernoulli_array(stream_of(generator, chances), chances, self.array.shape, self.array.dtype)
+    drawn = bernoulli_array(_stream(self, generator, chances), chances, self.array.shape, self.array.dtype)
     values = beside(drawn, self.array)
     if isinstance(p, Tensor) and p.requires_grad:
         return write_back(self, apply2(BernoulliOf(values), self, p))
@@ -108,7 +116,7 @@ def random_(
     op = Random if to is not None else RandomAny if low is None else RandomBelow
     if to is None:
         low, to = (0, _largest_exact(dtype) + 1) if low is None else (0, low)
-    values = integer_array(stream_of(generator), 0 if low is None else low, to, self.array.shape, dtype)
+    values = integer_array(_stream(self, generator), 0 if low is None else low, to, self.array.shape, dtype)
     return write_back(self, apply1(op(beside(values, self.array)), self))
 
 
@@ -132,7 +140,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
-    drawn = stream_of(generator).standard_exponential(self.array.shape, width)
+    drawn = _stream(self, generator).standard_exponential(self.array.shape, width)
     values = as_array(drawn / lambd).astype(dtype)
     return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
@@ -152,7 +160,7 @@ def cauchy_(
     middle, width = number_from("cauchy_", "median", 1, median), number_from("cauchy_", "sigma", 2, sigma)
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
-    values = middle + width * stream_of(generator).standard_cauchy(self.array.shape)
+    values = middle + width * _stream(self, generator).standard_cauchy(self.array.shape)
     return write_back(self, apply1(Cauchy(beside(as_array(values).astype(dtype), self.array)), self))
 
 
@@ -166,7 +174,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={chance}")
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
-    values = as_array(stream_of(generator).geometric(chance, self.array.shape))
+    values = as_array(_stream(self, generator).geometric(chance, self.array.shape))
     return write_back(self, apply1(Geometric(beside(values.astype(dtype), self.array)), self))
 
 
@@ -182,5 +190,5 @@ def log_normal_(
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={width}")
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
-    values = stream_of(generator).lognormal(middle, width, self.array.shape)
+    values = _stream(self, generator).lognormal(middle, width, self.array.shape)
     return write_back(self, apply1(LogNormal(beside(as_array(values).astype(dtype), self.array)), self))

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, backend_of, check_device, common_backend, stands_for_many
+from retrograd.backends.base import BACKENDS, backend_of, check_device
+from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
@@ -46,19 +47,18 @@ class Generator:
 
     @property
     def numpy(self) -> Any:
-        """What draws the numbers: NumPy's generator; inside of vmap, for all samples as `randomness` says."""
+        """What draws the numbers, with the methods of NumPy's generator; inside of vmap, as `randomness` says."""
         levels = current().batch_levels
         return levels[-1].stream(self.raw, levels) if levels else self.raw
 
     @property
-    def raw(self) -> np.random.Generator:
-        """NumPy's generator; made when it is first needed."""
+    def raw(self) -> Any:
+        """What draws outside of vmap, on the CPU NumPy's generator; made when it is first needed."""
         if self._stream is None:
             with _LOCK:
                 if self._stream is None:
-                    self._stream = BACKENDS.cpu.new_stream(self.initial_seed())
-        stream: np.random.Generator = self._stream
-        return stream
+                    self._stream = BACKENDS.on(self.device).new_stream(self.initial_seed())
+        return self._stream
 
     def manual_seed(self, seed: int) -> Generator:
         """Begins the stream that belongs to `seed`, and returns the generator."""
@@ -97,72 +97,72 @@ class Generator:
 
     def clone_state(self) -> Generator:
         """Another generator, at the same place of the same stream."""
-        return rebuild_generator(_packed(self))
+        return rebuild_generator(_packed(self), self.device)
 
     def __deepcopy__(self, memo: Any) -> Generator:
         return self.clone_state()
 
     def __reduce__(self) -> Any:
-        return rebuild_generator, (_packed(self),)
+        return rebuild_generator, (_packed(self), self.device)
 
 
 _LOCK = threading.Lock()
-_STATE_BYTES = 48
+_SEED_BYTES = 8
 
 
 def _packed(generator: Generator) -> bytes:
-    """Seed and state of the stream, in a fixed number of bytes."""
-    state: Any = generator.raw.bit_generator.state
-    inner = state["state"]
-    parts = (
-        (generator.initial_seed(), 8),
-        (inner["state"], 16),
-        (inner["inc"], 16),
-        (state["has_uint32"], 4),
-        (state["uinteger"], 4),
-    )
-    return b"".join(int(number).to_bytes(width, "little") for number, width in parts)
+    """Seed and state of the stream."""
+    state: bytes = BACKENDS.on(generator.device).stream_state(generator.raw)
+    return generator.initial_seed().to_bytes(_SEED_BYTES, "little") + state
 
 
 def _unpack(generator: Generator, data: bytes) -> None:
-    if len(data) != _STATE_BYTES:
+    size = len(_packed(generator))
+    if len(data) != size:
         raise RuntimeError(
-            f"Expected a Generator state of size {_STATE_BYTES} but found the input RNG state size to be {len(data)}. "
+            f"Expected a Generator state of size {size} but found the input RNG state size to be {len(data)}. "
             "Give what get_state() returned."
         )
-    numbers = [
-        int.from_bytes(data[a:b], "little") for a, b in ((0, 8), (8, 24), (24, 40), (40, 44), (44, 48))
-    ]
-    generator.manual_seed(numbers[0])
-    generator.raw.bit_generator.state = {
-        "bit_generator": "PCG64",
-        "state": {"state": numbers[1], "inc": numbers[2]},
-        "has_uint32": numbers[3],
-        "uinteger": numbers[4],
-    }
+    generator.manual_seed(int.from_bytes(data[:_SEED_BYTES], "little"))
+    BACKENDS.on(generator.device).restore_stream(generator.raw, data[_SEED_BYTES:])
 
 
-def rebuild_generator(data: bytes) -> Generator:
+def rebuild_generator(data: bytes, device: Device | str = "cpu") -> Generator:
     """A generator in a given state: what unpickling calls."""
-    made = Generator()
+    made = Generator(device)
     _unpack(made, data)
     return made
 
 
 default_generator: Generator = Generator()
 default_generator._seed = None  # unforeseeable, and drawn only when somebody asks
+_DEFAULTS: dict[Device, Generator] = {
+    CPU: default_generator
+}  # one for each device on which somebody has drawn
+
+
+def default_generator_of(where: Device) -> Generator:
+    """The generator of a device that functions use unless they are given another."""
+    found = _DEFAULTS.get(where)
+    if found is None:
+        made = Generator(where)
+        made._seed = default_generator._seed
+        found = _DEFAULTS.setdefault(where, made)
+    return found
 
 
 @public("manual_seed")
 def manual_seed(seed: int) -> Generator:
-    """Seeds the default generator and returns it."""
-    return default_generator.manual_seed(int(seed))
+    """Seeds the default generators of all devices, and returns that of the CPU."""
+    for generator in _DEFAULTS.values():
+        generator.manual_seed(int(seed))
+    return default_generator
 
 
 @public("seed")
 def seed() -> int:
-    """Gives the default generator a seed nobody can foresee, and returns it."""
-    return default_generator.seed()
+    """Gives the default generators a seed nobody can foresee, and returns it."""
+    return manual_seed(_unforeseeable()).initial_seed()
 
 
 @public("initial_seed")
@@ -173,43 +173,44 @@ def initial_seed() -> int:
 
 @public("get_rng_state")
 def get_rng_state() -> Tensor:
-    """The state of the default generator."""
+    """The state of the default generator of the CPU."""
     return default_generator.get_state()
 
 
 @public("set_rng_state")
 def set_rng_state(new_state: Tensor) -> None:
-    """Puts the default generator where it was when `get_rng_state` was called."""
+    """Puts the default generator of the CPU where it was when `get_rng_state` was called."""
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Sequence[Any] | None = None, enabled: bool = True, **options: Any) -> Iterator[None]:
-    """Inside the `with` block the default generator may be used freely; afterwards it stands where it stood."""
-    state = default_generator.get_state()
+    """Inside the `with` block default generators may be used freely; afterwards they stand where they stood.
+
+    Args:
+        devices: those besides the CPU whose generators are put back; all unless given.
+        enabled: False leaves everything as it is.
+    """
+    chosen = list(_DEFAULTS) if devices is None else [CPU, *[check_device(d) for d in devices]]
+    states = [(g, g.get_state()) for g in map(default_generator_of, chosen)] if enabled else []
     try:
         yield
     finally:
-        if enabled:
-            default_generator.set_state(state)
+        for generator, state in states:
+            generator.set_state(state)
 
 
-def beside(drawn: Any, array: Any) -> Any:
-    """Numbers that a stream has drawn, where an array lives."""
-    return common_backend((drawn, array)).asarray(drawn)
-
-
-def parameter(array: Any) -> Any:
-    """An array by which a stream draws, where the stream draws."""
-    return array if type(array) is np.ndarray or stands_for_many(array) else backend_of(array).numpy(array)
-
-
-def stream_of(generator: Any, *parameters: Any) -> Any:
-    """NumPy's generator behind a `generator=` argument, for draws that depend on arrays of parameters."""
+def stream_of(generator: Any, where: Device = CPU, *parameters: Any) -> Any:
+    """What draws on a device for a `generator=` argument; draws may depend on arrays of parameters."""
     if generator is None:
-        generator = default_generator
+        generator = default_generator if where is CPU else default_generator_of(where)
     elif not isinstance(generator, Generator):
         raise OperandError(f"argument 'generator' must be a retrograd.Generator, not {type_name(generator)}")
+    if generator.device.type != where.type:
+        raise RuntimeError(
+            f"Expected a '{where.type}' device type for generator but found '{generator.device.type}'. Make one with "
+            f"Generator(device='{where}')."
+        )
     stream = generator.numpy
     for p in parameters:
         backend_of(p).check_draw(p)

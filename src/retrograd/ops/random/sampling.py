@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of, is_array
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
 from retrograd.core.apply import apply1, apply2
@@ -17,9 +17,9 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
-from retrograd.ops.common import deliver, require_tensor, zero_like
+from retrograd.ops.common import beside, deliver, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
-from retrograd.ops.random.generator import Generator, beside, parameter, stream_of
+from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
@@ -106,10 +106,10 @@ def rand(
     device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the given size."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("rand", args, size)
-    array = uniform_array(stream_of(generator), shape, dtype_for(dtype, out, get_default_dtype()))
-    return finish(array, out, requires_grad)
+    array = uniform_array(stream_of(generator, where), shape, dtype_for(dtype, out, get_default_dtype()))
+    return finish(array, out, requires_grad, where)
 
 
 @public("randn")
@@ -119,10 +119,10 @@ def randn(
     device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the given size."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("randn", args, size)
-    array = normal_array(stream_of(generator), shape, dtype_for(dtype, out, get_default_dtype()))
-    return finish(array, out, requires_grad)
+    array = normal_array(stream_of(generator, where), shape, dtype_for(dtype, out, get_default_dtype()))
+    return finish(array, out, requires_grad, where)
 
 
 @public("randint")
@@ -133,7 +133,7 @@ def randint(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """`randint(high, size)` or `randint(low, high, size)`: integers from low (0) up to, but not including, high."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     bounds: list[Any] = list(args)
     given: Any = bounds.pop() if size is None and bounds else size
     if not isinstance(given, (tuple, list)):
@@ -141,7 +141,8 @@ def randint(
     shape = shape_from("randint", (given,), None)
     first, last = _bounds("randint", bounds, low, high)
     wanted = dtype_for(dtype, out, np.dtype("int64"))
-    return finish(integer_array(stream_of(generator), first, last, shape, wanted), out, requires_grad)
+    array = integer_array(stream_of(generator, where), first, last, shape, wanted)
+    return finish(array, out, requires_grad, where)
 
 
 def _bounds(function: str, given: Sequence[Any], low: Any, high: Any) -> tuple[int, int]:
@@ -165,12 +166,13 @@ def randperm(
     requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """The integers from 0 to n - 1 in random order."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     (count,) = shape_from("randperm", (int_from("randperm", "n", 1, n),), None)
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     if wanted.kind in "iu" and count and count - 1 > np.iinfo(wanted).max:
         raise RuntimeError(f"randperm: value cannot be converted to type {wanted} without overflow")
-    return finish(stream_of(generator).permutation(count).astype(wanted), out, requires_grad)
+    array = stream_of(generator, where).permutation(count).astype(wanted)
+    return finish(array, out, requires_grad, where)
 
 
 @public("rand_like")
@@ -181,7 +183,9 @@ def rand_like(
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
     array = like("rand_like", input, dtype, device, layout, pin_memory)
-    array[...] = beside(uniform_array(stream_of(generator), array.shape, array.dtype), array)
+    array[...] = beside(
+        uniform_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array
+    )
     return new_leaf(array, requires_grad)
 
 
@@ -193,7 +197,7 @@ def randn_like(
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
     array = like("randn_like", input, dtype, device, layout, pin_memory)
-    array[...] = beside(normal_array(stream_of(generator), array.shape, array.dtype), array)
+    array[...] = beside(normal_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
 
@@ -207,7 +211,7 @@ def randint_like(
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
     first, last = _bounds("randint_like", args, low, high)
     array = like("randint_like", input, dtype, device, layout, pin_memory)
-    drawn = integer_array(stream_of(generator), first, last, array.shape, array.dtype)
+    drawn = integer_array(stream_of(generator, device_of(array)), first, last, array.shape, array.dtype)
     array[...] = beside(drawn, array)
     return new_leaf(array, requires_grad)
 
@@ -276,9 +280,9 @@ def normal(
     device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
-    rng = stream_of(generator, *[t.array for t in tensors])
+    rng = stream_of(generator, device_of(tensors[0].array) if tensors else where, *[t.array for t in tensors])
     if not tensors:
         if size is None:
             raise TypeError(
@@ -288,7 +292,7 @@ def normal(
         noise = normal_array(
             rng, shape_from("normal", (size,), None), dtype_for(dtype, out, get_default_dtype())
         )
-        return finish(scale_noise(noise, mean, std), out, requires_grad)
+        return finish(scale_noise(noise, mean, std), out, requires_grad, where)
     kind = tensors[0].array.dtype
     if isinstance(std, Tensor) and std.array.size and not (std.array >= 0).all():
         raise RuntimeError("normal expects all elements of std >= 0.0")
@@ -327,7 +331,9 @@ def bernoulli(
             f"\"bernoulli_tensor_cpu_p_\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'"
         )
     chances = x.array if p is None else number_from("bernoulli", "p", 2, p)
-    values = bernoulli_array(stream_of(generator, x.array), chances, x.array.shape, x.array.dtype)
+    values = bernoulli_array(
+        stream_of(generator, device_of(x.array), x.array), chances, x.array.shape, x.array.dtype
+    )
     return deliver(apply1(Bernoulli(beside(values, x.array)), x), out)
 
 
@@ -339,8 +345,8 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{SCALAR_NAMES[x.array.dtype]}'")
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    drawn = as_array(stream_of(generator, x.array).poisson(parameter(x.array))).astype(x.array.dtype)
-    found: Tensor = apply1(Poisson(beside(drawn, x.array)), x)
+    drawn = stream_of(generator, device_of(x.array), x.array).poisson(x.array)
+    found: Tensor = apply1(Poisson(beside(as_array(drawn).astype(x.array.dtype), x.array)), x)
     return found
 
 
@@ -358,14 +364,16 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             raise ValueError(
                 f"binomial only supports floating-point dtypes for {name}, got: {SCALAR_NAMES[x.array.dtype]}"
             )
+    xp = common_backend((n.array, p.array))
     try:
-        trials, chance = np.broadcast_arrays(parameter(n.array), parameter(p.array))
+        trials, chance = xp.broadcast_arrays(n.array, p.array)
     except ValueError:
         raise broadcast_error(n.array.shape, p.array.shape) from None
-    known = ~(np.isnan(trials) | np.isnan(chance))
-    whole = np.where(known, np.maximum(trials, 0), 0).astype(np.int64)
-    drawn = stream_of(generator, n.array, p.array).binomial(whole, np.where(known, chance, 0).clip(0, 1))
-    values = np.where(known, drawn, np.nan).astype(n.array.dtype)
+    known = ~(xp.isnan(trials) | xp.isnan(chance))
+    whole = xp.where(known, xp.maximum(trials, 0), 0).astype(np.int64)
+    stream = stream_of(generator, device_of(n.array), n.array, p.array)
+    drawn = stream.binomial(whole, xp.where(known, chance, 0).clip(0, 1))
+    values = xp.where(known, beside(drawn, n.array), np.nan).astype(n.array.dtype)
     found: Tensor = apply2(BinomialDraw(beside(values, n.array)), n, p)
     return found
 
@@ -385,34 +393,35 @@ def multinomial(
     >>> rg.multinomial(rg.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
-    given = require_tensor("multinomial", "input", 1, input).array
-    p = parameter(given)
+    p = require_tensor("multinomial", "input", 1, input).array
     count = int_from("multinomial", "num_samples", 2, num_samples)
     _check_chances(p, count, replacement)
-    rows = np.atleast_2d(p).astype(np.float64)
-    rng = stream_of(generator, p)
+    xp = backend_of(p)
+    rows = xp.atleast_2d(p).astype(np.float64)
+    rng = stream_of(generator, device_of(p), p)
     if replacement:
         steps = rows.cumsum(axis=1)
-        draws = rng.random((len(rows), count)) * steps[:, -1:]
-        found = _intervals(steps, draws)
+        draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
+        found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.
-        arrivals = rng.standard_exponential(rows.shape) / np.where(rows > 0, rows, 1)
-        arrivals[rows == 0] = np.inf
-        found = np.argsort(arrivals, axis=1, kind="stable")[:, :count]
+        waits = beside(rng.standard_exponential(rows.shape), p)
+        arrivals = xp.where(rows > 0, waits / xp.where(rows > 0, rows, 1), np.inf)
+        found = xp.argsort(arrivals, axis=1, kind="stable")[:, :count]
     result = found.reshape((*p.shape[:-1], count)).astype(np.int64)
-    return deliver(new_leaf(beside(result, given)), out)
+    return deliver(new_leaf(result), out)
 
 
-def _intervals(steps: Array, draws: Array) -> Array:
+def _intervals(xp: Backend, steps: Array, draws: Array) -> Array:
     """In which interval between the steps of its row each number lies."""
-    if not backend_of(draws).is_plain:
+    if not xp.is_plain:
         return (steps[:, None, :] <= draws[:, :, None]).sum(axis=-1)
     rows = [row.searchsorted(numbers, side="right") for row, numbers in zip(steps, draws, strict=True)]
     return np.asarray(rows, np.int64).reshape(draws.shape)
 
 
 def _check_chances(p: Array, count: int, replacement: bool) -> None:
+    xp = backend_of(p)
     if p.ndim not in (1, 2):
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {p.ndim}")
     if p.dtype.kind != "f":
@@ -425,7 +434,7 @@ def _check_chances(p: Array, count: int, replacement: bool) -> None:
         raise RuntimeError(
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {count} of {p.shape[-1]}"
         )
-    if not (np.isfinite(p) & (p >= 0)).all():
+    if not (xp.isfinite(p) & (p >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     if (p.sum(axis=-1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

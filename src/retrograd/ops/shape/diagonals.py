@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of, check_device, is_writable
+from retrograd.backends.base import Backend, backend_of, check_device, is_writable, placed
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -276,8 +276,8 @@ def _side(name: str, n: Any) -> int:
 
 
 def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> Tensor:
-    check_device(device)
+    where = check_device(device)
     wanted = np.dtype("int64") if dtype is None else as_dtype(dtype)
     if wanted.kind not in "iu":
         raise NotImplementedError(f"\"{function}\" not implemented for '{SCALAR_NAMES[wanted]}'")
-    return Tensor(np.stack([rows, cols]).astype(wanted))
+    return Tensor(placed(np.stack([rows, cols]).astype(wanted), where))

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.base import BACKENDS, placed
+from retrograd.backends.device import CPU
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -17,12 +20,12 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import dtype_for, finish, number_from, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish, like_options, number_from, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Number, Shape
 
 
-def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
+def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device = CPU) -> Array:
     """Memory for a tensor of this size and these strides, in elements."""
     if len(size) != len(stride):
         raise ShapeError(
@@ -33,7 +36,7 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType) -> Array:
             f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
         )
     needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
-    return strided(np.empty(needed, dtype), size, stride, 0)
+    return strided(BACKENDS.on(where).empty(needed, dtype), size, stride, 0)
 
 
 @public("empty_strided")
@@ -47,20 +50,20 @@ def empty_strided(
     >>> rg.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("empty_strided", (size,), None)
+    steps = sizes_of("empty_strided", "stride", (stride,))
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    return new_leaf(
-        strided_memory(shape, sizes_of("empty_strided", "stride", (stride,)), kind), requires_grad
-    )
+    return new_leaf(strided_memory(shape, steps, kind, where), requires_grad)
 
 
 @public("Tensor.new_empty_strided")
 def new_empty_strided(
-    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None, **options: Any
-) -> Tensor:
-    """`empty_strided` in the dtype of this tensor."""
-    return empty_strided(size, stride, dtype=self.array.dtype if dtype is None else dtype, **options)
+    self: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: DType | None = None,
+    device: DeviceLike = None, **options: Any,
+) -> Tensor:  # fmt: skip
+    """`empty_strided` in the dtype of this tensor, on its device."""
+    return empty_strided(size, stride, **like_options(self, dtype, device), **options)
 
 
 @public("empty_permuted")
@@ -69,7 +72,7 @@ def empty_permuted(
     device: DeviceLike = None, requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A dense tensor of undefined values whose dimensions lie in memory in the order `physical_layout`."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("empty_permuted", (size,), None)
     order = sizes_of("empty_permuted", "physical_layout", (physical_layout,))
     if len(order) != len(shape):
@@ -80,8 +83,8 @@ def empty_permuted(
     if sorted(order) != list(range(len(shape))):
         raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    dense = np.empty(tuple([shape[d] for d in order]), kind)
-    return new_leaf(dense.transpose(np.argsort(order)), requires_grad)
+    dense = BACKENDS.on(where).empty(tuple([shape[d] for d in order]), kind)
+    return new_leaf(dense.transpose([order.index(d) for d in range(len(order))]), requires_grad)
 
 
 @public("frombuffer")
@@ -128,13 +131,13 @@ def frombuffer(
 @public("from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
-    check_options(device, None, False)
+    where = check_options(device, None, False)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             f"from_dlpack needs an object that has __dlpack__() and __dlpack_device__(), not {type_name(ext_tensor)}"
         )
     array = np.from_dlpack(ext_tensor, copy=copy)
-    return new_leaf(array)
+    return new_leaf(placed(array, where))
 
 
 @public("to_dlpack")
@@ -167,7 +170,7 @@ def inclusive_range(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`arange` that includes its end. Deprecated, as in PyTorch."""
-    check_options(device, layout, False)
+    where = check_options(device, layout, False)
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end"')
     warn(
@@ -183,9 +186,8 @@ def inclusive_range(
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     numbers = np.arange(math.floor((last - first) / by) + 1)
-    return finish(
-        (first + numbers * by).astype(dtype_for(dtype, out, get_default_dtype())), out, requires_grad
-    )
+    found = (first + numbers * by).astype(dtype_for(dtype, out, get_default_dtype()))
+    return finish(found, out, requires_grad, where)
 
 
 @public("Tensor.is_set_to")

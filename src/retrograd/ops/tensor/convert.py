@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, overload
 
-from retrograd.backends.base import Backend, device_of, move, reachable_device
+from retrograd.backends.base import Backend, check_device, device_of, placed
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import (
@@ -81,7 +81,7 @@ class ToDevice(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.source = device_of(x)
-        return move(x, self.target)
+        return placed(x, self.target)
 
     def transpose(self, g: Any) -> Any:
         return ToDevice(self.source).on(g)
@@ -139,7 +139,7 @@ def to(
         copy = rest[1]
     result = input if dtype is None else convert(input, dtype)
     if device is not None:
-        where = reachable_device(device)
+        where = check_device(device)
         if where != result.device:
             found: Tensor = apply1(ToDevice(where), result)
             return found

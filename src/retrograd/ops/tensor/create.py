@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, is_writable, stands_for_many
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    backend_of,
+    device_of,
+    is_writable,
+    placed,
+    stands_for_many,
+)
+from retrograd.backends.device import CPU
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
@@ -26,10 +36,10 @@ from retrograd.ops.tensor.data import (
 from retrograd.values import Array, DType, Number, Shape
 
 
-def finish(array: Array, out: Any, requires_grad: bool) -> Tensor:
-    """The tensor a creating function returns: a new leaf, or `out` filled."""
+def finish(array: Array, out: Any, requires_grad: bool, where: Device = CPU) -> Tensor:
+    """The tensor a creating function returns: a new leaf on a device, or `out` filled."""
     if out is None:
-        return new_leaf(array, requires_grad)
+        return new_leaf(array if where is CPU else placed(array, where), requires_grad)
     filled: Tensor = deliver(Tensor(array), out)
     return filled.requires_grad_() if requires_grad else filled
 
@@ -112,18 +122,18 @@ def scalar_tensor(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """A 0-dim tensor of the default dtype."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     value = number_from("scalar_tensor", "s", 1, s)
-    return new_leaf(filled((), value, dtype_for(dtype, None, get_default_dtype())), requires_grad)
+    return finish(filled((), value, dtype_for(dtype, None, get_default_dtype())), None, requires_grad, where)
 
 
 # -- filled --------------------------------------------------------------------------------------------------------
 
 
-def filled(shape: Shape, value: Any, dtype: DType) -> Array:
+def filled(shape: Shape, value: Any, dtype: DType, xp: Backend = XP) -> Array:
     """An array full of one number, if the dtype can hold it."""
-    number = number_for(value, dtype)
-    found: Array = XP.empty(shape, dtype)
+    number = number_for(value, dtype).item()
+    found: Array = xp.empty(shape, dtype)
     found.fill(number)
     return found
 
@@ -140,9 +150,10 @@ def zeros(
     >>> rg.zeros(2, dtype=rg.int64)
     tensor([0, 0])
     """
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("zeros", args, size)
-    return finish(XP.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    xp = XP if where is CPU else BACKENDS.on(where)
+    return finish(xp.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
 
 
 @public("ones")
@@ -152,9 +163,10 @@ def ones(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Ones, in the given size."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("ones", args, size)
-    return finish(XP.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    xp = XP if where is CPU else BACKENDS.on(where)
+    return finish(xp.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
 
 
 @public("empty")
@@ -164,9 +176,10 @@ def empty(
     requires_grad: bool = False, memory_format: str | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the given size: fill it before use."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
-    return finish(XP.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad)
+    xp = XP if where is CPU else BACKENDS.on(where)
+    return finish(xp.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
 
 
 @public("full")
@@ -175,14 +188,15 @@ def full(
     layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """One number everywhere; the dtype is that of the number unless given."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     if not isinstance(size, (tuple, list)):
         raise OperandError(
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}"
         )
     value = number_from("full", "fill_value", 2, fill_value)
     wanted = dtype_for(dtype, out, scalar_dtype(value))
-    return finish(filled(shape_from("full", (size,), None), value, wanted), out, requires_grad)
+    shape = shape_from("full", (size,), None)
+    return finish(filled(shape, value, wanted, BACKENDS.on(where)), out, requires_grad, where)
 
 
 @public("eye")
@@ -191,7 +205,7 @@ def eye(
     layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The n × m matrix with ones on its diagonal; square unless `m` is given."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     rows = int_from("eye", "n", 1, n)
     columns = rows if m is None else int_from("eye", "m", 2, m)
     for name, value in (("n", rows), ("m", columns)):
@@ -199,7 +213,7 @@ def eye(
             raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
     made = XP.zeros((rows, columns), dtype_for(dtype, out, get_default_dtype()))
     made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
-    return finish(made, out, requires_grad)
+    return finish(made, out, requires_grad, where)
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -217,7 +231,7 @@ def arange(
     >>> rg.arange(1, 2, 0.25)
     tensor([1.0000, 1.2500, 1.5000, 1.7500])
     """
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     if len(args) > 3 or (not args and end is None):
         raise TypeError(
             f"arange() received an invalid combination of arguments: {len(args)} positional ones. Write arange(end) or "
@@ -234,7 +248,7 @@ def arange(
     by = number_from("arange", "step", 3, given[2])
     whole = isinstance(first, int) and isinstance(last, int) and isinstance(by, int)
     wanted = dtype_for(dtype, out, scalar_dtype(0 if whole else 0.0))
-    return finish(range_array(first, last, by, wanted), out, requires_grad)
+    return finish(range_array(first, last, by, wanted), out, requires_grad, where)
 
 
 def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
@@ -265,9 +279,9 @@ def linspace(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers from start to end, both included."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
-    return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad)
+    return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad, where)
 
 
 @public("logspace")
@@ -277,10 +291,10 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """Powers of `base` whose exponents are evenly spaced from start to end."""
-    check_options(device, layout, pin_memory)
+    where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
     exponents = spaced(ends, count, np.dtype("complex128" if wanted.kind == "c" else "float64"))
-    return finish(np.power(base, exponents).astype(wanted), out, requires_grad)
+    return finish(np.power(base, exponents).astype(wanted), out, requires_grad, where)
 
 
 def _spacing(
@@ -325,9 +339,11 @@ def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
 
 
 def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_memory: Any) -> Array:
-    """Memory for a tensor of the same shape and order in memory as `input`."""
-    check_options(device, layout, pin_memory)
+    """Memory for a tensor of the same shape and order in memory as `input`, on its device unless another is given."""
+    where = check_options(device, layout, pin_memory)
     x = require_tensor(function, "input", 1, input).array
+    if device is not None and device_of(x) != where:
+        x = placed(x, where)
     if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
         return XP.empty_like(x)
     order: Any = (
@@ -382,11 +398,16 @@ def full_like(
 # -- methods: new tensors of the dtype of this one -----------------------------------------------------------------
 
 
+def like_options(source: Tensor, dtype: Any, device: Any) -> dict[str, Any]:
+    """How a tensor is made that is to be like another one: in its dtype and on its device, unless others are given."""
+    return {
+        "dtype": source.array.dtype if dtype is None else dtype,
+        "device": source.device if device is None else device,
+    }
+
+
 def _roomy(source: Tensor, made: Tensor) -> Tensor:
-    """A new tensor where the one that it is made from is, with room for every sample if that holds a batch."""
-    if type(source.array) is np.ndarray:
-        return made
-    made.array = beside(made.array, source.array)
+    """A new tensor with room for every sample if the one that it is made from holds a batch."""
     if stands_for_many(source.array):
         array, xp = made.array, backend_of(source.array)
         made.array = xp.of_whole(xp.inner.broadcast_to(array, (*xp.lead, *array.shape)).copy())
@@ -394,39 +415,41 @@ def _roomy(source: Tensor, made: Tensor) -> Tensor:
 
 
 @public("Tensor.new_tensor")
-def new_tensor(self: Tensor, data: Data, *, dtype: DType | None = None, **options: Any) -> Tensor:
-    """`tensor(data)` in this tensor's dtype."""
-    made = tensor(data, dtype=self.array.dtype if dtype is None else dtype, **options)
-    made.array = beside(made.array, self.array)
-    return made
+def new_tensor(
+    self: Tensor, data: Data, *, dtype: DType | None = None, device: DeviceLike = None, **options: Any
+) -> Tensor:
+    """`tensor(data)` in this tensor's dtype, on its device."""
+    return tensor(data, **like_options(self, dtype, device), **options)
 
 
 @public("Tensor.new_zeros")
-def new_zeros(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
-    """`zeros(size)` in this tensor's dtype."""
-    return _roomy(self, zeros(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+def new_zeros(
+    self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None, **options: Any
+) -> Tensor:  # fmt: skip
+    """`zeros(size)` in this tensor's dtype, on its device."""
+    return _roomy(self, zeros(*args, **like_options(self, dtype, device), **options))
 
 
 @public("Tensor.new_ones")
-def new_ones(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
-    """`ones(size)` in this tensor's dtype."""
-    return _roomy(self, ones(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+def new_ones(
+    self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None, **options: Any
+) -> Tensor:  # fmt: skip
+    """`ones(size)` in this tensor's dtype, on its device."""
+    return _roomy(self, ones(*args, **like_options(self, dtype, device), **options))
 
 
 @public("Tensor.new_empty")
-def new_empty(self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, **options: Any) -> Tensor:
-    """`empty(size)` in this tensor's dtype."""
-    return _roomy(self, empty(*args, dtype=self.array.dtype if dtype is None else dtype, **options))
+def new_empty(
+    self: Tensor, *args: int | Sequence[int], dtype: DType | None = None, device: DeviceLike = None, **options: Any
+) -> Tensor:  # fmt: skip
+    """`empty(size)` in this tensor's dtype, on its device."""
+    return _roomy(self, empty(*args, **like_options(self, dtype, device), **options))
 
 
 @public("Tensor.new_full")
 def new_full(
-    self: Tensor,
-    size: Sequence[int],
-    fill_value: Number | Tensor,
-    *,
-    dtype: DType | None = None,
-    **options: Any,
-) -> Tensor:
-    """`full(size, fill_value)` in this tensor's dtype."""
-    return _roomy(self, full(size, fill_value, dtype=self.array.dtype if dtype is None else dtype, **options))
+    self: Tensor, size: Sequence[int], fill_value: Number | Tensor, *, dtype: DType | None = None,
+    device: DeviceLike = None, **options: Any,
+) -> Tensor:  # fmt: skip
+    """`full(size, fill_value)` in this tensor's dtype, on its device."""
+    return _roomy(self, full(size, fill_value, **like_options(self, dtype, device), **options))

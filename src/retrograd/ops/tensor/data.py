@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from retrograd.backends.base import check_device, is_array, stands_for_many
+from retrograd.backends.base import check_device, is_array, placed, stands_for_many
+from retrograd.backends.device import CPU
+from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import (
     LIMITS,
     SCALAR_NAMES,
@@ -33,7 +35,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
 from retrograd.errors import DtypeError, GradientError, type_name
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import DeviceLike, clone, convert
+from retrograd.ops.tensor.convert import DeviceLike, clone, convert, to
 from retrograd.values import Array, DType, Number
 
 # What a tensor is made of.
@@ -60,15 +62,16 @@ def new_leaf(array: Array, requires_grad: bool = False) -> Tensor:
     return made
 
 
-def check_options(device: Any, layout: Any, pin_memory: Any) -> None:
-    """Refuses what only other devices and layouts have."""
-    check_device(device)
+def check_options(device: Any, layout: Any, pin_memory: Any) -> Device:
+    """The device to make a tensor on; layouts that there are not are refused."""
+    where = check_device(device)
     if layout is not None and not str(layout).endswith("strided"):
         raise RuntimeError(f"layout {layout} is not supported: every tensor here is dense (strided)")
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; this build has the CPU alone"
         )
+    return where
 
 
 def from_data(data: Any, dtype: Any) -> Array:
@@ -273,14 +276,15 @@ def tensor(
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
     """
-    check_options(device, None, pin_memory)
+    where = check_options(device, None, pin_memory)
     if isinstance(data, Tensor):
         warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than tensor(sourceTensor).",
             UserWarning,
         )
-    made = new_leaf(from_data(data.array if isinstance(data, Tensor) else data, dtype), requires_grad)
+    array = from_data(data.array if isinstance(data, Tensor) else data, dtype)
+    made = new_leaf(_at(array, device, where), requires_grad)
     tracked = _tracked(data)
     if tracked is not None:
         made._lost = cut(tracked, DETACHED, "tensor()")
@@ -307,13 +311,22 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
 @public("as_tensor")
 def as_tensor(data: Data, dtype: DType | None = None, device: DeviceLike = None) -> Tensor:
     """`data` as a tensor, without a copy if it is a tensor or a NumPy array of the right dtype already."""
-    check_device(device)
+    where = check_device(device)
     if isinstance(data, Tensor):
-        return data if dtype is None else convert(data, dtype)
-    if isinstance(data, np.ndarray):
-        array = np.asarray(_supported(data))
-        return new_leaf(array if dtype is None else array.astype(as_dtype(dtype), copy=False))
-    return new_leaf(from_data(data, dtype))
+        made = data if dtype is None else convert(data, dtype)
+        return made if device is None and where is CPU else to(made, where)
+    if is_array(data):
+        array = _supported(data)
+        array = np.asarray(array) if isinstance(array, np.ndarray) else array
+        array = array if dtype is None else array.astype(as_dtype(dtype), copy=False)
+    else:
+        array = from_data(data, dtype)
+    return new_leaf(_at(array, device, where))
+
+
+def _at(array: Array, device: Any, where: Device) -> Array:
+    """Data stays where it is, unless somebody asks for a device."""
+    return array if device is None and where is CPU else placed(array, where)
 
 
 @public("asarray")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from retrograd.backends.base import check_device
-from retrograd.backends.device import CPU, device
+from retrograd.backends.device import CPU, default_device, device, use_device
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
 from retrograd.core.places import warn
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
@@ -109,14 +109,14 @@ def is_warn_always_enabled() -> bool:
 
 @public("set_default_device")
 def set_default_device(device: DeviceLike) -> None:
-    """Sets the device on which tensors are made: the CPU, or None for the default, which is the CPU."""
-    check_device(device)
+    """Sets the device on which this thread makes tensors; None stands for the CPU."""
+    use_device(CPU if device is None else check_device(device))
 
 
 @public("get_default_device")
 def get_default_device() -> device:
-    """The device on which tensors are made."""
-    return CPU
+    """The device on which this thread makes tensors."""
+    return default_device()
 
 
 @public("set_default_tensor_type")
