@@ -119,6 +119,7 @@ def test_random_numbers_of_each_sample_in_nested_maps():
 
 @pytest.mark.parametrize("randomness", ["same", "different"])
 def test_every_way_to_draw(randomness):
+    rg.manual_seed(0)  # four coins may fall alike three times
     x = rg.full((3, 4), 0.5)
     draws = {
         "bernoulli": rg.bernoulli, "normal": lambda x: rg.normal(x, 1.0), "poisson": rg.poisson,
