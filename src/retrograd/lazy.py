@@ -12,9 +12,14 @@ are called as they are defined (`ops.register`), and the placeholders stay: each
 method, after an import that is complete. So no thread finds a method of a module that another one is still importing.
 
 Python locks a module while a thread imports it. A process forked at that time would have the lock and not the thread,
-and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything. Python also
-locks a module before it imports the package around it: a thread that imports the package at the same time, and with it
-the module, would wait for the first one while that waits for it. So packages are imported first.
+and wait for ever when it needs the module itself; so a fork waits until no other thread loads anything.
+
+Two threads that import at once may hold one module each and want the other's. Python notices and raises an error in
+one of them, and a module whose import has failed in the middle is no use to anybody. It cannot happen where modules
+that are loaded on demand do not import each other in a circle. A package is part of such circles unnoticed: Python
+locks a module before it imports the package around it. So no package that is loaded on demand imports its own modules
+when it is imported itself: its names are found by its `__getattr__`, as those of `retrograd` are.
+`tests/project/test_import.py` looks for circles.
 """
 
 from __future__ import annotations
@@ -66,9 +71,6 @@ at_fork(before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_c
 def load(module: str) -> ModuleType:
     """Imports a module on demand."""
     with _LOADS:
-        parts = module.split(".")
-        for count in range(1, len(parts)):
-            import_module(".".join(parts[:count]))
         return import_module(module)
 
 

@@ -61,8 +61,11 @@ static void
 node___Node_dealloc(NodeObject *self)
 {
     PyObject_GC_UnTrack(self);
+    CPy_TRASHCAN_BEGIN(self, node___Node_dealloc)
     CPyDef_node___Node_clear((PyObject *)self);
     Py_TYPE(self)->tp_free((PyObject *)self);
+    CPy_TRASHCAN_END(self)
+    done: ;
 }
 """
 
@@ -96,7 +99,21 @@ def test_a_property_that_is_deleted_has_no_value_to_set():
 
 def test_an_object_lets_go_of_its_class():
     repaired = repair(DEALLOC, Tally())
-    assert repaired.index("type->tp_free((PyObject *)self);") < repaired.index("Py_DECREF(type);")
+    assert repaired.index("own_class->tp_free((PyObject *)self);") < repaired.index("Py_DECREF(own_class);")
+
+
+def test_an_object_waits_where_python_would_let_it_recurse():
+    repaired = repair(DEALLOC, Tally())
+    assert "TRASHCAN" not in repaired
+    steps = [
+        "retrograd_ends_later((PyObject *)self, (destructor)node___Node_dealloc)",
+        "Node_clear",
+        "retrograd_ended()",
+    ]
+    assert [repaired.count(step) for step in steps] == [1, 1, 1]
+    assert sorted(steps, key=repaired.index) == steps
+    # Weak references are told before: an object that waits is nobody's any more.
+    assert repaired.index("PyObject_ClearWeakRefs") < repaired.index(steps[0])
 
 
 NEW = """\
@@ -126,9 +143,12 @@ def test_the_slot_of_attributes_stays_owned():
     assert repair(text, Tally()) == text
 
 
-def test_a_deallocator_of_another_form_is_an_error():
+@pytest.mark.parametrize(
+    "line", ["PyObject_GC_UnTrack(self);", "CPy_TRASHCAN_BEGIN(self, node___Node_dealloc)"]
+)
+def test_a_deallocator_of_another_form_is_an_error(line):
     with pytest.raises(RuntimeError, match="deallocators differently"):
-        repair(DEALLOC.replace("PyObject_GC_UnTrack(self);", "untrack(self);"), Tally())
+        repair(DEALLOC.replace(line, "other();"), Tally())
 
 
 # ---- descriptions -------------------------------------------------------------------------------------------------

@@ -1,9 +1,15 @@
-"""A chain of a million nodes, in a thread with a small stack: nothing may recurse over a graph."""
+"""A chain of a million nodes, in a thread with a small stack: nothing may recurse over a graph.
+
+That it ends without recursion is our own doing: see Note [Freeing deep graphs] and Note [Freeing interpreted nodes].
+"""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
+import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +17,13 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.__config__ import is_compiled
 from retrograd.core.node import Node
 from retrograd.inspect.text import graph_text
 
 LONG = 1_000_000
 MODERATE = 20_000
+ENOUGH = 4_000  # for a recursion to be more than the small stack holds
 SMALL_STACK = 256 * 1024
 
 
@@ -128,6 +136,163 @@ def test_deep_graphs_of_every_shape_on_a_small_stack(shape, how):
         elif how == "recorded":
             (first,) = rg.autograd.grad(y, x, create_graph=True)
             assert np.isfinite(first.item())
+
+    on_a_small_stack(work)
+
+
+# -- the end of graphs that a user has made deep ---------------------------------------------------------------------
+
+
+class Doubled(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.also = x
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+
+class Finalised(Doubled):
+    def __del__(self) -> None:
+        ENDED.append(self.next_functions)  # the graph is there as long as somebody may look at it
+
+
+ENDED: list[Any] = []
+
+
+def hooked(y: Any) -> Any:
+    made = y * 2
+    made.register_hook(lambda grad, holds=y: grad)
+    return made
+
+
+def node_hooked(y: Any) -> Any:
+    made = y * 2
+    made.grad_fn.register_prehook(lambda grads, holds=y: grads)
+    return made
+
+
+def with_metadata(y: Any) -> Any:
+    """A graph that is not deep by itself."""
+    made = leaf() * 2
+    made.grad_fn.metadata["before"] = [y]
+    return made
+
+
+def kept_packed(y: Any) -> Any:
+    with rg.autograd.graph.saved_tensors_hooks(lambda t: (t,), lambda packed: packed[0]):
+        return y * y
+
+
+def written(y: Any) -> Any:
+    y[0].mul_(1.0)
+    return y
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "saves itself": lambda y: y * y,
+    "views": lambda y: y.view(1).view(()),
+    "writes into views": written,
+    "many edges": lambda y: rg.stack([y, y, y, y]).mean(0),
+    "a user's function": Doubled.apply,
+    "a user's function with a finaliser": Finalised.apply,
+    "hooks that hold tensors": hooked,
+    "hooks of nodes that hold tensors": node_hooked,
+    "metadata that holds tensors": with_metadata,
+    "packed": kept_packed,
+}
+
+
+def recorded_again(y: Any, x: Any) -> Any:
+    return rg.autograd.grad(y.sum(), x, create_graph=True, allow_unused=True)
+
+
+def run_backward(y: Any, x: Any) -> Any:
+    y.sum().backward()
+    return y
+
+
+def in_a_circle(y: Any, x: Any) -> Any:
+    y.grad_fn.metadata["itself"] = y
+
+
+def in_a_circle_of_gradients(y: Any, x: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the circle
+        y.sum().backward(create_graph=True)
+
+
+ENDS = [None, run_backward, recorded_again, in_a_circle, in_a_circle_of_gradients]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: getattr(end, "__name__", "dropped"))
+def test_deep_graphs_of_users_end_on_a_small_stack(step, end):
+    def work() -> None:
+        x = leaf([0.5] if step == "writes into views" else 0.5)
+        y = x * 1
+        for _ in range(ENOUGH):
+            y = STEPS[step](y)
+        held = [y if end is None else end(y, x)]
+        gone = weakref.ref(y.grad_fn)
+        del y, x
+        held.clear()
+        gc.collect()
+        assert gone() is None
+
+    ENDED.clear()
+    on_a_small_stack(work)
+    assert all(len(edges) == 1 for edges in ENDED)
+
+
+def test_deep_duals_end_on_a_small_stack():
+    def work() -> None:
+        with rg.autograd.forward_ad.dual_level():
+            y = rg.autograd.forward_ad.make_dual(leaf(0.5), leaf(0.5))
+            for _ in range(ENOUGH):
+                y = y * y
+            tangent = rg.autograd.forward_ad.unpack_dual(y).tangent
+        assert tangent.requires_grad
+        del y
+        del tangent
+
+    on_a_small_stack(work)
+
+
+def test_a_deep_graph_may_end_in_the_finaliser_of_another():
+    class Holder:
+        def __init__(self, depth: int) -> None:
+            self.held = chain(leaf(), ENOUGH)
+            self.depth = depth
+
+        def __del__(self) -> None:
+            if self.depth:
+                self.held.grad_fn.metadata["next"] = Holder(self.depth - 1)
+            FINISHED.append(self.depth)
+
+    FINISHED: list[int] = []
+    on_a_small_stack(lambda: Holder(3) and None)
+    gc.collect()
+    assert FINISHED == [3, 2, 1, 0]
+
+
+@pytest.mark.skipif(
+    sys.version_info[:2] == (3, 13) and not is_compiled(),
+    reason="Python 3.13 recurses over chains of a user's own, and interpreted tensors are part of them",
+)
+def test_deep_chains_of_tensors_alone_end_on_a_small_stack():
+    def work() -> None:
+        y = rg.zeros(1)
+        for i in range(ENOUGH):
+            other = rg.zeros(1)
+            if i % 2:
+                other.grad = y
+            else:
+                other.before = [y]
+            y = other
 
     on_a_small_stack(work)
 

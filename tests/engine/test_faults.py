@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
+from retrograd.core.node import Node
 from tests.devices import fake
 from tests.engine.together import (
     LIMIT,
@@ -510,6 +511,34 @@ def test_the_collector_may_come_at_any_time():
     gc.collect()
     assert len(ran) == 100
     assert_clean()
+
+
+def test_the_collector_finds_every_edge_that_a_node_says_it_has():
+    """It may come when the third edge is about to be made, and edges beyond the second are made one by one."""
+    x = leaf(np.ones(2))
+    x.register_hook(lambda g: None)  # so that the collector sees what is recorded on top
+    seen, wrong = [], []
+
+    def look(phase: str, info: dict[str, int]) -> None:
+        young = [*gc.get_objects(0), *gc.get_objects(1)] if phase == "start" else []
+        for node in [thing for thing in young if isinstance(thing, Node)]:
+            try:
+                seen.append(len(node.next_edges()))
+            except Exception as error:  # the collector would swallow it
+                wrong.append(repr(error))
+
+    before = gc.get_threshold()
+    gc.collect()
+    gc.callbacks.append(look)
+    try:
+        gc.set_threshold(1, 10_000)
+        for _ in range(100):
+            rg.stack([x, x, x, x, x])
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(look)
+    assert seen
+    assert wrong == []
 
 
 # -- stopping --------------------------------------------------------------------------------------------------------

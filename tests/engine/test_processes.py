@@ -335,6 +335,29 @@ def test_backward_works_in_exit_handlers_before_and_after_ours():
     assert late.stdout.split() == ["1", "True", "2", "True"], late.stderr
 
 
+def test_backward_works_in_finalisers_after_all_exit_handlers():
+    done = run("""
+class Last:
+    def __del__(self, say=os.write, ending=sys.is_finalizing):
+        say(1, b"%s %s" % (str(ending()).encode(), str(train()).encode()))
+train()  # because nothing can be imported then
+last = Last()  # which lives until Python clears its modules
+""")
+    assert (done.stdout.split(), done.stderr) == (["True", "True"], "")
+
+
+def test_backward_works_where_the_system_has_no_more_threads():
+    done = run("""
+threading.stack_size(1 << 50)  # more than there is
+try:
+    threading.Thread(target=print).start()
+except RuntimeError as error:
+    print("none", flush=True)
+print(train(), *workers())
+""")
+    assert done.stdout.split() == ["none", "True"], done.stdout + done.stderr
+
+
 def test_exit_inside_a_hook_ends_the_program_with_its_status():
     done = run(
         """

@@ -9,6 +9,7 @@ import contextvars
 import sys
 import threading
 import warnings
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
@@ -302,6 +303,45 @@ def test_threads_of_fresh_stacks_end_with_their_backward():
         if thread.name == "retrograd-reentry":
             thread.join(30)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
+def test_where_there_is_no_thread_the_stack_of_the_caller_serves(kind, monkeypatch):
+    start, names = threading.Thread.start, []
+
+    def refuse(self: threading.Thread) -> None:
+        names.append(self.name)
+        if kind is KeyboardInterrupt:  # which comes when the thread is about to run
+            start(self)
+        raise kind("can't start new thread")
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)  # what one stack must hold
+    try:
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(threading.Thread, "start", refuse)
+            with nullcontext() if kind is RuntimeError else pytest.raises(KeyboardInterrupt):
+                through_hooks(leaf(), 70, nothing)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert set(names) == {"retrograd-reentry"}
+    through_hooks(leaf(), 70, nothing)
+
+
+def test_a_signal_that_raises_while_a_thread_starts_lets_one_of_both_do_the_work(monkeypatch):
+    start = threading.Thread.start
+
+    def interrupted(self: threading.Thread) -> None:
+        start(self)
+        raise RuntimeError("from a signal's handler")
+
+    x = leaf()
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(threading.Thread, "start", interrupted)
+        through_hooks(x, 70, nothing)
+    again = leaf()
+    through_hooks(again, 70, nothing)
+    assert x.grad.item() == again.grad.item()
 
 
 @ways

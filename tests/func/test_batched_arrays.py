@@ -8,9 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from retrograd.backends.batch import BatchedArray, DataDependent, Level, Unbatchable
-from retrograd.backends.batch.array import RULES, constant, on_levels, packed, summed_over, unpacked
+from retrograd.backends.batch.array import (
+    RULES,
+    BatchedArray,
+    Level,
+    constant,
+    on_levels,
+    packed,
+    summed_over,
+    unpacked,
+)
 from retrograd.backends.batch.backend import backend_on
+from retrograd.backends.batch.shape import DataDependent, Unbatchable
 
 COUNT = 4
 rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import func
-from retrograd.backends.batch import BatchedArray
+from retrograd.backends.batch.array import BatchedArray
 
 
 def test_shared_operands_cost_no_memory():

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,8 @@ def test_scipy_is_never_loaded_by_the_package():
 # ---- packages -----------------------------------------------------------------------------------------------------
 
 PACKAGES = ["retrograd", "retrograd.nn.functional", "retrograd.linalg", "retrograd.fft", "retrograd.special"]
-PACKAGES += ["retrograd.autograd"]
+PACKAGES += ["retrograd.autograd", "retrograd.func", "retrograd.nn", "retrograd.utils", "retrograd.optim"]
+PACKAGES += ["retrograd.optimize", "retrograd.inspect", "retrograd.datasets"]
 
 
 def seen_by_type_checkers(name: str) -> dict[str, Any]:
@@ -269,26 +271,115 @@ print(json.dumps([failed, len(found), all(mine == found[0] for mine in found)]))
     assert fresh(program) == [[], 8, True]
 
 
-@pytest.mark.parametrize("attempt", range(4))
-def test_threads_may_load_a_package_and_what_is_in_it(attempt):
-    """Python takes the locks of the two in opposite orders, and one thread gets an error if they meet half-way."""
-    program = """
-import threading
+# Ways to the same modules, of which some meet the package first and some what is in it.
+WAYS = [
+    "rg.func", "rg.vmap", "import retrograd.func.levels", "import retrograd.backends.batch.shape", "rg.nn",
+    "import retrograd.nn.functional", "rg.nn.functional.gelu", "rg.utils.hooks", "import retrograd.utils.checkpoint",
+    "rg.optim.SGD", "import retrograd.optim.adamw", "rg.inspect", "import retrograd.inspect.text",
+    "rg.optimize.minimize", "import retrograd.optimize.objective", "rg.linalg.svd", "rg.fft.fft", "rg.special.erf",
+    "rg.autograd.functional.jacobian", "rg.autograd.Function",
+]  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_threads_may_load_in_any_order():
+    """Children of a process in which little is loaded, because nothing can be loaded twice."""
+    program = f"""
+import os, signal, threading, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # newer Pythons warn of fork with threads, NumPy's among them
 import retrograd as rg
+ways = {WAYS}
 sys.setswitchinterval(1e-6)
-start, failed = threading.Barrier(6), []
-def load(name):
-    start.wait()
-    try:
-        getattr(rg, name)
-    except BaseException as error:
-        failed.append(repr(error))
-threads = [threading.Thread(target=load, args=(name,)) for name in ["func", "vmap"] * 3]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-print(json.dumps(failed))
+def load_at_once(number):
+    start, failed = threading.Barrier(8), []
+    def load(k):
+        start.wait()
+        for i in range(len(ways)):
+            way = ways[(number * (k + 1) + i + k) % len(ways)]
+            try:
+                exec(way, {{"rg": rg}})
+            except BaseException as error:
+                failed.append(f"{{way}}: {{error!r}}")
+    threads = [threading.Thread(target=load, args=(k,)) for k in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    return failed
+failed = []
+for number in range({os.environ.get("RETROGRAD_LOADS", "50")}):
+    reads, writes = os.pipe()
+    child = os.fork()
+    if not child:
+        signal.alarm(100)
+        os.write(writes, json.dumps(load_at_once(number)[:9]).encode())
+        os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads) as file:
+        failed += json.loads(file.read() or '["no answer"]')
+    os.waitpid(child, 0)
+print(json.dumps(failed[:9]))
 """
     assert fresh(program) == []
+
+
+def imported_with(path: Path, modules: set[str]) -> set[str]:
+    """The modules of the package whose locks a thread may want while it imports that of `path`."""
+
+    def statements(nodes: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+        for node in nodes:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                yield node
+            elif isinstance(node, ast.If):
+                checked = "TYPE_CHECKING" in ast.unparse(node.test)
+                yield from statements([*([] if checked else node.body), *node.orelse])
+            elif isinstance(node, ast.Try):
+                yield from statements(node.body)
+
+    found = set()
+    for node in statements(tree(path).body):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        else:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
+    return found & modules
+
+
+def loaded_while_importing() -> list[tuple[str, str]]:
+    """The modules that ask, while they are imported, for names of others loaded on demand; and those others."""
+    program = """
+import importlib, pkgutil, retrograd
+from retrograd import lazy
+imports, found = lazy.import_module, []
+def watched(name):
+    for module in [*sys.modules.values()]:
+        spec = getattr(module, "__spec__", None)
+        if getattr(spec, "_initializing", False): found.append([spec.name, name])
+    return imports(name)
+lazy.import_module = watched
+for info in pkgutil.walk_packages(retrograd.__path__, "retrograd."):
+    if not info.name.endswith("__main__"): importlib.import_module(info.name)
+print(json.dumps(found))
+"""
+    return [tuple(pair) for pair in fresh(program)]
+
+
+def test_modules_loaded_on_demand_import_each_other_in_no_circle(loaded):
+    """Where there is none, threads that import at once cannot wait for each other. The command is one thread."""
+    paths = {
+        ".".join(("retrograd", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): path
+        for path in python_files()
+    }
+    later = {name for name in paths.keys() - loaded if not name.startswith("retrograd.cli")}
+    wants = {name: imported_with(paths[name], later) for name in later}
+    for name in later:
+        wants[name] |= {name.rpartition(".")[0]} & later
+    for name, other in loaded_while_importing():
+        if name in later:
+            wants[name] |= {other} & later
+    while free := {name for name, others in wants.items() if not others}:
+        wants = {name: others - free for name, others in wants.items() if name not in free}
+    assert wants == {}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")

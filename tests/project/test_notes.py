@@ -12,8 +12,8 @@ from pathlib import Path
 
 from .sources import ROOT, relative
 
-FOLDERS = ("src", "native", "docs", "tests", "benchmarks", "examples")
-SUFFIXES = {".py", ".pyi", ".md", ".cpp", ".h", ".hpp"}
+FOLDERS = ("src", "native", "tools", "docs", "tests", "benchmarks", "examples")
+SUFFIXES = {".py", ".pyi", ".md", ".c", ".cpp", ".h", ".hpp"}
 HERE = Path(__file__).parent
 
 MENTION = re.compile(r"Note \[([^\]\n]+)\]")

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 from tools.compiling.census import Census
 from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
@@ -54,17 +55,21 @@ _CLEAR_REFERENCES = """\
 """
 _FREE = "    Py_TYPE(self)->tp_free((PyObject *)self);\n"
 _FREE_BOTH = """\
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free((PyObject *)self);
-    Py_DECREF(type);
+    PyTypeObject *own_class = Py_TYPE(self);
+    own_class->tp_free((PyObject *)self);
+    Py_DECREF(own_class);
 """
+_TRASHCAN = re.compile(r"    CPy_TRASHCAN_BEGIN\(self, (\w+)\)\n((?:.*\n)*?)    CPy_TRASHCAN_END\(self\)\n")
+_IN_TURN = r"""    if (retrograd_ends_later((PyObject *)self, (destructor)\1)) return;
+\2    retrograd_ended();
+"""  # see Note [Freeing deep graphs]
 _FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
 
 
 def _deallocator(found: re.Match[str]) -> str:
-    """One that tells weak references and lets go of the class."""
-    body = found[0]
-    if _UNTRACK not in body or not (_FREE in body or _FREED_BY_BASE in body):
+    """One that tells weak references, does not recurse over a graph, and lets go of the class."""
+    body, waits = _TRASHCAN.subn(_IN_TURN, found[0])
+    if _UNTRACK not in body or not (_FREE in body if waits else _FREED_BY_BASE in body):
         raise RuntimeError(f"mypyc writes deallocators differently than expected:\n{body}")
     return body.replace(_UNTRACK, _UNTRACK + _CLEAR_REFERENCES).replace(_FREE, _FREE_BOTH)
 
@@ -74,6 +79,16 @@ DEALLOCATORS = Rewriting(
     re.compile(r"^\w+_dealloc\(\w+ \*self\)\n\{(?:.*\n)*?\}\n", re.MULTILINE),
     _deallocator,
 )
+
+DECLARATIONS = Rewriting(
+    "declarations of what ends an object",
+    re.compile(r'^#include "__native_internal_\w+\.h"\n', re.MULTILINE),
+    r"""\g<0>#include <stdbool.h>
+extern bool retrograd_ends_later(PyObject *object, destructor end);
+extern void retrograd_ended(void);
+""",
+)
+FREEING = Path(__file__).with_name("freeing.c")  # what they declare
 
 SETTERS = Rewriting(
     "properties that are deleted",
@@ -105,7 +120,7 @@ _TYPE = re.compile(r"^static PyTypeObject CPyType_\w+_template_ = \{$", re.MULTI
 
 def repair(text: str, tally: Tally) -> str:
     """One C file as it should be."""
-    for rewriting in (SLOTS, MEMBERS, DEALLOCATORS, SETTERS):
+    for rewriting in (SLOTS, MEMBERS, DECLARATIONS, DEALLOCATORS, SETTERS):
         text = rewriting.apply(text, tally)
     makes_only = {new[1] for new in _NEW.finditer(text) if "__init__(self, args, kwds)" not in new[0]}
     late = INITIALISERS.instead
@@ -114,13 +129,19 @@ def repair(text: str, tally: Tally) -> str:
 
 def expected(census: Census, texts: list[str]) -> dict[Rewriting, Times]:
     """How often that happens in a build."""
-    crowded = len(census.with_ordinary_base()) + census.nested_functions()
-    if sys.version_info >= (3, 12):  # Python keeps both itself, but not those of exceptions
-        crowded = len(census.exceptions())
+    types = sum(len(_TYPE.findall(text)) for text in texts)
+    owners = crowded = len(census.with_ordinary_base()) + census.nested_functions()
+    if sys.version_info >= (
+        3,
+        12,
+    ):  # Python keeps both itself, but for exceptions, and those it frees itself too
+        owners, crowded = 0, len(census.exceptions())
+        types -= crowded
     return {
-        SLOTS: exactly(3 * crowded),  # visited, cleared, and cleared by generators that are done
+        SLOTS: exactly(3 * owners),  # visited, cleared, and cleared by generators that are done
         MEMBERS: exactly(crowded),
-        DEALLOCATORS: exactly(sum(len(_TYPE.findall(text)) for text in texts)),
+        DECLARATIONS: exactly(len(texts)),
+        DEALLOCATORS: exactly(types),
         SETTERS: exactly(census.properties("setter")),
         INITIALISERS: exactly(len(census.initialised_late())),
     }

@@ -249,7 +249,6 @@ def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
 
     A function, since methods of users' nodes are slow to call.
     """
-    node.edge_count = i + 1
     if function is not None:
         function._used = True
         if function.topological_nr >= node.topological_nr:
@@ -262,6 +261,8 @@ def put_edge(node: Node, i: int, function: Node | None, input_nr: int) -> None:
         node.more_edges = [Edge(function, input_nr)]
     else:
         node.more_edges.append(Edge(function, input_nr))
+    # Last: making an Edge may start the collector, before which `collector._watch_all` reads the edges of all nodes.
+    node.edge_count = i + 1
 
 
 UPWARD.node = Node

@@ -2,14 +2,29 @@
 
 Native classes made by mypyc refuse weak references and foreign attributes unless they derive from an ordinary
 Python class; these are those classes. They cost nothing.
+
+Note [Freeing interpreted nodes]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+A node owns the nodes after it, so freeing one frees the next: see Note [Freeing deep graphs] in
+tools/compiling/freeing.c. Python bounds that recursion by 50 calls before 3.13, and by the stack there is since 3.14,
+but 3.13 by 10,000 calls, however small the stack. There an interpreted node has a finaliser: it moves what the node
+owns to a list of its thread, which the outermost of the finalisers that are running empties.
+
+The collector calls finalisers too, of nodes that others still refer to, and only later lets go of them. Then nothing
+is to be done yet, since finalisers of others may want the graph; but Python calls none twice, so the mark that says
+it has done so is taken away again: a bit of the word before the object. Who calls shows in the count of references to
+the node.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
+from ctypes import c_size_t, sizeof
 from typing import Any
 
+from retrograd.forms import COMPILED
 from retrograd.hints import Plain
 
 # What `dir(node)` lists: PyTorch's names. The others are the engine's, and those of a node's op.
@@ -45,6 +60,37 @@ class PlainNode(Plain):
         except KeyError:
             pass
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+class _Ends(threading.local):
+    """What ended nodes owned that is still to be freed, by thread; None if no node is ending."""
+
+    owned: list[Any] | None = None
+
+
+def _end(node: Any, ends: _Ends = _Ends(), count: Callable[[Any], int] = sys.getrefcount) -> None:  # noqa: B008
+    """The finaliser of a node. See Note [Freeing interpreted nodes]."""
+    if not node.edge_count:
+        return
+    if count(node) > 3:  # more than the one who calls, this function and the count itself have
+        mark = c_size_t.from_address(id(node) - sizeof(c_size_t))
+        mark.value &= ~1
+        return
+    owned = ends.owned
+    if owned is not None:
+        owned.append(vars(node))
+        return
+    ends.owned = owned = [vars(node)]
+    node.__dict__ = {}  # or else the node would free, when this has returned, what it still owned
+    try:
+        while owned:
+            owned.pop()
+    finally:
+        ends.owned = None
+
+
+if sys.version_info[:2] == (3, 13) and sys.implementation.name == "cpython" and not COMPILED:
+    PlainNode.__del__ = _end  # type: ignore[attr-defined]
 
 
 class Size(tuple[int, ...]):

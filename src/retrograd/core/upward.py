@@ -41,7 +41,7 @@ class Upward:
     find_nonfinite: Any = None
     # func/levels.py: a gradient that leaves levels of vmap on an edge, summed over their samples
     leave_levels: Any = None
-    # func/mapping.py: a function called once for each sample of a vmap
+    # the same: a function called once for each sample of a vmap
     by_sample: Any = None
 
 

@@ -158,7 +158,10 @@ class Shared:
             self._offer(self.small, rank, item)
         elif node._where is not None:
             workers = threads.THREADS.of_device(node._where)
-            workers.queue.push((-self.task.depth, rank), Turn(self, item).run)
+            if workers is None:
+                self._offer(self.small, rank, item)
+            else:
+                workers.queue.push((-self.task.depth, rank), Turn(self, item).run)
         elif is_large(node):
             self._offer(self.large, rank, item)
             self._call_helper(rank)
@@ -168,11 +171,8 @@ class Shared:
     def _call_helper(self, rank: int) -> None:
         """Asks the CPU workers for one; where no threads can be had, the caller does it all."""
         if self.most_helpers:
-            try:
-                threads.THREADS.cpu.ensure(self.most_helpers)
-            except RuntimeError:
-                self.most_helpers = 0
-                return
+            self.most_helpers = threads.THREADS.cpu.ensure(self.most_helpers)
+        if self.most_helpers:
             threads.THREADS.cpu.queue.push((-self.task.depth, rank), self.help)
 
     def _offer(self, heap: list[tuple[int, NodeTask]], rank: int, item: NodeTask) -> None:

@@ -9,6 +9,9 @@ idle to go. They run built-in formulas only. Everything a user wrote (hooks, cus
 runs on the thread that called backward, so a hook that blocks holds up nobody else, and a debugger stops where it is
 expected to. A forked child has none of its parent's threads: it forgets them and starts its own.
 
+Not always is there a thread to be had: a system limits how many, and Python starts none while it shuts down, though
+exit handlers and finalisers may still run backwards. Then the calling thread does the work of those that are missing.
+
 Python may run a finaliser, and so a user's backward, inside any of the blocks below that hold a lock: so locks are
 re-entrant, and a worker to which that happens serves such a backward alone, because it cannot wait for itself.
 
@@ -75,16 +78,17 @@ class Workers:
         self.threads: list[threading.Thread] = []
         self.starting: threading.RLock = threading.RLock()
 
-    def ensure(self, count: int) -> None:
-        """Makes sure that `count` threads serve the queue."""
-        if len(self.threads) >= count:
-            return
-        with self.starting:
-            while len(self.threads) < count:
-                name = f"retrograd-{self.name}-{len(self.threads)}"
-                thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
-                thread.start()  # first: where no more threads can be had, this one is not counted
-                self.threads.append(thread)
+    def ensure(self, count: int) -> int:
+        """Has `count` threads serve the queue if they can be had; how many of them do."""
+        if len(self.threads) < count:
+            with self.starting:
+                while len(self.threads) < count:
+                    name = f"retrograd-{self.name}-{len(self.threads)}"
+                    thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
+                    if not _start(thread):
+                        return len(self.threads)
+                    self.threads.append(thread)
+        return count
 
     def stop(self) -> None:
         """Sends every thread home after the jobs before it, and waits a moment for them."""
@@ -92,6 +96,17 @@ class Workers:
             self.queue.push((1, 0), None)
         for thread in self.threads:
             thread.join(0.5)
+
+
+def _start(thread: threading.Thread) -> bool:
+    """Starts a thread if one can be had. See Note [Threads]."""
+    if sys.is_finalizing():  # before Python 3.12 the thread would never run, and this one wait for it
+        return False
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _serve(queue: JobQueue) -> None:
@@ -111,14 +126,13 @@ class Threads:
         self.devices: dict[device, Workers] = {}
         self.lock: threading.RLock = threading.RLock()
 
-    def of_device(self, where: device) -> Workers:
-        """The single worker of a device."""
+    def of_device(self, where: device) -> Workers | None:
+        """The single worker of a device; None if it cannot be had."""
         with self.lock:
             found = self.devices.get(where)
             if found is None:
                 found = self.devices[where] = Workers(str(where))
-        found.ensure(1)
-        return found
+        return found if found.ensure(1) else None
 
     def stop(self) -> None:
         """Ends idle workers at the interpreter's exit."""
@@ -200,11 +214,14 @@ class Call:
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
         self.process: int = os.getpid()
+        self.taken: threading.Lock = threading.Lock()  # by the thread that calls the function
         self.done: threading.Event = threading.Event()
         self.error: BaseException | None = None
 
     def run(self) -> None:
         """Runs on the new thread."""
+        if not self.taken.acquire(blocking=False):
+            return
         hush(QUIET)
         try:
             self.function()
@@ -240,17 +257,20 @@ def raise_and_forget(holder: Any) -> None:
 
 
 def on_fresh_stack(function: Callable[[], None], stop: Callable[[BaseException], None]) -> None:
-    """Calls `function` with an empty stack; `stop` tells it that its caller was interrupted."""
+    """Calls `function` with an empty stack, if there is one; `stop` tells it that its caller was interrupted."""
     call = Call(function)
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(call.run,), name="retrograd-reentry", daemon=True)
     interrupt: BaseException | None = None
+    started = True
     try:
-        thread.start()
-    except RuntimeError:
-        raise  # there are no more threads to be had
+        started = _start(thread)
     except BaseException as error:  # noqa: BLE001 - the thread is about to run
         interrupt = error
+    # What looks like a failure may be a signal's handler, which has raised an error while the thread was about to run.
+    if not started and call.taken.acquire(blocking=False):
+        function()
+        return
     call.wait(stop, interrupt)
     interrupt = None
     raise_and_forget(call)

@@ -14,7 +14,7 @@ wants its own gradient. So it is made one of the level, by Constant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import BACKENDS, Backend, backend_of
@@ -36,6 +36,7 @@ from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import OF_A_BATCH, mark_view
+from retrograd.lazy import load
 from retrograd.values import Array
 
 __all__ = ["Level"]
@@ -183,4 +184,10 @@ def summed_outside(value: Any, array: BatchedArray, source: Node, shape: Any) ->
     return value
 
 
+def _by_sample(function: Callable[..., Any], *arguments: Any) -> Any:
+    """`by_sample`, of a module that is loaded when it is needed and imports this one."""
+    return load("retrograd.func.by_sample").by_sample(function, *arguments)
+
+
 UPWARD.leave_levels = summed_outside
+UPWARD.by_sample = _by_sample

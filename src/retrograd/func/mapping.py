@@ -10,8 +10,6 @@ from retrograd.backends.batch.array import Level, levels_of
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, spread_over, unflatten
-from retrograd.core.upward import UPWARD
-from retrograd.func.by_sample import by_sample
 from retrograd.func.levels import entered, left, unshare, written
 from retrograd.func.transform import Function, P, R, name_of, transforming
 from retrograd.ops.common import wrap_dim
@@ -253,4 +251,3 @@ def _joined(parts: list[Any], dim: int | None) -> Any:
 
 
 Vmapped = Callable[..., Any]
-UPWARD.by_sample = by_sample

@@ -1,5 +1,21 @@
-"""Helpers under PyTorch's names."""
+"""Helpers under PyTorch's names.
 
-from retrograd.utils import checkpoint, hooks
+Names are loaded when they are first asked for: see Note [Loaded on demand] in lazy.py.
+"""
+
+import typing as _typing
+
+from retrograd.lazy import lazily as _lazily
+
+if _typing.TYPE_CHECKING:
+    from retrograd.utils import checkpoint, hooks
+else:
+    __getattr__, __dir__ = _lazily(
+        __name__,
+        {
+            "retrograd.utils.checkpoint": "checkpoint=",
+            "retrograd.utils.hooks": "hooks=",
+        },
+    )
 
 __all__ = ["checkpoint", "hooks"]

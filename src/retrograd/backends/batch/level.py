@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from typing import Any
 
 from retrograd.backends.base import BACKENDS
+from retrograd.lazy import load
 
 _NUMBERS = itertools.count()
 
@@ -23,8 +23,11 @@ class Level:
         self.backends: dict[Any, Any] | None = None
         self.shared: list[Any] = []  # weak references to tensors that `inplace.share` took in
         self.shapes: dict[tuple[int, ...], Any] = {}  # the BatchedShape of each shape
-        if not RULES.methods:  # when it is first needed: that takes a while
-            importlib.import_module("retrograd.backends.batch.rules")
+        if (
+            not RULES.complete
+        ):  # when it is first needed: that takes a while, and other threads wait for it here
+            load("retrograd.backends.batch.rules")
+            RULES.complete = True
         BACKENDS.mapped = True
 
     def close(self) -> None:
@@ -44,6 +47,7 @@ class Rules:
     def __init__(self) -> None:
         self.functions: dict[Any, Any] = {}  # rule(function, level, args, kwargs)
         self.methods: dict[str, Any] = {}  # of ufuncs: rule(ufunc, level, inputs, kwargs)
+        self.complete: bool = False
         self.getitem: Any = None
         self.setitem: Any = None
 
