@@ -41,7 +41,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     count = sum("native pack" in reason for reason in reasons)
     if count:
         terminalreporter.write_line(
-            f"{count:,} tests were skipped for want of the native pack, which this run does not have: "
-            "`make test-compiled` builds it and runs them.",
+            f"Skipped for want of the native pack: {count:,}. `make test-compiled` builds the pack and runs these too.",
             yellow=True,
         )

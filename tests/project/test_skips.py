@@ -34,7 +34,7 @@ def test_tests_that_need_the_pack_are_counted(workers):
     )
     assert count > 10
     assert len(said) == 1
-    assert said[0].startswith(f"{count:,} tests were skipped")
+    assert said[0].startswith(f"Skipped for want of the native pack: {count:,}. ")
     assert "make test-compiled" in said[0]
 
 
