@@ -87,7 +87,6 @@ wheel: $(STAMPS)/venv ## build the compiled wheel for this platform into build/w
 
 sdist: $(STAMPS)/test ## pack the sources, all of them, into dist
 	@rm -rf dist
-	@$(PIP) 'setuptools>=77'
 	@$(PY) -c 'import setuptools.build_meta as backend; print("dist/" + backend.build_sdist("dist"))'
 
 coverage: $(STAMPS)/dev oracle-$(ORACLE) ## measure what part of the sources the tests run; a report per line in build/coverage
