@@ -90,11 +90,7 @@ sdist: $(STAMPS)/test ## pack the sources, all of them, into dist
 	@$(PY) -c 'import setuptools.build_meta as backend; print("dist/" + backend.build_sdist("dist"))'
 
 coverage: $(STAMPS)/dev oracle-$(ORACLE) ## measure what part of the sources the tests run; a report per line in build/coverage
-	@$(PY) -m coverage erase
-	RETROGRAD_NO_NATIVE=1 $(PY) -m coverage run $(TESTS) $(ARGS)
-	@$(PY) -m coverage combine --quiet
-	@$(PY) -m coverage html --quiet
-	@$(PY) -m coverage report
+	RETROGRAD_NO_NATIVE=1 $(PYTEST) --cov --cov-report=term --cov-report=html $(ARGS)
 
 conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch and on retrograd and compare
 	$(PYTEST) tests/conformance $(ARGS)
