@@ -18,6 +18,15 @@ PYTEST := $(PY) $(TESTS)
 WHEELS   := build/wheels
 COMPILED := build/compiled-venv
 
+# Another Python gets wheels and environments of its own: compiled on one end of the NumPys that it has, pure on the other;
+# which is which alternates, so that each form meets both.
+VERSIONS  := 3.11 3.12 3.13 3.14
+VERSION    = $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+OTHER      = build/pythons/$(VERSION)
+OLDEST     = numpy==$(if $(filter 3.14,$(VERSION)),2.3.2,2.1.0)
+OLD_FIRST  = $(filter 3.12 3.14,$(VERSION))
+PARTS     := tests/build tests/core tests/engine
+
 # The pack by itself beside the interpreted sources: with sanitizers, and without what only some systems have. Python is
 # not instrumented, so the sanitizers' runtime comes first by LD_PRELOAD, and nobody looks for leaks: Python keeps what it
 # has at the end. A kernel that asks for more memory than there may be gets none, as on any system.
@@ -30,8 +39,8 @@ SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-portable compiled wheel conformance bench check format clean distclean
-.PHONY: compiled-venv peers oracle-auto oracle-no oracle-required
+.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,12 +66,31 @@ test-portable: $(STAMPS)/dev ## run them on a build without anything that only s
 	$(PY) tools/pack.py portable --into $(PORTABLE)
 	PYTHONPATH=$(CURDIR)/$(PORTABLE) $(PYTEST) tests/native $(ARGS)
 
+test-python: ## run the tests of core, engine and build on another Python: PYTHON=python3.13; compiled, and pure
+	@rm -rf $(OTHER)
+	@$(MAKE) --no-print-directory other-compiled PURE=0 NUMPY='$(if $(OLD_FIRST),$(OLDEST),numpy)'
+	@$(MAKE) --no-print-directory other-pure PURE=1 NUMPY='$(if $(OLD_FIRST),numpy,$(OLDEST))'
+
+test-pythons: ## do so on every Python that is supported (VERSIONS) and can be found or installed
+	@for version in $(VERSIONS); do \
+	  python="$$(.ci/python $$version)"; \
+	  if [ $$? -ne 0 ]; then echo "SKIPPED: Python $$version, which cannot be had here" >&2; continue; fi; \
+	  $(MAKE) --no-print-directory test-python PYTHON="$$python" || exit; \
+	done
+
 compiled: $(STAMPS)/dev ## compile for development, only what changed; then: PYTHONPATH=build/compiled/lib python …
 	@$(PY) tools/compiled.py $(ARGS)
 
 wheel: $(STAMPS)/venv ## build the compiled wheel for this platform into build/wheels
 	@rm -rf $(WHEELS)
 	RETROGRAD_PURE=0 $(PY) -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(WHEELS) .
+
+sdist: $(STAMPS)/test ## pack the sources, all of them, into dist
+	@rm -rf dist
+	@$(PY) -c 'import setuptools.build_meta as backend; print("dist/" + backend.build_sdist("dist"))'
+
+coverage: $(STAMPS)/dev oracle-$(ORACLE) ## measure what part of the sources the tests run; a report per line in build/coverage
+	RETROGRAD_NO_NATIVE=1 $(PYTEST) --cov --cov-report=term --cov-report=html $(ARGS)
 
 conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch and on retrograd and compare
 	$(PYTEST) tests/conformance $(ARGS)
@@ -121,6 +149,19 @@ compiled-venv: wheel $(STAMPS)/test oracle-$(ORACLE)
 	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
 	  "$$($(COMPILED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/of-the-tests.pth"
 	@cd $(COMPILED) && bin/python -c 'import retrograd.__config__ as c; print(c.show())'
+
+# A wheel for another Python, in an environment without the sources; its form is checked before its tests run.
+other-compiled other-pure: other-%:
+	@echo "Python $(VERSION), $*, with $(NUMPY):"
+	@$(PYTHON) -m venv $(OTHER)/$*
+	@RETROGRAD_PURE=$(PURE) $(OTHER)/$*/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
+	  --wheel-dir $(OTHER)/wheels-$* .
+	@$(OTHER)/$*/bin/python -m pip install --quiet --disable-pip-version-check '$(NUMPY)' \
+	  "$$(echo $(OTHER)/wheels-$*/*.whl)[test]"
+	@cd $(OTHER)/$* && bin/python -c 'import sys, retrograd.__config__ as c; from retrograd.backends.pack import PACK; \
+	  print(c.show()); sys.exit([c.is_compiled(), PACK is not None] != [$(PURE) == 0] * 2)' && \
+	  bin/python -m retrograd demo --epochs 1 > /dev/null
+	$(OTHER)/$*/bin/python $(TESTS) $(PARTS) $(ARGS)
 
 $(STAMPS)/dev: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd and what its checks need into $(VENV)"

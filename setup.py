@@ -8,5 +8,10 @@ from setuptools import setup
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # a build backend does not run here by itself
 
 from tools.compiling.command import what_to_build
+from tools.readme import for_an_index
 
-setup(**what_to_build())
+setup(
+    long_description=for_an_index(),
+    long_description_content_type="text/markdown",
+    **what_to_build(),
+)

@@ -1,4 +1,5 @@
-"""What every test folder shares: the oracle, hypothesis without deadlines, and process-wide settings put back."""
+"""What every test folder shares: the oracle, hypothesis without deadlines, process-wide settings put back, and a line
+about the tests that did not run for want of the native pack."""
 
 from __future__ import annotations
 
@@ -32,3 +33,14 @@ def settings_put_back() -> Iterator[None]:
     yield
     dtypes.set_default_dtype(dtypes.float32)
     rg.autograd.set_grad_enabled(True)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """A run without the native pack is a good one, but not the whole: it says so."""
+    reasons = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    count = sum("native pack" in reason for reason in reasons)
+    if count:
+        terminalreporter.write_line(
+            f"Skipped for want of the native pack: {count:,}. `make test-compiled` builds the pack and runs these too.",
+            yellow=True,
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from retrograd.backends.pack import PACK
 from retrograd.engine.threads import available_cpus, get_num_interop_threads, get_num_threads
 from retrograd.forms import ASKED_FOR_SOURCES, COMPILED, VARIABLE
+from retrograd.version import __version__
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -27,7 +27,7 @@ def show() -> str:
     """
     python = f"{platform.python_implementation()} {platform.python_version()}"
     lines = [
-        f"retrograd {_version()}, {python}, NumPy {np.__version__}",
+        f"retrograd {__version__}, {python}, NumPy {np.__version__}",
         _modules(),
         _pack(),
         f"BLAS and LAPACK: {_blas()}",
@@ -81,10 +81,3 @@ def _blas() -> str:
     settings: Any = np.show_config(mode="dicts")
     found = settings.get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip() + ", NumPy's"
-
-
-def _version() -> str:
-    try:
-        return version("retrograd")
-    except PackageNotFoundError:
-        return "(not installed)"

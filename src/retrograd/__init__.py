@@ -65,6 +65,7 @@ from retrograd.engine.threads import (
 )
 from retrograd.lazy import lazily as _lazily
 from retrograd.public_names import FUNCTIONS as _FUNCTIONS
+from retrograd.version import __version__
 
 if _typing.TYPE_CHECKING:
     import builtins as _builtins
@@ -947,7 +948,6 @@ else:
         },
     )
 
-__version__ = "0.1.0"
 bool = _bool
 half = float16
 float = float32

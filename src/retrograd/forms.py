@@ -74,6 +74,17 @@ def _library() -> ModuleType | None:
     return None
 
 
+def _refuse_to_run_without_the_gil() -> None:
+    """A Python without the GIL (python3.14t) would let two threads into what is written for one at a time."""
+    has_gil: Any = getattr(sys, "_is_gil_enabled", None)  # there since Python 3.13
+    if has_gil is not None and not has_gil():
+        raise ImportError(
+            "retrograd needs Python's global interpreter lock, and this Python runs without it. Use the ordinary build "
+            "of Python (python3.14, not python3.14t), or switch the lock on for the whole program: python -X gil=1, or "
+            "PYTHON_GIL=1 in the environment."
+        )
+
+
 def _choose() -> bool:
     """Has modules taken from the library, if there is one and nobody asked for the sources."""
     library = None if ASKED_FOR_SOURCES else _library()
@@ -84,4 +95,5 @@ def _choose() -> bool:
     return True
 
 
+_refuse_to_run_without_the_gil()
 COMPILED = _choose()

@@ -65,6 +65,13 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
     assert capsys.readouterr().err == "\nstopped\n"
 
 
+def test_the_version_can_be_asked_for(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"retrograd {rg.__version__}\n"
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["unknown"], ["demo", "--epochs", "0"], ["demo", "--epochs", "many"]]
 )

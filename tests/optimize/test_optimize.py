@@ -176,6 +176,13 @@ def test_what_does_not_fit():
 
 def test_without_scipy(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(ImportError, match="pip install scipy"):
-        minimize(lambda p: p.sum(), np.ones(2))
+    for call in (
+        lambda: minimize(lambda p: p.sum(), np.ones(2)),
+        lambda: minimize(
+            lambda p: p.sum(), np.ones(2), "trust-constr", constraints=constraint(lambda p: p, 0, 1)
+        ),
+        lambda: least_squares(lambda p: p, np.ones(2)),
+    ):
+        with pytest.raises(ImportError, match=r"pip install 'retrograd\[scipy\]'"):
+            call()
     assert Objective(lambda p: p.sum(), np.ones(2)).value(np.ones(2)) == 2.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values", "hints", "forms", "forks", "lazy", "public_names"),
+    ("errors", "values", "hints", "forms", "forks", "lazy", "public_names", "version"),
     ("backends",),
     ("core",),
     ("engine", "ops"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from . import layers
-from .sources import PACKAGE, python_files, relative, tree
+from .sources import PACKAGE, ROOT, python_files, relative, tree
 
 
 def module_name(path: Path) -> str:
@@ -49,6 +50,22 @@ def test_threads_start_in_one_file_only():
         for line in layers.thread_starts(tree(path))
     ]
     assert not wrong, f"threads are started by engine/threads.py alone, but also at {wrong}"
+
+
+def test_a_library_that_is_loaded_by_name_is_an_extra():
+    """`import_module("scipy.optimize")` is no import that the layers see."""
+    loaded = {
+        str(argument.value).partition(".")[0]
+        for path in python_files()
+        for call in ast.walk(tree(path))
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("import_module")
+        for argument in call.args
+        if isinstance(argument, ast.Constant)
+    }
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    assert loaded == {"retrograd", "scipy"}
+    assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
 
 
 def test_every_folder_of_the_package_has_a_layer():

@@ -35,6 +35,12 @@ _SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 def what_to_build() -> dict[str, Any]:
     """Arguments for `setup`."""
+    if _ASKED != "1" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        sys.exit(
+            "retrograd: this is a free-threaded Python, and compiled retrograd needs the global interpreter lock. "
+            "Use the ordinary build of this Python. RETROGRAD_PURE=1 installs the package without compiled parts, "
+            "which runs here when the lock is on: python -X gil=1."
+        )
     # Who edits the sources wants those to run.
     if _ASKED == "1" or (_ASKED != "0" and _EDITABLE & set(sys.argv)):
         return {}

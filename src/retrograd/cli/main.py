@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from retrograd.cli import demo, script
+from retrograd.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,6 +37,7 @@ def _call(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="retrograd", description="PyTorch's autograd over NumPy arrays.")
+    parser.add_argument("--version", action="version", version=f"retrograd {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     train = commands.add_parser(
         "demo",

@@ -21,7 +21,8 @@ def _scipy() -> Any:
         return importlib.import_module("scipy.optimize")
     except ImportError:
         raise ImportError(
-            "retrograd.optimize.minimize() and least_squares() call SciPy, which is not installed: pip install scipy. "
+            "retrograd.optimize.minimize() and least_squares() call SciPy, which is not installed: "
+            "pip install 'retrograd[scipy]'. "
             "Objective and Residuals work without it, with any optimiser that takes functions of a float64 vector."
         ) from None
 

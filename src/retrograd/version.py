@@ -1,0 +1,3 @@
+"""The version of the package: here, and copied nowhere. `pyproject.toml` reads this line without running it."""
+
+__version__ = "0.1.0"
