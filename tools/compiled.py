@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import hashlib
 import shutil
 import sys
 import sysconfig
@@ -26,12 +25,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tools.compiling.flags import link_flags  # noqa: E402
+from tools.compiling.kept import Note, digest  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
 from tools.compiling.native import native_extension, native_objects  # noqa: E402
 from tools.compiling.objects import Objects  # noqa: E402
-from tools.compiling.stable import Header, name_literals  # noqa: E402
 from tools.compiling.translate import translate  # noqa: E402
-from tools.compiling.unit import flags_of  # noqa: E402
+from tools.compiling.unit import unit_objects  # noqa: E402
 
 STORE = ROOT / "build" / "objects"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
@@ -76,35 +75,26 @@ class Build:
 
     def unit(self, unit: Any) -> Path:
         """The library with all the code."""
-        folder = self.folder / "c"
-        sources = [Path(source) for source in unit.sources]
-        table = folder / "__native_retrograd.c"
-        name_literals([path for path in sources if path.name.startswith("__native") and path != table], table)
-        header = Header(sorted(folder.glob("__native*.h")))
-        flags = flags_of(unit, folder, self.objects, self.level)
-        return self.link(self.objects.of(sources, unit.include_dirs, flags, header.seen_by), unit.name)
+        return self.link(unit_objects(unit, self.folder / "c", self.objects, self.level), unit.name)
 
     def native(self) -> Path:
         """The kernel pack."""
         pack = native_extension(self.compiler.compiler_type)
-        flags = link_flags(self.compiler.compiler_type)
-        return self.link(
-            native_objects(pack, self.objects), pack.name, target_lang="c++", extra_postargs=flags
-        )
+        return self.link(native_objects(pack, self.objects), pack.name, target_lang="c++")
 
     def link(self, objects: list[str], name: str, **how: Any) -> Path:
         """The extension module `name`, linked again if what it is made of is new."""
         target = self.lib.joinpath(*name.split("."))
         target = target.with_name(target.name + SUFFIX)
-        note = self.folder / "linked" / name
-        now = hashlib.sha256("\n".join(objects).encode()).hexdigest()
-        if not (target.exists() and note.exists() and note.read_text() == now):
+        flags = link_flags(self.compiler)
+        note = Note(self.folder / "linked" / name, digest((*objects, *flags)))
+        if note.read() is None or not target.exists():
+            note.drop()
             target.parent.mkdir(parents=True, exist_ok=True)
-            note.parent.mkdir(exist_ok=True)
             fresh = target.with_suffix(".new")  # programs that run may hold the old file
-            self.compiler.link_shared_object(objects, str(fresh), **how)
+            self.compiler.link_shared_object(objects, str(fresh), extra_postargs=flags, **how)
             fresh.replace(target)
-            note.write_text(now)
+            note.write(target.name)
         return target
 
     def copy_python(self) -> set[Path]:

@@ -21,7 +21,7 @@ from setuptools._distutils.sysconfig import customize_compiler
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.compiling.flags import KINDS  # noqa: E402
+from tools.compiling.flags import KINDS, link_flags  # noqa: E402
 from tools.compiling.modules import PACKAGE  # noqa: E402
 from tools.compiling.native import native_extension, native_objects  # noqa: E402
 from tools.compiling.objects import Objects  # noqa: E402
@@ -61,9 +61,8 @@ def build(kind: str, package: Path) -> None:
     target = package / f"_native{sysconfig.get_config_var('EXT_SUFFIX')}"
     fresh = target.with_suffix(".new")  # programs that run may hold the old file
     sanitizers = [flag for flag in pack.extra_compile_args if flag.startswith("-fsanitize")]
-    compiler.link_shared_object(
-        objects, str(fresh), target_lang="c++", extra_postargs=["-pthread", *sanitizers]
-    )
+    flags = ["-pthread", *sanitizers] if sanitizers else link_flags(compiler)
+    compiler.link_shared_object(objects, str(fresh), target_lang="c++", extra_postargs=flags)
     fresh.replace(target)
 
 

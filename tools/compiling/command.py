@@ -26,7 +26,7 @@ from tools.compiling.flags import link_flags
 from tools.compiling.modules import SOURCE
 from tools.compiling.native import NAME, native_extension, native_objects
 from tools.compiling.objects import Objects
-from tools.compiling.unit import flags_of
+from tools.compiling.unit import unit_objects
 
 _ASKED = os.environ.get("RETROGRAD_PURE", "")
 _EDITABLE = {"editable_wheel", "develop"}
@@ -98,10 +98,7 @@ class Compile(build_ext):  # type: ignore[misc]
 
         folder = Path(self.build_temp).resolve() / "c"
         unit = translate(folder)
-        headers = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.h")))
-        sources = [Path(source) for source in unit.sources]
-        flags = flags_of(unit, folder, self._objects)
-        return self._library(unit, self._objects.of(sources, unit.include_dirs, flags, lambda _: headers))
+        return self._library(unit, unit_objects(unit, folder, self._objects))
 
     def _native(self) -> Path:
         pack = native_extension(self.compiler.compiler_type)
@@ -118,7 +115,7 @@ class Compile(build_ext):  # type: ignore[misc]
             libraries=self.get_libraries(extension),
             library_dirs=self.library_dirs,
             export_symbols=self.get_export_symbols(extension),
-            extra_postargs=link_flags(self.compiler.compiler_type),
+            extra_postargs=link_flags(self.compiler),
             target_lang=extension.language or "c",
         )
         return target

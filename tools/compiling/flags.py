@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from tools.compiling.hardening import hardened_library
 from tools.compiling.modules import ON_DEMAND, loaded_at_once
 
 # Passes that take a third of the time when code is made small, and bring it 2 % at most. They are GCC's.
@@ -21,14 +23,25 @@ _WITHOUT_PASSES = (
 )
 
 
+def debugged() -> bool:
+    """Whether RETROGRAD_DEBUG_SYMBOLS asks for a build that debuggers and profilers can look into."""
+    return os.environ.get("RETROGRAD_DEBUG_SYMBOLS") == "1"
+
+
+def _symbols() -> list[str]:
+    """Python is often built with -g, and tells the compiler so."""
+    return ["-g", "-fno-omit-frame-pointer"] if debugged() else ["-g0"]
+
+
 def python_flags(kind: str, source: Path, level: str = "") -> list[str]:
     """For C that mypyc wrote; `kind` is the compiler's. It declares more than it uses, and nobody need say so."""
     small = _is_small(source)
     if kind == "msvc":
-        return ["/O1" if small else "/O2", "/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
+        quiet = ["/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
+        return ["/O1" if small else "/O2", *quiet, *(["/Z7"] if debugged() else [])]
     flags = [
         f"-O{level or ('s' if small else '2')}",
-        "-g0",
+        *_symbols(),
         "-fvisibility=hidden",
         "-w",
         *_WITHOUT_VECTORS,
@@ -61,7 +74,7 @@ _WITHOUT_TABLES = ("-fno-unwind-tables", "-fno-asynchronous-unwind-tables")
 def native_flags(compiler_type: str, kind: str = "fast") -> list[str]:
     """For the kernel pack, of a kind in `KINDS`."""
     if compiler_type == "msvc":
-        return ["/std:c++17", "/O2", "/EHsc", "/permissive-", "/utf-8"]
+        return ["/std:c++17", "/O2", "/EHsc", "/permissive-", "/utf-8", *(["/Z7"] if debugged() else [])]
     # What is rounded must not be the compiler's choice: a * b + c is fused only where a kernel says so.
     flags = [
         "-std=c++17",
@@ -70,6 +83,7 @@ def native_flags(compiler_type: str, kind: str = "fast") -> list[str]:
         "-fno-trapping-math",
         "-ffp-contract=off",
         "-pthread",
+        *_symbols(),
         *KINDS[kind],
     ]
     return [*flags, "-mmacosx-version-min=11.0"] if sys.platform == "darwin" else flags
@@ -86,14 +100,15 @@ _SANITIZERS = (
 # How the pack is built: as people get it, with sanitizers that stop the program at a fault, or without anything that
 # only some processors and systems have.
 KINDS = {
-    "fast": ("-O3", "-g0"),
+    "fast": ("-O3",),
     "sanitized": ("-O1", "-g", *_SANITIZERS),
-    "portable": ("-O2", "-g0", "-DRETROGRAD_PORTABLE"),
+    "portable": ("-O2", "-DRETROGRAD_PORTABLE"),
 }
 
 
-def link_flags(compiler_type: str) -> list[str]:
+def link_flags(compiler: Any) -> list[str]:
     """For both."""
-    if compiler_type == "msvc":
-        return []
-    return ["-pthread"] if sys.platform == "darwin" else ["-pthread", "-s", "-Wl,-z,noseparate-code"]
+    if compiler.compiler_type == "msvc":
+        return ["/DEBUG"] if debugged() else []
+    stripped = [] if debugged() or sys.platform == "darwin" else ["-s"]
+    return ["-pthread", *stripped, *hardened_library(compiler)]

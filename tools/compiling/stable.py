@@ -1,8 +1,8 @@
 """What makes a second build short: C files that change only where their Python did.
 
 mypyc numbers the literals of all modules in one table, and declares everything in one header; a new string in one
-module would compile all of them again. In a development build literals have names, and a file depends on those
-declarations alone that it mentions.
+module would compile all of them again. So literals have names here, and a file depends on those declarations alone
+that it mentions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tools.compiling.rewriting import Rewriting, Tally, at_least, exactly
 
-LITERALS = Rewriting("names of literals", re.compile(r"\bCPyStatics\[(\d+)\]; /\* (.*) \*/"))
+LITERALS = Rewriting("names of literals", re.compile(r"CPyStatics\[(\d+)\]; /\* (.*) \*/"))
 DECLARATIONS = Rewriting(
     "declarations of literals", re.compile(r'^#include "__native_internal_\w+\.h"$', re.MULTILINE)
 )
@@ -59,6 +59,7 @@ class Header:
 
     def __init__(self, files: list[Path]) -> None:
         self.items: dict[str, list[str]] = {}
+        self._known: dict[str, set[str]] = {}  # by name: what its declarations mention
         for path in files:
             item = ""
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -76,13 +77,18 @@ class Header:
 
     def seen_by(self, text: str) -> str:
         """The declarations that `text` mentions, and those which these mention."""
-        known: set[str] = set()
-        waiting = [text]
-        seen = []
+        seen: set[str] = set()
+        waiting = self._mentioned(text)
         while waiting:
-            for name in set(_WORD.findall(waiting.pop())) - known:
-                known.add(name)
-                if name in self.items and name != "CPyStatics":
-                    seen += self.items[name]
-                    waiting += self.items[name]
-        return "".join(sorted(seen))
+            seen |= waiting
+            waiting = set().union(*(self._mentions(name) for name in waiting)) - seen
+        return "".join(sorted(item for name in seen for item in self.items[name]))
+
+    def _mentions(self, name: str) -> set[str]:
+        if name not in self._known:
+            self._known[name] = self._mentioned("".join(self.items[name]))
+        return self._known[name]
+
+    def _mentioned(self, text: str) -> set[str]:
+        # The table of literals is as long as all of them together, and files name theirs.
+        return (self.items.keys() & set(_WORD.findall(text))) - {"CPyStatics"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,22 +14,48 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from mypyc.build import mypycify
+from mypyc.build import include_dir, mypycify
 from mypyc.namegen import NameGenerator, exported_name
+from setuptools import Extension
 from tools.compiling import loosen, repair, runtime
 from tools.compiling.census import Census
 from tools.compiling.declarations import declared
 from tools.compiling.describe import Descriptions
+from tools.compiling.kept import Note, digest_of
 from tools.compiling.modules import PACKAGE, SOURCE, compiled_files
 from tools.compiling.public import called_by_users
 from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
+from tools.compiling.stable import name_literals
 from tools.compiling.syntax import tree_of
 
 UNIT = "retrograd"  # the shared library is called retrograd__mypyc
 
 
-def translate(target: Path) -> Any:
-    """Writes C files below `target` and returns what setuptools calls an extension: the library with all the code."""
+def translate(target: Path) -> Extension:
+    """The library with all the code: C files in `target`, written if what they are made of is new."""
+    note = Note(target / "translated.json", _made_of())
+    sources = note.read()
+    if sources is None or not all((target / name).exists() for name in sources):
+        note.drop()
+        with _without_collector():
+            sources = [str(Path(source).relative_to(target)) for source in _translated(target).sources]
+        note.write(sources)
+    # The run-time library's headers need not be where they were the last time.
+    return Extension(
+        f"{UNIT}__mypyc",
+        sources=[str(target / name) for name in sources],
+        include_dirs=[include_dir(), str(target)],
+    )
+
+
+def _made_of() -> str:
+    """A digest of all that decides what is written."""
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi"), *Path(__file__).parent.glob("*.py")]
+    return digest_of(files)
+
+
+def _translated(target: Path) -> Any:
+    """Has mypyc write the C files, and corrects them."""
     target.mkdir(parents=True, exist_ok=True)
     sources = {_module(path): declared(path.read_text(encoding="utf-8")) for path in compiled_files()}
     tally = Tally()
@@ -42,7 +70,21 @@ def translate(target: Path) -> Any:
     runtime.change_runtime(unit, target, tally)
     unit.sources.append(str(repair.FREEING))
     tally.check(expected)
+    if sys.platform == "linux":  # elsewhere assemblers know other words
+        table = target / f"__native_{UNIT}.c"
+        modules = [path for path in map(Path, unit.sources) if path.name.startswith("__native")]
+        name_literals([path for path in modules if path != table], table)
     return unit
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Nothing that a translation makes is garbage before its end, and looking for some takes a tenth of its time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _module(path: Path) -> str:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from setuptools import Extension
 from tools.compiling.flags import compiler_kind, python_flags
-from tools.compiling.objects import Objects
+from tools.compiling.hardening import hardened_code
+from tools.compiling.objects import First, Objects
+from tools.compiling.stable import Header
 
 HEADER = "all.h"  # what every module includes: two megabytes of declarations
 
 
-def flags_of(unit: Any, folder: Path, objects: Objects, level: str = "") -> Callable[[Path], list[str]]:
-    """What the compiler is told about each file of the `unit`, whose headers are in `folder`. GCC reads those once."""
+def unit_objects(unit: Extension, folder: Path, objects: Objects, level: str = "") -> list[str]:
+    """The object files of the `unit`, whose C files and headers are in `folder`."""
     kind = compiler_kind(objects.compiler)
-    modules = [path for path in map(Path, unit.sources) if path.name.startswith("__native")]
+    sources = [Path(source) for source in unit.sources]
     headers = sorted(folder.glob("__native*.h"))
-    included: list[str] = []
-    if kind == "gcc":
-        header = folder / HEADER
-        header.write_text("".join(f'#include "{path.name}"\n' for path in headers), encoding="utf-8")
-        objects.precompile(header, unit.include_dirs, [python_flags(kind, path, level) for path in modules])
-        included = ["-include", str(header)]
+    hardened = hardened_code(objects.compiler)
 
     def flags(source: Path) -> list[str]:
-        return python_flags(kind, source, level) + (included if source in modules else [])
+        return [*python_flags(kind, source, level), *hardened]
 
-    return flags
+    first = _first(sources, folder, headers) if kind == "gcc" else None
+    return objects.of(sources, unit.include_dirs, flags, Header(headers).seen_by, first)
+
+
+def _first(sources: list[Path], folder: Path, headers: list[Path]) -> First:
+    """One header of them all, for the modules; the run-time library has its own."""
+    header = folder / HEADER
+    header.write_text("".join(f'#include "{path.name}"\n' for path in headers), encoding="utf-8")
+    return First(header, {path for path in sources if path.name.startswith("__native")})
