@@ -49,12 +49,20 @@ def real_and_complex(torch: Any) -> Any:
 @program()
 def nobody_makes_one(torch: Any) -> Any:
     words = "cannot create 'torch.dtype' instances"
-    return attempt(words, torch.dtype), attempt(words, torch.dtype, "float32"), hasattr(torch.float32, "colour")
+    return (
+        attempt(words, torch.dtype),
+        attempt(words, torch.dtype, "float32"),
+        hasattr(torch.float32, "colour"),
+    )
 
 
 @program()
 def order_is_not_defined(torch: Any) -> Any:
-    return attempt("not supported between", lambda: torch.float32 < torch.float64), torch.float32 != torch.float64, torch.float32 == None  # noqa: E711
+    return (
+        attempt("not supported between", lambda: torch.float32 < torch.float64),
+        torch.float32 != torch.float64,
+        torch.float32 == None,  # noqa: E711
+    )
 
 
 @program()
@@ -67,7 +75,10 @@ def limits_of_floats(torch: Any) -> Any:
 @program()
 def limits_of_integers(torch: Any) -> Any:
     kinds = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
-    return [(repr(torch.iinfo(d)), [getattr(torch.iinfo(d), f) for f in ("bits", "dtype", "max", "min")]) for d in kinds]
+    return [
+        (repr(torch.iinfo(d)), [getattr(torch.iinfo(d), f) for f in ("bits", "dtype", "max", "min")])
+        for d in kinds
+    ]
 
 
 @program()
@@ -100,7 +111,13 @@ def as_scripts_ask(torch: Any) -> Any:
     found = []
     for t in (torch.ones(2), torch.ones(2, dtype=torch.int64), torch.ones(2, dtype=torch.complex64)):
         wanted = torch.float64 if t.dtype.is_floating_point or t.dtype.is_complex else t.dtype
-        found.append((wanted, t.to(wanted if not t.dtype.is_complex else None).dtype, t.element_size() == t.dtype.itemsize))
+        found.append(
+            (
+                wanted,
+                t.to(wanted if not t.dtype.is_complex else None).dtype,
+                t.element_size() == t.dtype.itemsize,
+            )
+        )
     return found
 
 
