@@ -35,26 +35,12 @@ OTHERS = {
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],
-    "retrograd.backends.dtypes": [
-        "can_cast",
-        "complex64",
-        "complex128",
-        "float16",
-        "float32",
-        "float64",
-        "get_default_dtype",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "promote_types",
-        "result_type",
-        "set_default_dtype",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
+    "retrograd.backends.dtype_class": [
+        "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
+        "uint16", "uint32", "uint64", "dtype",
     ],
+    "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
+    "retrograd.backends.limits": ["finfo", "iinfo"],
     "retrograd.core.plain": ["Size"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
@@ -69,7 +55,7 @@ OTHERS = {
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.serialization": ["load", "save"],
-}
+}  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
@@ -88,7 +74,6 @@ DTYPE_ALIASES = {
     "long": "int64",
     "cfloat": "complex64",
     "cdouble": "complex128",
-    "dtype": "DTypeClass",
 }
 # Packages whose names op modules declare: the constant of `public_names.py`, the file, its docstring.
 PACKAGES = {
@@ -248,9 +233,9 @@ def package_text() -> str:
     modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
-    numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["finfo", "iinfo", "newaxis"]
+    numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]
     words = ["strided", "contiguous_format", "preserve_format"]
-    sources = {"bool_": "_bool", "DTypeClass": "_np.dtype"}
+    sources = {"bool_": "_bool"}
     lines = [
         *docstring(HEADER.rstrip()),
         "from retrograd import forms as forms  # first: see Note [Compiled and interpreted]",
@@ -260,7 +245,7 @@ def package_text() -> str:
         "import typing as _typing",
         "import numpy as _np",
         *imports(at_once),
-        "from retrograd.backends.dtypes import bool_ as _bool",
+        "from retrograd.backends.dtype_class import bool_ as _bool",
         "from retrograd.lazy import lazily as _lazily",
         "from retrograd import ops as ops",
         "from retrograd.public_names import FUNCTIONS as _FUNCTIONS",

@@ -23,26 +23,30 @@ from retrograd.autograd.modes import (
 from retrograd.backends.device import (
     device,
 )
-from retrograd.backends.dtypes import bool_ as _bool
-from retrograd.backends.dtypes import (
-    can_cast,
+from retrograd.backends.dtype_class import bool_ as _bool
+from retrograd.backends.dtype_class import (
     complex64,
     complex128,
+    dtype,
     float16,
     float32,
     float64,
-    get_default_dtype,
     int8,
     int16,
     int32,
     int64,
-    promote_types,
-    result_type,
-    set_default_dtype,
     uint8,
     uint16,
     uint32,
     uint64,
+)
+from retrograd.backends.dtypes import (
+    can_cast,
+    set_default_dtype,
+)
+from retrograd.backends.limits import (
+    finfo,
+    iinfo,
 )
 from retrograd.core.modes import (
     is_grad_enabled,
@@ -832,10 +836,13 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.tensor.settings import (
         are_deterministic_algorithms_enabled,
         get_default_device,
+        get_default_dtype,
         get_deterministic_debug_mode,
         get_float32_matmul_precision,
         is_deterministic_algorithms_warn_only_enabled,
         is_warn_always_enabled,
+        promote_types,
+        result_type,
         set_default_device,
         set_default_tensor_type,
         set_deterministic_debug_mode,
@@ -957,7 +964,6 @@ int = int32
 long = int64
 cfloat = complex64
 cdouble = complex128
-dtype = _np.dtype
 strided = "strided"
 contiguous_format = "contiguous_format"
 preserve_format = "preserve_format"
@@ -965,8 +971,6 @@ e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
 pi: _builtins.float = _np.pi
-finfo = _np.finfo
-iinfo = _np.iinfo
 newaxis = _np.newaxis
 
 __all__ = [

@@ -135,7 +135,9 @@ def test_dtypes_of_gradients_are_compared():
 
     x = matrix()
     x.grad_dtype = None  # takes gradients of any dtype
-    with pytest.raises(GradcheckError, match="dtype mismatch: input 0 is float64, its gradient float32"):
+    with pytest.raises(
+        GradcheckError, match="dtype mismatch: input 0 is torch.float64, its gradient torch.float32"
+    ):
         gradcheck(Narrow.apply, x, check_grad_dtypes=True)
     assert gradcheck(Narrow.apply, x)
 

@@ -158,7 +158,7 @@ def test_at_debug_level_every_node_logs_its_run(caplog):
     assert len(caplog.messages) == len(names)
     for message, name in zip(caplog.messages, names, strict=True):
         assert message.startswith("Executing: <" + name)
-    assert "float32[2]" in caplog.messages[1]
+    assert "f32[2]" in caplog.messages[1]
 
 
 def test_the_logging_hooks_are_gone_afterwards(caplog):

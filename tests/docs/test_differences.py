@@ -69,10 +69,13 @@ def test_a_passage_is_known_by_its_first_words():
 # ---- arrays -------------------------------------------------------------------------------------------------------
 
 
-@about("Dtypes are NumPy's")
+@about("Dtypes equal NumPy's")
 def test_dtypes(torch):
-    assert (repr(rg.zeros(1).dtype), repr(torch.zeros(1).dtype)) == ("dtype('float32')", "torch.float32")
+    numpy = np.dtype("float32")
+    assert (rg.float32 == numpy, numpy == rg.float32, torch.float32 == numpy) == (True, True, False)
+    assert np.zeros(1, rg.float32).dtype == rg.zeros(1, dtype=numpy).dtype
     assert not hasattr(rg, "bfloat16")
+    assert not hasattr(rg, "complex32")
 
 
 @about("`t.array`")

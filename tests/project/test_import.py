@@ -158,7 +158,7 @@ new = "import pickle, sys; f, g, d = pickle.loads(bytes.fromhex(sys.argv[1])); p
 import subprocess
 print(json.dumps(subprocess.check_output([sys.executable, "-c", new, data.hex()], text=True)))
 """
-    assert fresh(program) == "erfinv inv float32\n"
+    assert fresh(program) == "erfinv inv torch.float32\n"
 
 
 def test_a_table_of_names_is_a_mapping():

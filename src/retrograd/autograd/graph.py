@@ -188,7 +188,7 @@ def _nodes_of(outputs: Sequence[Any]) -> Iterator[Node]:
 
 def _kinds(grads: Sequence[Any]) -> str:
     """Gradients as a log line shows them: `float32[2, 3]`, or None."""
-    shown = ("None" if g is None else f"{g.dtype}{list(g.shape)}" for g in grads)
+    shown = ("None" if g is None else f"{g.dtype.abbr}{list(g.shape)}" for g in grads)
     return f"[{', '.join(shown)}]"
 
 

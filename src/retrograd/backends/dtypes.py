@@ -1,4 +1,4 @@
-"""Dtypes under PyTorch's names, and PyTorch's promotion rules.
+"""NumPy's dtypes under PyTorch's names, as arrays have them, and PyTorch's promotion rules.
 
 PyTorch promotes by category first (bool < integer < floating < complex). A tensor of dimensions decides over a
 0-dim tensor, and a 0-dim tensor over a Python number, unless the weaker one has the higher category.
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtype_class import dtype
 from retrograd.errors import DTYPE_NAMES
 from retrograd.values import Array, DType
 
@@ -75,9 +76,10 @@ def get_default_dtype() -> DType:
 def set_default_dtype(d: Any) -> None:
     """Sets the dtype that Python floats become: `float16`, `float32` or `float64`.
 
-    >>> set_default_dtype(float64); get_default_dtype()
-    dtype('float64')
-    >>> set_default_dtype(float32)
+    >>> import retrograd as rg
+    >>> rg.set_default_dtype(rg.float64); rg.tensor(1.0).dtype
+    torch.float64
+    >>> rg.set_default_dtype(rg.float32)
     """
     try:
         wanted = as_dtype(d)
@@ -95,6 +97,8 @@ def default_complex() -> DType:
 
 def as_dtype(spec: Any) -> DType:
     """A NumPy dtype from whatever a person writes: `rg.float32`, `np.float32`, `float`, `"float32"`."""
+    if type(spec) is dtype:
+        return spec.dtype
     if isinstance(spec, np.dtype):
         found = spec
     elif spec is float:
@@ -178,11 +182,7 @@ def _lonely(dtype: DType) -> bool:
 
 
 def promote_types(type1: Any, type2: Any) -> DType:
-    """The dtype of a result of operands of these two dtypes.
-
-    >>> promote_types(int64, float16), promote_types(uint8, int8)
-    (dtype('float16'), dtype('int16'))
-    """
+    """The dtype of a result of operands of these two dtypes."""
     return _two(as_dtype(type1), as_dtype(type2))
 
 
@@ -193,12 +193,7 @@ def can_cast(from_: Any, to: Any) -> bool:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype of a result of these two operands, each a tensor or a number.
-
-    >>> import retrograd as rg
-    >>> rg.result_type(rg.tensor([1, 2], dtype=rg.int32), 1.0)
-    dtype('float32')
-    """
+    """The dtype of a result of these two operands, each a tensor or a number."""
     arrays = [getattr(t, "array", None) for t in (tensor1, tensor2)]
     if arrays[0] is None and arrays[1] is None:
         return _two(scalar_dtype(tensor1), scalar_dtype(tensor2))

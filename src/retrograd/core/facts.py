@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-import numpy as np
-
 from retrograd.backends.base import backend_of, device_of
 from retrograd.backends.device import device
+from retrograd.backends.dtype_class import dtype as DtypeClass
+from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
@@ -32,10 +32,9 @@ class TensorFacts(TensorMethods):
         return int(self.array.ndim)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype, a NumPy dtype instance: `t.dtype == rg.float32`."""
-        found: np.dtype[Any] = self.array.dtype
-        return found
+    def dtype(self) -> DtypeClass:
+        """What the elements are: `t.dtype == rg.float32`, `t.dtype.is_floating_point`."""
+        return dtype_of(self.array.dtype)
 
     @property
     def device(self) -> device:

@@ -12,7 +12,8 @@ import numpy as np
 
 from retrograd.backends.base import FORMULAS, backend_of, device_of, is_array, register
 from retrograd.backends.device import CPU
-from retrograd.backends.dtypes import get_default_dtype, is_differentiable
+from retrograd.backends.dtype_class import dtype, dtype_of
+from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
 from retrograd.core.collector import expose
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
@@ -184,18 +185,21 @@ class Tensor(TensorOperators):
             )
 
     @property
-    def grad_dtype(self) -> DType:
+    def grad_dtype(self) -> dtype | None:
         """The dtype `.grad` of this leaf has: the tensor's own unless set; None allows any."""
         if self._node is not None:
             raise GradientError("grad_dtype can only be accessed on leaf tensors.")
-        return self._expected_grad_dtype()
+        wanted = self._expected_grad_dtype()
+        return None if wanted is None else dtype_of(wanted)
 
     @grad_dtype.setter
     def grad_dtype(self, value: Any) -> None:
         if self._node is not None:
             raise GradientError("grad_dtype can only be set on leaf tensors.")
-        if value is not None and not isinstance(value, np.dtype):
-            raise GradientError(f"grad_dtype must be a dtype or None, but got {type_name(value)}")
+        if value is not None:
+            if not isinstance(value, (dtype, np.dtype)):
+                raise GradientError(f"grad_dtype must be a dtype or None, but got {type_name(value)}")
+            value = as_dtype(value)
         if self._grad is not None and value is not None and self._grad.array.dtype != value:
             raise GradientError(
                 f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype "

@@ -11,6 +11,6 @@ reveal_type(x.size())  # reveals: Size
 reveal_type(x.size(0))  # reveals: int
 reveal_type(x.stride())  # reveals: tuple[int, ...]
 reveal_type(x.is_contiguous())  # reveals: bool
-reveal_type(x.dtype)  # reveals: dtype[Any]
+reveal_type(x.dtype)  # reveals: dtype
 reveal_type(x.device)  # reveals: device
 reveal_type(len(x))  # reveals: int

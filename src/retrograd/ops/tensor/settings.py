@@ -1,14 +1,18 @@
-"""Switches of the whole process that PyTorch's programs set: determinism, precision, the default device."""
+"""Switches of the whole process that PyTorch's programs set: determinism, precision, default dtype and device."""
 
 from __future__ import annotations
 
+from retrograd.backends import dtypes
 from retrograd.backends.base import check_device
 from retrograd.backends.device import CPU, default_device, device, use_device
+from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, set_default_dtype
 from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES, OperandError, type_name
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
+from retrograd.values import DType, Number
 
 
 class RequestedSettings:
@@ -117,6 +121,34 @@ def set_default_device(device: DeviceLike) -> None:
 def get_default_device() -> device:
     """The device on which this thread makes tensors."""
     return default_device()
+
+
+@public("get_default_dtype")
+def get_default_dtype() -> dtype:
+    """The dtype that Python floats become; float32 unless `set_default_dtype` changed it."""
+    return dtype_of(dtypes.get_default_dtype())
+
+
+@public("promote_types")
+def promote_types(type1: DType, type2: DType) -> dtype:
+    """The dtype of a result of operands of these two dtypes.
+
+    >>> import retrograd as rg
+    >>> rg.promote_types(rg.int64, rg.float16), rg.promote_types(rg.uint8, rg.int8)
+    (torch.float16, torch.int16)
+    """
+    return dtype_of(dtypes.promote_types(type1, type2))
+
+
+@public("result_type")
+def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
+    """The dtype of a result of these two operands, each a tensor or a number.
+
+    >>> import retrograd as rg
+    >>> rg.result_type(rg.tensor([1, 2], dtype=rg.int32), 1.0)
+    torch.float32
+    """
+    return dtype_of(dtypes.result_type(tensor1, tensor2))
 
 
 @public("set_default_tensor_type")
