@@ -50,7 +50,7 @@ def translate(target: Path) -> Extension:
 
 def _made_of() -> str:
     """A digest of all that decides what is written."""
-    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi"), *Path(__file__).parent.glob("*.py")]
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyi"), *Path(__file__).parent.glob("*.*")]
     return digest_of(files)
 
 
@@ -68,7 +68,7 @@ def _translated(target: Path) -> Any:
     changed = sum(sources[module] != text for module, text in loose.items())
     expected = {loosen.IMPORTS: exactly(changed)} | _improve(target, loose, tally) | runtime.expected()
     runtime.change_runtime(unit, target, tally)
-    unit.sources.append(str(repair.FREEING))
+    unit.sources.append(str(shutil.copy(repair.FREEING, target)))
     tally.check(expected)
     if sys.platform == "linux":  # elsewhere assemblers know other words
         table = target / f"__native_{UNIT}.c"
