@@ -16,6 +16,8 @@ COMMANDS = [
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_tool_says_what_it_does(name):
+    if name == "compiled.py":
+        pytest.importorskip("mypyc", reason="mypy is only there where the package is developed")
     done = subprocess.run(
         [sys.executable, TOOLS / name, "--help"], capture_output=True, text=True, check=False
     )
