@@ -65,7 +65,7 @@ bool compute(int number, PyObject* const* operands, const double* params, int re
   Layout layout;
   if (!lay_out(operands, row.used != 0 ? row.used : 1, &layout)) return false;
   Pass& pass = layout.pass;
-  if (row.slow & (layout.type == NPY_FLOAT ? 1 : 2) && pass.n > SLOW_LIMIT) return false;
+  if (row.slow && pass.n > SLOW_LIMIT) return false;
   for (int r = 0; r < results; r++) {
     made[r] = layout.new_result();
     if (made[r] == nullptr) return false;
