@@ -1,5 +1,6 @@
 #include "elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -21,7 +21,7 @@ using FusedLoop = void (*)(const void* const* in, void* const* out, const double
 struct FusedRow {
   Versions<FusedLoop> f32, f64;
   unsigned used;  // the slots that it reads, as bits
-  unsigned slow;  // 1 if it calls functions in float that are not vectorised, 2 if in double
+  bool slow;      // whether it calls functions that are not vectorised
 };
 
 // What is computed under given parameters: a loop for each result, and one for two together where there are two.

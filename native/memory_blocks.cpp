@@ -14,6 +14,7 @@ constexpr size_t STEPS = 8;  // sizes between one power of two and the next: an 
 constexpr size_t CLASSES = 64 * STEPS;
 constexpr size_t SLACK = size_t{64} << 20;  // bytes that may always be kept for reuse
 constexpr size_t LARGEST = ~size_t{0} / 4;  // of a block: sizes above are rounded up to nothing that exists
+constexpr size_t PAGE = 4096, PAGES = 64 * PAGE;
 
 // What lies in front of a block's memory. `next` and `previous` link cached blocks of one size, `newer` and `older` all
 // cached blocks by the time they were given back.
@@ -73,7 +74,11 @@ void unlink(Head* block) {
   in_cache -= block->size;
 }
 
-void to_system(Head* block) { system_free(block); }
+// How far from the start of a page a block begins. Large arrays of NumPy begin at the start of one, and processors take
+// a number that is written for one that is read soon after if both have the same place in their pages.
+size_t shift_of(size_t size) { return size >= PAGES ? PAGE / 2 : 0; }
+
+void to_system(Head* block) { system_free(reinterpret_cast<char*>(block) - shift_of(block->size)); }
 
 void drop_oldest() {
   Head* block = oldest;
@@ -89,11 +94,12 @@ size_t allowed() {
 
 Head* from_system(size_t size, uint32_t size_class) {
   bool huge = size >= 2 * HUGE_PAGE;
-  size_t whole = size + sizeof(Head);
-  size_t alignment = huge ? HUGE_PAGE : 64;
-  auto* block = static_cast<Head*>(system_allocate(whole, alignment));
-  if (block == nullptr) return nullptr;
-  if (huge) prefer_huge_pages(block, whole);
+  const size_t shift = shift_of(size), whole = size + sizeof(Head) + shift;
+  size_t alignment = huge ? HUGE_PAGE : shift != 0 ? PAGE : 64;
+  auto* memory = static_cast<char*>(system_allocate(whole, alignment));
+  if (memory == nullptr) return nullptr;
+  if (huge) prefer_huge_pages(memory, whole);
+  auto* block = reinterpret_cast<Head*>(memory + shift);
   block->size = size;
   block->size_class = size_class;
   return block;

@@ -119,7 +119,9 @@ def operands(op, dtype, values):
 @pytest.mark.parametrize("kind", ["ordinary", "special"])
 @pytest.mark.parametrize("name", OPS)
 def test_kernel_computes_what_the_formula_does(name, kind, dtype):
-    count = 100 if issubclass(class_of(name), Unary) else 12
+    count = (
+        60 if issubclass(class_of(name), Unary) else 7
+    )  # more are NumPy's where the C library computes them
     ordinary = (2 * np.random.default_rng(3).standard_normal(count)).astype(dtype)
     values = special_values(dtype) if kind == "special" else ordinary
     served = set()

@@ -159,7 +159,7 @@ def raised(x: Term, y: Term) -> Any:
     for exponent, op in QUICK_POWERS.items():
         if compared("eq", y, constant(exponent)):
             return wrapped(x) if op == "copy" else filled(x, 1.0) if op == "one" else computed(op, x)
-    return computed("power", x, y)
+    return computed("pow", x, y)
 
 
 def below_one(t: Term) -> bool:

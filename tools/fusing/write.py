@@ -36,9 +36,14 @@ def literal(value: float) -> str:
 
 
 class Loop:
-    """The text of one pass that computes some terms."""
+    """The text of one pass that computes some terms.
 
-    def __init__(self, results: tuple[Term, ...]) -> None:
+    Some functions are cheaper where none of their arguments is odd: infinite, say, or beyond a limit. A pass looks at
+    these arguments first, a stretch at a time, and computes the stretch with ODD or without. `plain` passes do not.
+    """
+
+    def __init__(self, results: tuple[Term, ...], plain: bool = False) -> None:
+        self.plain = plain
         self.names: dict[Term, str] = {}
         self.before: list[str] = []  # what is computed once, of numbers
         self.inside: list[str] = []  # what is computed for each element
@@ -47,7 +52,13 @@ class Loop:
         self.inside += [f"o{k}[i] = {value};" for k, value in enumerate(values)]
         self.count = len(results)
         self.functions = set().union(*(t.operations() for t in results))
-        self.turned = [t.args[0] for t in self.names if t.op in TURNING]
+        self.checked = [t for t in self.names if self.is_checked(t)]
+
+    def is_checked(self, t: Term) -> bool:
+        """Whether a function's argument is looked at: where it must be, or where it costs little to compute twice."""
+        if self.plain or t.kind != FLOAT or t.op not in CHECKED:
+            return False
+        return t.op in TURNING or all(a.operations() <= CHEAP for a in t.operands)
 
     def named(self, t: Term, lines: list[str], kind: str, text: str) -> str:
         """A name for what `text` computes."""
@@ -78,11 +89,11 @@ class Loop:
         if t.op == "filled":
             return self.element(t.args[0])
         if t not in self.names:
-            text = (
-                f"a{t.args[0]}[i]"
-                if t.op == "operand"
-                else spelled(t.op, [self.element(a) for a in t.operands])
-            )
+            if t.op == "operand":
+                text = f"a{t.args[0]}[i]"
+            else:
+                how = "<ODD>" if self.is_checked(t) else ""
+                text = spelled(t.op, [self.element(a) for a in t.operands], how)
             self.named(t, self.inside, "T" if t.kind == FLOAT else "bool", text)
         return self.names[t]
 
@@ -93,40 +104,52 @@ class Loop:
         return [f"  {line}" for line in [*lines, *self.before]]
 
     def text(self, name: str) -> str:
-        """The function; one that calls sine or cosine looks first at how large their arguments are."""
+        """The function, or the two: one for a stretch, and one that looks at its arguments before."""
         p = " p" if any("p[" in line for line in self.before) else ""
-        given = f"const void* const*{' in' if self.slots else ''}, void* const* out, const double*{p}, ptrdiff_t n"
-        own, far = (f"{name}_turned", ", bool FAR") if self.turned else (name, "")
-        lines = [
-            f"template <class T{far}>",
-            f"void {own}({given}) {{",
-            *self.head(),
-            *looped(self.inside),
-            "}",
-            "",
+        given = f"const void* const*{' in' if self.slots else ''}, void* const* out, const double*{p}"
+        if not self.checked:
+            head = ["template <class T>", f"void {name}({given}, ptrdiff_t n) {{"]
+            return "\n".join([*head, *self.head(), *looped(self.inside, "0", "n"), "}", ""])
+        head = [
+            "template <class T, bool ODD>",
+            f"void {name}_part({given}, ptrdiff_t begin, ptrdiff_t end) {{",
         ]
-        if self.turned:
-            check = Loop(tuple(self.turned))
-            arguments = " | ".join(f"turns_far({check.names[t]})" for t in self.turned)
-            steps = [*check.inside[: -check.count], f"far |= {arguments};"]
-            reads = [line for line in check.head() if not line.startswith("  T* o")]
-            lines += [
-                "template <class T>",
-                f"void {name}(const void* const* in, void* const* out, const double* p, ptrdiff_t n) {{",
-            ]
-            lines += [*reads, "  typename Real<T>::Bits far = 0;", *looped(steps)]
-            lines += [f"  (far != 0 ? {own}<T, true> : {own}<T, false>)(in, out, p, n);", "}", ""]
-        return "\n".join(lines)
+        return "\n".join(
+            [*head, *self.head(), *looped(self.inside, "begin", "end"), "}", *self.check(name), ""]
+        )
+
+    def check(self, name: str) -> list[str]:
+        """The function that looks at arguments."""
+        check = Loop(tuple(a for t in self.checked for a in t.operands), plain=True)
+        found = " | ".join(
+            spelled(t.op, [check.element(a) for a in t.operands], "", "odd") for t in self.checked
+        )
+        steps = [*check.inside[: -check.count], f"odd |= {found};"]
+        body = [
+            "const ptrdiff_t end = n - begin < STRETCH ? n : begin + STRETCH;",
+            "typename Real<T>::Bits odd = 0;",
+            *looped(steps, "begin", "end"),
+            f"(odd != 0 ? {name}_part<T, true> : {name}_part<T, false>)(in, out, p, begin, end);",
+        ]
+        return [
+            "template <class T>",
+            f"void {name}(const void* const* in, void* const* out, const double* p, ptrdiff_t n) {{",
+            *(line for line in check.head() if not line.startswith("  T* o")),
+            "  for (ptrdiff_t begin = 0; begin < n; begin += STRETCH) {",
+            *(f"    {line.removeprefix('  ')}" for line in body),
+            "  }",
+            "}",
+        ]
 
 
-def looped(steps: list[str]) -> list[str]:
-    """Steps for every element."""
+def looped(steps: list[str], begin: str, end: str) -> list[str]:
+    """Steps for every element from `begin` on."""
     body = [f"    {step}" for step in steps]
-    return ["  RG_INDEPENDENT", "  for (ptrdiff_t i = 0; i < n; i++) {", *body, "  }"]
+    return ["  RG_INDEPENDENT", f"  for (ptrdiff_t i = {begin}; i < {end}; i++) {{", *body, "  }"]
 
 
-def spelled(op: str, operands: list[str]) -> str:
-    """One operation in C++."""
+def spelled(op: str, operands: list[str], how: str = "", suffix: str = "of") -> str:
+    """One operation in C++; `how` is what a function is told about its argument."""
     if op in INFIX:
         return f"{operands[0]} {INFIX[op]} {operands[1]}"
     if op == "choose":
@@ -137,7 +160,7 @@ def spelled(op: str, operands: list[str]) -> str:
         return f"!{operands[0]}"
     if op == "reciprocal":
         return f"1 / {operands[0]}"
-    return f"{op}_of{'<FAR>' if op in TURNING else ''}({', '.join(operands)})"
+    return f"{op}_{suffix}{how}({', '.join(operands)})"
 
 
 def formula(t: Term) -> str:
@@ -176,7 +199,7 @@ class Table:
         if text not in self.loops:
             number = self.loops[text] = len(self.loops)
             used = sum(1 << s for s in loop.slots)
-            slow = bool(loop.functions & SLOW) | bool(loop.functions & SLOW_IN_DOUBLE) << 1
+            slow = "true" if loop.functions & SLOW else "false"
             self.rows.append(f"RG_LOOP(loop{number}, {used}, {slow})")
         return self.loops[text]
 
@@ -231,9 +254,13 @@ def _pattern(value: Any) -> str:
 
 
 # Functions that the C library computes one element at a time, where NumPy may be quicker for large arrays.
-SLOW = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "hypot", "log10", "power", "tan"}
-SLOW_IN_DOUBLE = {*SLOW, "pow"}
+SLOW = {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "hypot", "log10", "tan"}
 TURNING = {"sin", "cos"}  # vectorised for arguments that are not too large
+# Cheaper where no argument is odd; and what is cheap enough to be computed for looking at it.
+CHECKED = {*TURNING, "exp", "exp2", "expm1", "log", "log1p", "log2", "pow"}
+CHEAP = {
+    "operand", "constant", "parameter", "filled", "add", "sub", "mul", "neg", "abs", "minimum", "maximum",
+}  # fmt: skip
 
 
 def written(kernels: list[Kernel]) -> tuple[str, str]:

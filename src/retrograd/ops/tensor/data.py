@@ -224,14 +224,18 @@ def number_for(value: Any, dtype: Any) -> Array:
         if not (low or -high) <= number <= high:
             raise _overflow(number, dtype)
         return np.asarray(int(number)).astype(dtype)
-    if dtype.kind in "fc" and not _fits(number, LIMITS[real_of(dtype)][1]):
+    if dtype.kind == "f" and not _fits(number, LIMITS[dtype][1]):
         raise _overflow(number, dtype)
+    if dtype.kind == "c":
+        largest = LIMITS[real_of(dtype)][1]
+        if not (_fits(number.real, largest) and _fits(number.imag, largest)):
+            raise _overflow(number, dtype)
     return np.array(number, dtype)
 
 
 def _fits(number: Any, largest: Any) -> bool:
-    """Whether no part of a number that is finite exceeds the largest one."""
-    return all(abs(part) <= largest or not isfinite(part) for part in (number.real, number.imag))
+    """Whether a number, if it is finite, does not exceed the largest one."""
+    return abs(number) <= largest or not isfinite(number)
 
 
 def _overflow(number: Any, dtype: Any) -> DtypeError:
