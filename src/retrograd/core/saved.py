@@ -5,6 +5,7 @@ Note [Saved values]
 An op saves bare arrays with the version they had, never Tensors: an output that its own node kept as a Tensor would be
 a reference cycle, and a kept input would outlive its owner. A saved input's place in the graph is the node's own next
 edge of that number, a saved output's is the node itself; so a Tensor can be rebuilt when a formula must be recorded.
+What has no place in the graph, an index or a mask, is a `Constant`.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ def version_error(
     """The error of a saved value that was overwritten since: which line saved it, which line wrote."""
     source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.operation()},"
     saved, written = made_at(saver), made_at(counter)
+    name = SCALAR_NAMES[array.dtype]
+    kind = f"CPU{name}Type" if array.dtype.kind in "bc" else f"torch.{name}Tensor"  # as PyTorch calls them
     text = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
-        f"expected version {expected} instead."
+        f"[{kind} {sizes(array.shape)}]{source} is at version {counter.version}; expected version {expected} instead."
     )
     if saved is not None:
         text += f"\n  saved by       {saver.name()} of {saved}"
@@ -175,6 +177,40 @@ def revived(
             if tangent is not None and current().level is not None:
                 level.give(found, tangent)
     return found
+
+
+class Constant:
+    """An array that an op was given beside its operands, an index or a mask, and the version it had then.
+
+    Note [Constants]
+    ~~~~~~~~~~~~~~~~
+    The constants of an op (`Op.constants`) are parameters of its formulas and saved values of its node: they have
+    versions, go through pack hooks and are freed with the graph; only edges they have none. A formula hands a Constant
+    on as it is (`Gather(self.dim, self.index)`), so an op that a recorded backward makes checks the same version. One
+    is never written into, since ops share it: packing puts another in its place.
+
+    A packed constant is unpacked for one run of a formula, by a twin of the node (`core/op.py: ready`): the node itself
+    keeps the packed one, and may be at work on another thread.
+    """
+
+    def __init__(self, array: Any, counter: VersionCounter | None = None, version: int = 0) -> None:
+        self.array = array
+        self.counter = counter  # None: nobody else can write into the array
+        self.version = version
+
+    def like(self, array: Any) -> Constant:
+        """The same constant in another form: another shape or dtype."""
+        return self if array is self.array else Constant(array, self.counter, self.version)
+
+
+def constant_of(value: Any) -> Constant:
+    """A Tensor, an array or a Constant as a constant."""
+    if isinstance(value, Constant):
+        return value
+    if not isinstance(value, Tensor):
+        return Constant(value)
+    counter = value._version_counter()
+    return Constant(value.array, counter, counter.version)
 
 
 class SavedValue:

@@ -3,9 +3,10 @@
 Note [How an index is read]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 An index is read from left to right. Integers, slices and None become views, one op each: Select, Slice, Unsqueeze.
-Index arrays and masks are only collected on the way; what the views leave is then indexed by all of them at once, by
-one Index. Assignment reads the index in the same way and writes into the view that it arrives at, or into those of
-its elements that the index arrays name; see Note [Views and in-place] for what that does to the history.
+Index arrays and masks are only collected on the way, as Constants: they are the key. What the views leave is then
+indexed by all of them at once, by one Index. Assignment reads the index in the same way and writes into the view that
+it arrives at, or into those of its elements that the key names; see Note [Views and in-place] for what that does to the
+history.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
-from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.op import CONSTANTS, Linear, Op, Variadic, View
 from retrograd.core.places import warn
+from retrograd.core.saved import Constant, constant_of, freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -46,65 +48,77 @@ from retrograd.values import Array, Shape
 ndarray: Final[Any] = np.ndarray
 
 
-class Index(Linear):
-    """the elements that index arrays and masks point at"""
+def arrays_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A key as NumPy takes it: arrays where it has constants."""
+    return tuple([i if i is WHOLE else i.array for i in key])
+
+
+def key_of(op: Op) -> tuple[Any, ...]:
+    """The key of an op that indexes: its constants, and WHOLE where a dimension has none."""
+    if op.constants is None:
+        raise freed_graph(op)
+    return op.constants
+
+
+class LinearByKey(Linear):
+    """A Linear op at the elements that a key points at."""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
-    shown: ClassVar[dict[str, str]] = SIZES
+    shown: ClassVar[dict[str, str]] = {"indices": CONSTANTS}
 
     def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
+        self.constants = key
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Index arrays and masks, and WHOLE where a dimension has none."""
+        return key_of(self)
+
+
+class Index(LinearByKey):
+    """the elements that index arrays and masks point at"""
+
+    shown: ClassVar[dict[str, str]] = {**SIZES, **LinearByKey.shown}
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        axis = lonely_axis(self.key)
+        key = arrays_of(self.key)
+        axis = lonely_axis(key)
         try:
             # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
             if axis >= 0:
-                return xp.take(x, self.key[axis], axis)
-            return xp.ascontiguousarray(x[self.key])
+                return xp.take(x, key[axis], axis)
+            return xp.ascontiguousarray(x[key])
         except IndexError:
-            check_key(self.key, x.shape)  # says what is wrong in PyTorch's words
+            check_key(key, x.shape)  # says what is wrong in PyTorch's words
             raise
 
     def transpose(self, g: Any) -> Any:
         return IndexPutImpl(self.in_shape, self.key).on(g)
 
-    @property
-    def _saved_indices(self) -> tuple[Tensor | None, ...]:
-        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
 
-
-class IndexPutImpl(Linear):
+class IndexPutImpl(LinearByKey):
     """zeros of some shape with x added at index arrays: the adjoint of Index"""
 
     params: ClassVar[tuple[str, ...]] = ("size", "key")
-    array_params = ("key",)
 
     def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
+        super().__init__(key)
         self.size = size
-        self.key = key
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.add_at(xp.zeros(self.size, x.dtype), self.key, x)
+        return xp.add_at(xp.zeros(self.size, x.dtype), arrays_of(self.key), x)
 
     def transpose(self, g: Any) -> Any:
         return Index(self.key).on(g)
 
 
-class Cleared(Linear):
+class Cleared(LinearByKey):
     """x with zeros at index arrays and masks; its own adjoint"""
-
-    params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
-
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()
-        out[self.key] = 0
+        out[arrays_of(self.key)] = 0
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -115,18 +129,22 @@ class IndexPut(Variadic):
     """x with a value written to the elements that index arrays and masks point at"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
     accumulate: bool = False
-    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate", "indices": CONSTANTS}
 
     def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
+        self.constants = key
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Index arrays and masks, and WHOLE where a dimension has none."""
+        return key_of(self)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
         out = x.copy()
-        put(out, self.key, beside(value, out))
+        put(out, arrays_of(self.key), beside(value, out))
         return out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
@@ -136,10 +154,6 @@ class IndexPut(Variadic):
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         return self.fresh().on(*filled(ts, self.shapes))
-
-    @property
-    def _saved_indices(self) -> tuple[Tensor | None, ...]:
-        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
 
 
 def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
@@ -152,7 +166,7 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
 
 
 class IndexPlan(NamedTuple):
-    """What an index means: views to take, then index arrays and masks (WHOLE where a dimension has none)."""
+    """What an index means: views to take, then a key of index arrays and masks (WHOLE where a dimension has none)."""
 
     steps: list[View]
     key: tuple[Any, ...]
@@ -171,7 +185,7 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
     for item in items:
         if item is None or isinstance(item, bool):
             steps.append(Unsqueeze(at))
-            key.append(WHOLE if item is None else beside(np.zeros(1 if item else 0, np.int64), x))
+            key.append(WHOLE if item is None else Constant(beside(np.zeros(1 if item else 0, np.int64), x)))
             at += 1
             continue
         used = rest if item is Ellipsis else _consumed(item)
@@ -186,8 +200,8 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
                 steps.append(step)
             key.append(WHOLE)
         else:
-            _check_mask(item, shape, dim)
-            key.append(beside(item, x))
+            _check_mask(item.array, shape, dim)
+            key.append(item.like(beside(item.array, x)))
         dim += used
         at += used
     while key and key[-1] is WHOLE:
@@ -219,7 +233,7 @@ def check_key(key: tuple[Any, ...], shape: Shape) -> None:
 def check_beforehand(key: tuple[Any, ...], x: Array) -> None:
     """`check_key` for arrays that take any index without a word. NumPy's look at it while they are read."""
     if type(x) is not ndarray:
-        check_key(key, x.shape)
+        check_key(arrays_of(key), x.shape)
 
 
 def _chosen_shape(index: Array) -> Shape:
@@ -236,18 +250,20 @@ def _consumed(item: Any) -> int:
         return 1
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    return int(item.ndim) if item.dtype.kind == "b" else 1
+    return int(item.array.ndim) if item.array.dtype.kind == "b" else 1
 
 
 def as_index(item: Any) -> Any:
-    """A tensor, array or sequence as an int, a bool or an array of integers or booleans."""
+    """A tensor, array or sequence as an int, a bool or a constant of integers or booleans."""
     if isinstance(item, Tensor):
-        return _index_array(item.array)
+        array = _index_array(item.array)
+        return array if isinstance(array, (int, bool)) else constant_of(item).like(array)
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
         if found.dtype.kind not in "bfiu" and found.size:
             raise TypeError(f"an index of this kind cannot be used: {item!r}")
-        return _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
+        array = _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
+        return array if isinstance(array, (int, bool)) else Constant(array)
     if isinstance(item, str):
         raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
@@ -401,7 +417,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     for step in steps:
         array = step.forward(backend_of(array), array)
     _check_expanded(array, key)
-    put(array, key, beside(source.array, array))
+    put(array, arrays_of(key), beside(source.array, array))
     x._bump_version()
 
 
@@ -436,7 +452,8 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         warn("Casting complex values to real discards the imaginary part", UserWarning)
         value = value.real
     backend_of(value).check_room(array)
-    check_beforehand(key, array)
+    if type(array) is not ndarray:
+        check_key(key, array.shape)
     if not key:
         if value.ndim and value.shape != array.shape:
             expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words
@@ -469,7 +486,7 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
     if not isinstance(value, Tensor):
         return Tensor(number_for(value, x.array.dtype))
     if key and value.array.dtype != x.array.dtype:
-        masked = len(key) == 1 and key[0].dtype.kind == "b"
+        masked = len(key) == 1 and key[0].array.dtype.kind == "b"
         if value.array.ndim or not masked:
             raise DtypeError(
                 "Index put requires the source and destination dtypes match, got "

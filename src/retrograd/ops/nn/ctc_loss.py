@@ -45,7 +45,11 @@ def log_mask(allowed: Array, like: Any) -> Any:
 
 
 class CtcLoss(WithConstants):
-    """minus the log-probability of each target, for log-probabilities of shape (time, batch, classes)"""
+    """minus the log-probability of each target, for log-probabilities of shape (time, batch, classes)
+
+    Its second input are the targets as the caller gave them: overwriting them is an error, though the formula has its
+    own form of them.
+    """
 
     params: ClassVar[tuple[str, ...]] = (
         "targets",
@@ -56,7 +60,7 @@ class CtcLoss(WithConstants):
     )
     array_params = ("targets", "input_lengths", "target_lengths")
     shown: ClassVar[dict[str, str]] = {
-        "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0",
+        "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0", "targets": "x:1",
     }  # fmt: skip
 
     def __init__(
@@ -242,7 +246,7 @@ def ctc_loss(
     target_sizes = _lengths("target_lengths", target_lengths, batch)
     rows = _rows(t, target_sizes, classes)
     _check_lengths(sizes, time)
-    losses = apply_n(CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity)), (logs,))
+    losses = apply_n(CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity)), (logs, targets))
     if zero_infinity:
         losses = Where().on(losses.array == np.inf, 0.0, losses)
     if reduction == MEAN:
