@@ -477,7 +477,7 @@ def _finish_special(
     if state.special & SAVED_HOOKS and recorded:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():
-            op.pack(name, pack, unpack, keep_version=False)
+            op.pack(name, pack, unpack)
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
 

@@ -159,7 +159,7 @@ class Op(Node):
             return Tensor(backend_of(value).asarray(value))  # a number, as PyTorch shows it
         return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
-    def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
+    def pack(self, name: str, pack: Any, unpack: Any) -> None:
         """Puts the value of a slot through a pack hook. See Note [Packed values]."""
         held, counter, version, _, _ = self.slot(name)
         if counter is not None or is_array(held):
@@ -168,8 +168,7 @@ class Op(Node):
             if written is not None and written() is held and state.overwriting_version == version:
                 # About to be overwritten, and the hook may keep what it is given.
                 self.set_slot(name, held.copy(), VersionCounter(), 0)
-            value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
-            self.set_slot(name, value, PACKED, 0)
+            self.set_slot(name, packed(self.unpacked(name), pack, unpack), PACKED, 0)
             expose(self)
 
     def saved_slot(self, name: str) -> str:

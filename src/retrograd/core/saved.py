@@ -79,15 +79,12 @@ class Packed:
     ~~~~~~~~~~~~~~~~~~~~
     A packed value stands in the slot of the array it replaces, with the counter PACKED. The version check of the fast
     path fails for it, and the detour that would raise (`reloaded`) unpacks it instead: hooks cost nothing when off.
-    Hooks of a `saved_tensors_hooks` block take the value for good; those registered on one saved tensor later leave the
-    version check of the original in force.
+    Hooks take a value for good: what becomes of the original does not matter any more.
     """
 
-    def __init__(self, value: Any, unpack: Any, counter: VersionCounter | None, version: int) -> None:
+    def __init__(self, value: Any, unpack: Any) -> None:
         self.value = value
         self.unpack_hook = unpack
-        self.counter = counter  # None: the original's version does not matter any more
-        self.version = version
 
     def unpack(self) -> Array:
         """The array again."""
@@ -105,7 +102,7 @@ class Packed:
         return found.array
 
 
-def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | None) -> Packed:
+def packed(tensor: Tensor, pack: Any, unpack: Any) -> Packed:
     """What the pack hook makes of a tensor that is being saved."""
     before = tensor._version_counter().version
     state = current()
@@ -121,20 +118,16 @@ def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | No
             "A saved tensor pack hook is modifying its input in place. The value is still in use elsewhere: let the "
             "hook work on a clone()."
         )
-    return Packed(value, unpack, original, before)
+    return Packed(value, unpack)
 
 
 def reloaded(
     saver: Node, array: Any, counter: VersionCounter, version: int, node: Node | None, nr: int
 ) -> Any:
     """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
-    if not isinstance(array, Packed):
-        raise version_error(saver, array, counter, version, node, nr)
-    original = array.counter
-    found = array.unpack()
-    if original is not None and original.version != array.version:
-        raise version_error(saver, found, original, array.version, node, nr)
-    return found
+    if isinstance(array, Packed):
+        return array.unpack()
+    raise version_error(saver, array, counter, version, node, nr)
 
 
 def checked(
@@ -230,14 +223,14 @@ class SavedValue:
         hooks = current().saved_hooks
         if hooks and current().special & SAVED_HOOKS:
             pack, unpack = hooks[-1]
-            self.pack(owner, pack, unpack, keep_version=False)
+            self.pack(owner, pack, unpack)
 
-    def pack(self, owner: Node, pack: Any, unpack: Any, keep_version: bool) -> None:
+    def pack(self, owner: Node, pack: Any, unpack: Any) -> None:
         """Puts the value through a pack hook."""
         tensor = self.unpack(owner)
         if self.node is None and not self.is_output and tensor.requires_grad:
             self.node = grad_accumulator(tensor)  # a leaf's place, once the leaf itself is let go
-        self.array = packed(tensor, pack, unpack, self.counter if keep_version else None)
+        self.array = packed(tensor, pack, unpack)
         self.counter, self.version, self.original = PACKED, 0, None
 
     def unpack(self, owner: Node) -> Tensor:
@@ -265,9 +258,9 @@ class SavedTensor:
                 raise TypeError(f"register_hooks(): hooks must be callable, not {type(hook).__name__}")
         self._check()
         if self.value is not None:
-            self.value.pack(self.node, pack_hook, unpack_hook, keep_version=True)
+            self.value.pack(self.node, pack_hook, unpack_hook)
         else:
-            self.node.pack(self.name, pack_hook, unpack_hook, keep_version=True)
+            self.node.pack(self.name, pack_hook, unpack_hook)
 
     def _check(self) -> None:
         """Hooks are for a value that is there and has none yet."""
