@@ -10,7 +10,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.core.op import ready
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.version import PACKED
 from retrograd.errors import FreedGraphError, InplaceError
 
@@ -186,4 +186,4 @@ def test_a_constant_holds_no_tensor():
     y = leaf(3)[i]
     del i
     assert kept() is None
-    assert isinstance(y.grad_fn.key[0], Constant)
+    assert isinstance(y.grad_fn.key[0], SavedConstant)

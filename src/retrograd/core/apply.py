@@ -31,7 +31,7 @@ from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadS
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
-from retrograd.core.saved import Constant, refuse_inference
+from retrograd.core.saved import SavedConstant, refuse_inference
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import Traits, called, traits_of
@@ -127,10 +127,10 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         hide(op)
 
 
-def _check_constants(constants: tuple[Any, ...]) -> None:
+def _check_constants(constants: tuple[SavedConstant, ...]) -> None:
     """Constants are about to be saved: none may be an inference tensor."""
     for c in constants:
-        if isinstance(c, Constant) and c.version < 0:
+        if c.version < 0:
             refuse_inference()
 
 

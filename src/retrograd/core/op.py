@@ -26,7 +26,7 @@ from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backen
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.saved import Constant, SavedTensor, checked, freed_graph, packed, reloaded, revived
+from retrograd.core.saved import SavedConstant, SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
@@ -71,9 +71,7 @@ class Op(Node):
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
     array_params: ClassVar[tuple[str, ...]] = ()  # those that may hold arrays, alone or in tuples
     shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field or a slot
-    constants: tuple[Any, ...] | None = (
-        None  # saved parameters: see Note [Constants]; others than Constants are skipped
-    )
+    constants: tuple[SavedConstant, ...] | None = None  # parameters that are saved: see Note [Constants]
     constants_behind: ClassVar[bool] = False  # whether PyTorch saves the operands before them
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
@@ -90,16 +88,15 @@ class Op(Node):
 
     def parameter_arrays(self) -> list[Any]:
         """The parameters that may hold arrays, alone or in tuples."""
-        constants = [c.array for c in self.constants or () if isinstance(c, Constant)]
+        constants = [c.array for c in self.constants or () if c.is_value()]
         return constants + [getattr(self, name) for name in self.array_params]
 
-    def constant(self, i: int) -> Constant:
+    def constant(self, i: int) -> SavedConstant:
         """One of the constants, for formulas."""
         constants = self.constants
         if constants is None:
             raise freed_graph(self)
-        found: Constant = constants[i]
-        return found
+        return constants[i]
 
     def operation(self) -> str:
         traits_of(self)  # has given the class its name, even if no op of it has been applied yet
@@ -124,7 +121,7 @@ class Op(Node):
         """The slots of the constants, and those of saved operands."""
         if self.constants is None:
             return operands
-        names = [f"{CONSTANT}{i}" for i, c in enumerate(self.constants) if isinstance(c, Constant)]
+        names = [f"{CONSTANT}{i}" for i, c in enumerate(self.constants) if c.is_value()]
         return operands + names if self.constants_behind else names + operands
 
     def slot(self, name: str) -> Slot:
@@ -133,7 +130,7 @@ class Op(Node):
         if kind != "constant":
             raise KeyError(name)
         found = None if constants is None else constants[int(number)]
-        if not isinstance(found, Constant):
+        if found is None or not found.is_value():
             return Slot(None, None, 0, None, 0)
         return Slot(found.array, found.counter, found.version, None, 0)
 
@@ -143,7 +140,11 @@ class Op(Node):
         if kind != "constant" or self.constants is None:
             raise KeyError(name)
         i = int(number)
-        self.constants = (*self.constants[:i], Constant(value, counter, version), *self.constants[i + 1 :])
+        self.constants = (
+            *self.constants[:i],
+            SavedConstant(value, counter, version),
+            *self.constants[i + 1 :],
+        )
 
     def holds_saved(self) -> bool:
         return bool(self.slot_names())
@@ -241,15 +242,16 @@ def backend_of_parameters(op: Op) -> Backend:
     return common_backend(found)
 
 
-def ready(op: Op, constants: tuple[Any, ...]) -> Any:
+def ready(op: Op, constants: tuple[SavedConstant, ...]) -> Any:
     """Who runs the formulas: the op itself; for constants that are packed, a twin which has them unpacked."""
     for c in constants:
-        if isinstance(c, Constant) and c.counter is not None and c.counter.version != c.version:
+        counter = c.counter
+        if counter is not None and counter.version != c.version:
             return with_constants(op, tuple([_unpacked(op, each) for each in constants]))
     return op
 
 
-def with_constants(op: Op, constants: tuple[Any, ...] | None) -> Any:
+def with_constants(op: Op, constants: tuple[SavedConstant, ...] | None) -> Any:
     """The op itself if these are its constants, else a twin which has them."""
     if op.constants is constants:
         return op
@@ -258,12 +260,10 @@ def with_constants(op: Op, constants: tuple[Any, ...] | None) -> Any:
     return twin
 
 
-def _unpacked(op: Op, constant: Any) -> Any:
+def _unpacked(op: Op, constant: SavedConstant) -> SavedConstant:
     """A constant as formulas get it; raises where it was overwritten."""
-    if not isinstance(constant, Constant) or constant.counter is None:
-        return constant
     array = checked(op, constant.array, constant.counter, constant.version, None, 0)
-    return constant if array is constant.array else Constant(array)
+    return constant if array is constant.array else SavedConstant(array)
 
 
 def scaled(v: Any, s: Any) -> Any:

@@ -5,7 +5,7 @@ Note [Saved values]
 An op saves bare arrays with the version they had, never Tensors: an output that its own node kept as a Tensor would be
 a reference cycle, and a kept input would outlive its owner. A saved input's place in the graph is the node's own next
 edge of that number, a saved output's is the node itself; so a Tensor can be rebuilt when a formula must be recorded.
-What has no place in the graph, an index or a mask, is a `Constant`.
+What has no place in the graph, an index or a mask, is a constant: see Note [Constants].
 """
 
 from __future__ import annotations
@@ -172,13 +172,13 @@ def revived(
     return found
 
 
-class Constant:
+class SavedConstant:
     """An array that an op was given beside its operands, an index or a mask, and the version it had then.
 
     Note [Constants]
     ~~~~~~~~~~~~~~~~
     The constants of an op (`Op.constants`) are parameters of its formulas and saved values of its node: they have
-    versions, go through pack hooks and are freed with the graph; only edges they have none. A formula hands a Constant
+    versions, go through pack hooks and are freed with the graph; only edges they have none. A formula hands a constant
     on as it is (`Gather(self.dim, self.index)`), so an op that a recorded backward makes checks the same version. One
     is never written into, since ops share it: packing puts another in its place.
 
@@ -187,23 +187,27 @@ class Constant:
     """
 
     def __init__(self, array: Any, counter: VersionCounter | None = None, version: int = 0) -> None:
-        self.array = array
+        self.array = array  # or None, or a slice: then it only holds a place among others
         self.counter = counter  # None: nobody else can write into the array
         self.version = version
 
-    def like(self, array: Any) -> Constant:
+    def is_value(self) -> bool:
+        """Whether there is anything to save."""
+        return self.array is not None and type(self.array) is not slice
+
+    def like(self, array: Any) -> SavedConstant:
         """The same constant in another form: another shape or dtype."""
-        return self if array is self.array else Constant(array, self.counter, self.version)
+        return self if array is self.array else SavedConstant(array, self.counter, self.version)
 
 
-def constant_of(value: Any) -> Constant:
-    """A Tensor, an array or a Constant as a constant."""
-    if isinstance(value, Constant):
+def constant_of(value: Any) -> SavedConstant:
+    """A Tensor, an array or a SavedConstant as a constant."""
+    if isinstance(value, SavedConstant):
         return value
     if not isinstance(value, Tensor):
-        return Constant(value)
+        return SavedConstant(value)
     counter = value._version_counter()
-    return Constant(value.array, counter, counter.version)
+    return SavedConstant(value.array, counter, counter.version)
 
 
 class SavedValue:

@@ -11,7 +11,7 @@ from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
@@ -28,7 +28,7 @@ class Where(Binary):
     shown: ClassVar[dict[str, str]] = {"condition": "constant:0"}
 
     @property
-    def condition(self) -> Constant:
+    def condition(self) -> SavedConstant:
         """Where x is chosen."""
         return self.constant(0)
 

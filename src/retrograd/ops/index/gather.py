@@ -12,7 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
@@ -35,7 +35,7 @@ class LinearAt(Linear):
         self.constants = (constant_of(index),)
 
     @property
-    def index(self) -> Constant:
+    def index(self) -> SavedConstant:
         """Where the elements are."""
         return self.constant(0)
 
@@ -69,7 +69,7 @@ class ValueAt(Unary):
         return type(self)(self.dim, self.index, 0).on(t)
 
     @property
-    def index(self) -> Constant:
+    def index(self) -> SavedConstant:
         """Where the elements are."""
         return self.constant(0)
 
@@ -102,7 +102,7 @@ class SourceAt(Variadic):
         return self.fresh().on(*filled(ts, (self.x_shape, self.source_shape)))
 
     @property
-    def index(self) -> Constant:
+    def index(self) -> SavedConstant:
         """Where the elements are."""
         return self.constant(0)
 
@@ -249,7 +249,7 @@ class Put(AdjointAt):
 
 def _along(
     function: str, x: Tensor, dim: Any, index: Any, source: Array | None, called: str
-) -> tuple[int, Constant]:
+) -> tuple[int, SavedConstant]:
     """The dimension and the index of a gather or scatter, checked."""
     given = constant_of(require_tensor(function, "index", 2, index))
     i = given.array

@@ -25,7 +25,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.op import CONSTANTS, Linear, Op, Variadic, View
 from retrograd.core.places import warn
-from retrograd.core.saved import Constant, constant_of, freed_graph
+from retrograd.core.saved import SavedConstant, constant_of, freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -48,16 +48,22 @@ from retrograd.values import Array, Shape
 ndarray: Final[Any] = np.ndarray
 
 
-def arrays_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A key as NumPy takes it: arrays where it has constants."""
-    return tuple([i if i is WHOLE else i.array for i in key])
+ALL_OF_IT: Final = SavedConstant(WHOLE)  # stands in a key for a dimension that is not indexed
+
+Key = tuple[SavedConstant, ...]
 
 
-def key_of(op: Op) -> tuple[Any, ...]:
-    """The key of an op that indexes: its constants, and WHOLE where a dimension has none."""
-    if op.constants is None:
+def arrays_of(key: Key) -> tuple[Any, ...]:
+    """A key as NumPy takes it."""
+    return (key[0].array,) if len(key) == 1 else tuple([i.array for i in key])
+
+
+def key_of(op: Op) -> Key:
+    """The key of an op that indexes: its constants."""
+    constants = op.constants
+    if constants is None:
         raise freed_graph(op)
-    return op.constants
+    return constants
 
 
 class LinearByKey(Linear):
@@ -66,12 +72,12 @@ class LinearByKey(Linear):
     params: ClassVar[tuple[str, ...]] = ("key",)
     shown: ClassVar[dict[str, str]] = {"indices": CONSTANTS}
 
-    def __init__(self, key: tuple[Any, ...]) -> None:
+    def __init__(self, key: Key) -> None:
         self.constants = key
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """Index arrays and masks, and WHOLE where a dimension has none."""
+    def key(self) -> Key:
+        """What points at the elements: index arrays and masks."""
         return key_of(self)
 
 
@@ -102,7 +108,7 @@ class IndexPutImpl(LinearByKey):
 
     params: ClassVar[tuple[str, ...]] = ("size", "key")
 
-    def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
+    def __init__(self, size: Shape, key: Key) -> None:
         super().__init__(key)
         self.size = size
 
@@ -132,12 +138,12 @@ class IndexPut(Variadic):
     accumulate: bool = False
     shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate", "indices": CONSTANTS}
 
-    def __init__(self, key: tuple[Any, ...]) -> None:
+    def __init__(self, key: Key) -> None:
         self.constants = key
 
     @property
-    def key(self) -> tuple[Any, ...]:
-        """Index arrays and masks, and WHOLE where a dimension has none."""
+    def key(self) -> Key:
+        """What points at the elements: index arrays and masks."""
         return key_of(self)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
@@ -166,10 +172,10 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
 
 
 class IndexPlan(NamedTuple):
-    """What an index means: views to take, then a key of index arrays and masks (WHOLE where a dimension has none)."""
+    """What an index means: views to take, then index arrays and masks."""
 
     steps: list[View]
-    key: tuple[Any, ...]
+    key: Key
 
 
 def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
@@ -180,17 +186,19 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
     if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     steps: list[View] = []
-    key: list[Any] = []
+    key: list[SavedConstant] = []
     dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
     for item in items:
         if item is None or isinstance(item, bool):
             steps.append(Unsqueeze(at))
-            key.append(WHOLE if item is None else Constant(beside(np.zeros(1 if item else 0, np.int64), x)))
+            key.append(
+                ALL_OF_IT if item is None else SavedConstant(beside(np.zeros(1 if item else 0, np.int64), x))
+            )
             at += 1
             continue
         used = rest if item is Ellipsis else _consumed(item)
         if item is Ellipsis:
-            key.extend([WHOLE] * rest)
+            key.extend([ALL_OF_IT] * rest)
         elif type(item) is int:
             steps.append(select_step(at, item, dim, shape[dim]))
             at -= 1
@@ -198,13 +206,14 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
             step = slice_step(at, item)
             if step.start or step.step != 1 or step.end < shape[dim]:
                 steps.append(step)
-            key.append(WHOLE)
+            key.append(ALL_OF_IT)
         else:
             _check_mask(item.array, shape, dim)
-            key.append(item.like(beside(item.array, x)))
+            there = beside(item.array, x)
+            key.append(item if there is item.array else item.like(there))
         dim += used
         at += used
-    while key and key[-1] is WHOLE:
+    while key and key[-1] is ALL_OF_IT:
         key.pop()
     return IndexPlan(steps, tuple(key))
 
@@ -230,7 +239,7 @@ def check_key(key: tuple[Any, ...], shape: Shape) -> None:
         dim += 1
 
 
-def check_beforehand(key: tuple[Any, ...], x: Array) -> None:
+def check_beforehand(key: Key, x: Array) -> None:
     """`check_key` for arrays that take any index without a word. NumPy's look at it while they are read."""
     if type(x) is not ndarray:
         check_key(arrays_of(key), x.shape)
@@ -257,13 +266,15 @@ def as_index(item: Any) -> Any:
     """A tensor, array or sequence as an int, a bool or a constant of integers or booleans."""
     if isinstance(item, Tensor):
         array = _index_array(item.array)
+        if array is item.array:
+            return constant_of(item)
         return array if isinstance(array, (int, bool)) else constant_of(item).like(array)
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
         if found.dtype.kind not in "bfiu" and found.size:
             raise TypeError(f"an index of this kind cannot be used: {item!r}")
         array = _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
-        return array if isinstance(array, (int, bool)) else Constant(array)
+        return array if isinstance(array, (int, bool)) else SavedConstant(array)
     if isinstance(item, str):
         raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
@@ -421,7 +432,7 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     x._bump_version()
 
 
-def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
+def _write_recorded(part: Tensor, key: Key, source: Tensor) -> None:
     """Writes into a view in a way that autograd sees."""
     if key:
         check_writable(part, stretched=True)
@@ -433,7 +444,7 @@ def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
         copy_(part, _broadcast_source(source, part.array, key))
 
 
-def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
+def _check_expanded(array: Array, key: Key) -> None:
     """Expanded memory is refused, except by index arrays and masks, as PyTorch has it."""
     if array.flags.c_contiguous or not is_stretched(array):
         return
@@ -479,7 +490,7 @@ def trimmed(value: Any, ndim: int) -> Any:
     return value if len(shape) == value.ndim else value.reshape(shape)
 
 
-def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
+def _source(x: Tensor, value: Any, key: Key) -> Tensor:
     """What is assigned, as a tensor."""
     if isinstance(value, np.ndarray):
         return Tensor(value)
@@ -496,7 +507,7 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
     return value
 
 
-def _broadcast_source(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
+def _broadcast_source(source: Tensor, part: Array, key: Key) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
     if not shape or (not key and shape == part.shape):

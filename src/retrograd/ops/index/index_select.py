@@ -12,7 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import conjugate
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -157,7 +157,7 @@ class IndexFillTensor(SourceAt):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> Constant:
+def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> SavedConstant:
     """The index of an op on whole rows, checked and with one dimension."""
     given = constant_of(require_tensor(function, "index", position, index))
     i = given.array
@@ -169,7 +169,7 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
     return given.like(i if i.ndim and i.dtype == np.int64 else i.astype(np.int64, copy=False).reshape(-1))
 
 
-def _line(index: Tensor) -> Constant:
+def _line(index: Tensor) -> SavedConstant:
     """An index with one dimension."""
     at = constant_of(index)
     return at if at.array.ndim == 1 else at.like(at.array.reshape(-1))

@@ -12,7 +12,7 @@ from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error
 from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
@@ -51,7 +51,7 @@ class MaskedFill(Unary):
         return MaskedFill(self.mask, 0).on(t)
 
     @property
-    def mask(self) -> Constant:
+    def mask(self) -> SavedConstant:
         """Where the mask holds."""
         return self.constant(0)
 
@@ -82,7 +82,7 @@ class MaskedFillTensor(Variadic):
         return Where().on(self.mask, 0.0 if tv is None else tv, 0.0 if tx is None else tx)
 
     @property
-    def mask(self) -> Constant:
+    def mask(self) -> SavedConstant:
         """Where the mask holds."""
         return self.constant(0)
 
@@ -105,7 +105,7 @@ class MaskedSelect(Linear):
         return MaskedPlace(self.mask, self.whole).on(g)
 
     @property
-    def mask(self) -> Constant:
+    def mask(self) -> SavedConstant:
         """Where the mask holds."""
         return self.constant(0)
 
@@ -130,7 +130,7 @@ class MaskedPlace(Linear):
         return MaskedSelect(self.mask).on(g)
 
     @property
-    def mask(self) -> Constant:
+    def mask(self) -> SavedConstant:
         """Where the mask holds."""
         return self.constant(0)
 
@@ -176,7 +176,7 @@ class MaskedScatter(Variadic):
         return self.fresh().on(zeros_beside(source, self.x_shape) if tx is None else tx, source)
 
     @property
-    def mask(self) -> Constant:
+    def mask(self) -> SavedConstant:
         """Where the mask holds."""
         return self.constant(0)
 
@@ -184,7 +184,7 @@ class MaskedScatter(Variadic):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Constant:
+def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> SavedConstant:
     """A mask, checked: booleans that broadcast with `x`."""
     given = constant_of(require_tensor(function, "mask", 2, mask))
     m = given.array

@@ -6,7 +6,7 @@ from typing import Any
 
 from retrograd.backends.base import Backend
 from retrograd.core.op import Linear
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.values import Array, Shape
 
 
@@ -18,7 +18,7 @@ class LinearAtPlaces(Linear):
         self.axis = axis
 
     @property
-    def places(self) -> Constant:
+    def places(self) -> SavedConstant:
         """Where along the axis."""
         return self.constant(0)
 

@@ -14,7 +14,7 @@ from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.core.places import warn
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, wrap_dim
@@ -231,7 +231,7 @@ class PutSource(Variadic):
         self.accumulate = accumulate
 
     @property
-    def index(self) -> Constant:
+    def index(self) -> SavedConstant:
         """Where the elements go."""
         return self.constant(0)
 

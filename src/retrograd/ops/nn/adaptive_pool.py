@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.core.apply import apply1
-from retrograd.core.saved import Constant
+from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
@@ -41,7 +41,7 @@ class MaximaAt(Maxima):
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
         found = xp.max_cover(self, xs[0])
-        self.constants = (Constant(found[1]),)
+        self.constants = (SavedConstant(found[1]),)
         return found
 
     def computed(self, xp: Backend, x: Array) -> Any:

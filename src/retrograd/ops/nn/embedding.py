@@ -13,7 +13,7 @@ from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor
@@ -43,7 +43,7 @@ class Embedding(Linear):
         self.sparse = sparse
 
     @property
-    def indices(self) -> Constant:
+    def indices(self) -> SavedConstant:
         """The numbers of the rows."""
         return self.constant(0)
 
@@ -70,7 +70,7 @@ class EmbeddingDense(Linear):
         self.scale_grad_by_freq = scale_grad_by_freq
 
     @property
-    def indices(self) -> Constant:
+    def indices(self) -> SavedConstant:
         """The number of the row that each goes to."""
         return self.constant(0)
 
@@ -110,7 +110,7 @@ class EmbeddingDense(Linear):
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> Constant:
+def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> SavedConstant:
     """Indices of rows, which are integers of 32 or 64 bits."""
     given = constant_of(require_tensor(function, argument, position, indices))
     i = given.array

@@ -11,7 +11,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, sizes
@@ -54,7 +54,7 @@ class EmbeddingBag(WithConstants):
     }  # fmt: skip
 
     def __init__(
-        self, indices: Constant, offsets: Constant, bags: Any, count: int, mode: int, padding_idx: int,
+        self, indices: SavedConstant, offsets: SavedConstant, bags: Any, count: int, mode: int, padding_idx: int,
         scale_grad_by_freq: bool,
     ) -> None:  # fmt: skip
         self.constants = (indices, offsets, constant_of(bags))
@@ -64,17 +64,17 @@ class EmbeddingBag(WithConstants):
         self.scale_grad_by_freq = scale_grad_by_freq
 
     @property
-    def indices(self) -> Constant:
+    def indices(self) -> SavedConstant:
         """The numbers of the rows."""
         return self.constant(0)
 
     @property
-    def offsets(self) -> Constant:
+    def offsets(self) -> SavedConstant:
         """Where each bag begins."""
         return self.constant(1)
 
     @property
-    def bags(self) -> Constant:
+    def bags(self) -> SavedConstant:
         """The bag of each index."""
         return self.constant(2)
 
@@ -126,26 +126,26 @@ class EmbeddingBagMax(WithConstants):
         "indices": "constant:0", "offsets": "constant:1", "result3": "constant:2",
     }  # fmt: skip
 
-    def __init__(self, indices: Constant, offsets: Constant, highest: Any, full: Any) -> None:
+    def __init__(self, indices: SavedConstant, offsets: SavedConstant, highest: Any, full: Any) -> None:
         self.constants = (indices, offsets, constant_of(highest), constant_of(full))
 
     @property
-    def indices(self) -> Constant:
+    def indices(self) -> SavedConstant:
         """The numbers of the rows."""
         return self.constant(0)
 
     @property
-    def offsets(self) -> Constant:
+    def offsets(self) -> SavedConstant:
         """Where each bag begins."""
         return self.constant(1)
 
     @property
-    def highest(self) -> Constant:
+    def highest(self) -> SavedConstant:
         """The row of each largest element."""
         return self.constant(2)
 
     @property
-    def full(self) -> Constant:
+    def full(self) -> SavedConstant:
         """Which bags are not empty."""
         return self.constant(3)
 

@@ -11,7 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, common_backend, whole
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import require_tensor
@@ -44,11 +44,11 @@ class Maxima(Variadic):
     in_shape: Shape = ()
 
     @property
-    def positions(self) -> Constant:
+    def positions(self) -> SavedConstant:
         """Where the largest elements are: the indices that the caller may get."""
         return self.constant(0)
 
-    def index(self) -> tuple[Shape, Constant]:
+    def index(self) -> tuple[Shape, SavedConstant]:
         """The dimensions in front of the windows, and the positions as backward needs them."""
         lead, positions = self.in_shape[: len(self.in_shape) - self.rank], self.positions
         return lead, positions.like(flattened(positions.array, lead))
@@ -86,7 +86,7 @@ class MaxPool2DWithIndices(Maxima):
         self.in_shape = xs[0].shape
         found = xp.max_pool(self, xs[0])
         if self.wanted:
-            self.constants = (Constant(found[1]),)
+            self.constants = (SavedConstant(found[1]),)
         return found
 
     def computed(self, xp: Backend, x: Array) -> Any:
@@ -152,12 +152,12 @@ class MaxUnpool2D(Linear):
     shown: ClassVar[dict[str, str]] = {"indices": "constant:0"}
     rank: ClassVar[int] = 2
 
-    def __init__(self, indices: Constant, size: Shape) -> None:
+    def __init__(self, indices: SavedConstant, size: Shape) -> None:
         self.constants = (indices,)
         self.size = size
 
     @property
-    def indices(self) -> Constant:
+    def indices(self) -> SavedConstant:
         """The positions."""
         return self.constant(0)
 

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
-from retrograd.core.saved import Constant
+from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
@@ -46,19 +46,19 @@ class ExtremumAlong(Variadic):
         x = xs[0]
         self.in_shape = x.shape
         if x.ndim == 0:
-            self.constants = (Constant(xp.zeros((), np.int64)),)
+            self.constants = (SavedConstant(xp.zeros((), np.int64)),)
             return x.copy(), self.places.array
         places = self.find(xp, x)
         values = xp.take_along(x, places, self.axis)
-        self.constants = (Constant(places if self.keepdims else places.squeeze(self.axis)),)
+        self.constants = (SavedConstant(places if self.keepdims else places.squeeze(self.axis)),)
         return values if self.keepdims else values.squeeze(self.axis), self.places.array
 
     @property
-    def places(self) -> Constant:
+    def places(self) -> SavedConstant:
         """Where the extrema are: the indices that the caller gets."""
         return self.constant(0)
 
-    def index(self) -> Constant:
+    def index(self) -> SavedConstant:
         """The places with their dimension of size 1."""
         places = self.places
         return places.like(restored_axes(places.array, self.axis, self.keepdims, len(self.in_shape)))

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
-from retrograd.core.saved import Constant, constant_of
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, unsupported_dtype
 from retrograd.ops.common import as_value, beside, plain, require_tensor, wrap_dim
@@ -63,7 +63,7 @@ class SegmentReduce(Unary):
     def spread(self, v: Any) -> Any:
         """What belongs to the stretches, as rows, for each of their own rows; 0 for rows of none."""
         last = max(self.counts.size - 1, 0)
-        found = Index((Constant(backend_of(self.owner).minimum(self.owner, last)),)).on(v)
+        found = Index((SavedConstant(backend_of(self.owner).minimum(self.owner, last)),)).on(v)
         return Where().on((self.owner <= last)[:, None], found, 0.0)
 
     def slopes(self, x: Any, out: Any) -> Any:
@@ -134,9 +134,10 @@ def segment_reduce(
     owner = beside(_owners(counts, starts, x.array.shape[axis]), x.array)
     op = SegmentReduce(reduce, owner, beside(counts.copy(), x.array), start, axis)
     # What the caller gave: the formula has its own form of it, but to overwrite it is as wrong as in PyTorch.
-    op.constants = (constant_of(given), None) if offsets is None else (None, constant_of(given))
-    found: Tensor = apply1(op, x)
-    return found
+    found, missing = constant_of(given), SavedConstant(None)
+    op.constants = (found, missing) if offsets is None else (missing, found)
+    result: Tensor = apply1(op, x)
+    return result
 
 
 def _stretches(
