@@ -3,7 +3,7 @@
 Note [How an index is read]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 An index is read from left to right. Integers, slices and None become views, one op each: Select, Slice, Unsqueeze.
-Index arrays and masks are only collected on the way, as Constants: they are the key. What the views leave is then
+Index arrays and masks are only collected on the way, as constants: they are the key. What the views leave is then
 indexed by all of them at once, by one Index. Assignment reads the index in the same way and writes into the view that
 it arrives at, or into those of its elements that the key names; see Note [Views and in-place] for what that does to the
 history.

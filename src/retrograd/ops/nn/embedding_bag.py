@@ -258,9 +258,9 @@ def table_embedding_bag(
     found = Bags(table, i, starts.array, include_last_offset, padding)
     length = Tensor(bag_sizes(found.bags, found.count))
     if mode == MAX_MODE:
-        highest = highest_rows(table.array, i, found.bags, found.count)
+        highest = Tensor(highest_rows(table.array, i, found.bags, found.count))
         out = apply_n(EmbeddingBagMax(rows, starts, highest, length.array[:, None] > 0), (table, None))
-        return out, Tensor(found.offset2bag), length, Tensor(highest)
+        return out, Tensor(found.offset2bag), length, highest
     op = EmbeddingBag(rows, starts, found.bags, found.count, mode, padding, bool(scale_grad_by_freq))
     out = apply_n(op, (table, factors))
     if mode == SUM_MODE:
