@@ -187,33 +187,6 @@ def test_overlapping_view(torch):
         assert fails(lambda lib=lib: lib.zeros(1).expand(3).add_(1), "unsupported operation")
 
 
-@about("An index or a mask that is overwritten after its use")
-def test_overwritten_index(torch):
-    programs = [
-        lambda lib, y, i: y[i],
-        lambda lib, y, i: y.gather(0, i),
-        lambda lib, y, i: y.scatter(0, i, y[:2] * 2),
-        lambda lib, y, i: lib.nn.functional.embedding(i, y.reshape(3, 1)),
-        lambda lib, y, i: lib.where(i, y[:2], y[1:] * 5),
-        lambda lib, y, i: y[:2].masked_fill(i, 0.0),
-    ]
-
-    def gradient(lib, program, write):
-        x = leaf(lib, [1.0, 2.0, 3.0])
-        index = lib.tensor([True, False] if programs.index(program) > 3 else [0, 2])
-        out = program(lib, x * 1, index)
-        if write:
-            index.logical_not_()
-        out.sum().backward()
-        return x.grad.tolist()
-
-    for program in programs:
-        assert gradient(rg, program, True) != gradient(rg, program, False)
-        assert fails(
-            lambda program=program: gradient(torch, program, True), "modified by an inplace operation"
-        )
-
-
 # ---- derivatives and values ---------------------------------------------------------------------------------------
 
 

@@ -170,7 +170,7 @@ class NativeBackend(NumpyBackend):
         return op.computed(self, x) if found is None else found
 
     def max_pool_backward(self, op: Any, g: Any) -> Any:
-        found = PACK.max_pool_back(g, op.positions, op.in_shape, op.rank)
+        found = PACK.max_pool_back(g, op.positions.array, op.in_shape, op.rank)
         return op.formula(g) if found is None else found
 
     def avg_pool(self, op: Any, x: Any) -> Any:
@@ -271,7 +271,7 @@ class NativeBackend(NumpyBackend):
         return super().outside(index, low, high) if found is NotImplemented else found
 
     def embedding_backward(self, op: Any, g: Any) -> Any:
-        found = PACK.sum_rows(g, op.indices, op.count, op.padding_idx, op.scale_grad_by_freq)
+        found = PACK.sum_rows(g, op.indices.array, op.count, op.padding_idx, op.scale_grad_by_freq)
         return op.computed(self, g) if found is None else found
 
     # -- random numbers, optimisers --------------------------------------------------------------------------------

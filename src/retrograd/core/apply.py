@@ -31,7 +31,7 @@ from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadS
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
-from retrograd.core.saved import refuse_inference
+from retrograd.core.saved import SavedConstant, refuse_inference
 from retrograd.core.tangent import carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import Traits, called, traits_of
@@ -68,7 +68,7 @@ def apply1(op: Unary, input: Any) -> Any:
     elif x._requires or x._lost is not None:
         hand_on1(out, x, called(op, traits), traits.may_reduce, state)
     if state.special:
-        _finish_special(op, (x,), (out,), state)
+        _finish_special(op, (x,), (out,), state, op.constants)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -117,12 +117,21 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
     if keeps & OUT:
         op.out = out.array
         op.out_counter = out._counter = VersionCounter()
+    if op.constants is not None:
+        _check_constants(op.constants)
     out._node = op
     out._requires = True
     if node is NOWHERE:
         _cut_off(op)
     if not node._watched and not state.special:
         hide(op)
+
+
+def _check_constants(constants: tuple[SavedConstant, ...]) -> None:
+    """Constants are about to be saved: none may be an inference tensor."""
+    for c in constants:
+        if c.version < 0:
+            refuse_inference()
 
 
 def _cut_off(op: Unary) -> None:
@@ -164,7 +173,7 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     ):
         hand_on2(out, tx, ty, called(op, traits), traits.may_reduce, state)
     if state.special:
-        _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state)
+        _finish_special(op, (x if tx is None else tx, y if ty is None else ty), (out,), state, op.constants)
     return out if cls is None else out.as_subclass(cls)
 
 
@@ -265,6 +274,8 @@ def _link2(
     op._made = spot(caller)
     if keeps:
         _save2(op, keeps, x, y, a, b, out)
+    if op.constants is not None:
+        _check_constants(op.constants)
     if state.nonfinite and (op.next0 is None or op.next1 is None):
         remember_constants(op, (a if x is None else x, b if y is None else y))
     out._node = op
@@ -309,6 +320,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
     result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    constants = op.constants
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
     if traits.is_view:
@@ -320,7 +332,7 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
         if out._node is None:
             hand_on(out, xs, called(op, traits), traits.may_reduce, state)
     if state.special:
-        _finish_special(op, xs, outs, state)
+        _finish_special(op, xs, outs, state, constants)
     if cls is not None:
         outs = [out.as_subclass(cls) for out in outs]
     return tuple(outs) if several else outs[0]
@@ -392,6 +404,11 @@ def _link_n(
         op.outs = [out.array for out in outs]
         op.out_counters = [out._version_counter() for out in outs]
         op.out_versions = [out._version_counter().version for out in outs]
+    if op.constants is not None:
+        if op.keeps_constants():
+            _check_constants(op.constants)
+        else:
+            op.constants = None
     if not (watched or state.special or state.nonfinite):
         hide(op)
 
@@ -443,8 +460,13 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _finish_special(op: Op, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
-    """What becomes of results and their node when something special is on."""
+def _finish_special(
+    op: Op, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
+) -> None:
+    """What becomes of results and their node when something special is on.
+
+    `constants` are those that the op was applied with; it may have packed or dropped them.
+    """
     recorded = False
     for out in outs:
         recorded = recorded or out._node is op
@@ -455,9 +477,9 @@ def _finish_special(op: Op, operands: Sequence[Any], outs: Sequence[Tensor], sta
     if state.special & SAVED_HOOKS and recorded:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():
-            op.pack(name, pack, unpack, keep_version=False)
+            op.pack(name, pack, unpack)
     if state.special & LEVEL:
-        carry(op, operands, outs, state)
+        carry(op, operands, outs, state, constants)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ A vjp returns an array of its own, or `g` itself, or a view; never a saved array
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar, Final, NamedTuple
@@ -25,7 +26,7 @@ from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backen
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.saved import SavedTensor, checked, freed_graph, packed, reloaded, revived
+from retrograd.core.saved import SavedConstant, SavedTensor, checked, freed_graph, packed, reloaded, revived
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
@@ -44,6 +45,8 @@ OUT: Final = 4
 SAVED_NAMES: Final = ("self", "other", "result", "weight", "A", "x1", "x2")
 
 ALL: Final = -1  # of its inputs: see `Variadic.tracked`
+CONSTANT: Final = "constant:"  # what the slots of constants are called, with their number behind it
+CONSTANTS: Final = "constants"  # what `shown` says for all of them together, as a tuple
 ndarray: Final[Any] = np.ndarray
 
 
@@ -67,7 +70,9 @@ class Op(Node):
     same_as: ClassVar[Any] = None  # the class whose formulas these are, if only names differ: see `variant`
     params: ClassVar[tuple[str, ...]] = ()  # the constructor's arguments, by field name
     array_params: ClassVar[tuple[str, ...]] = ()  # those that may hold arrays, alone or in tuples
-    shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field
+    shown: ClassVar[dict[str, str]] = {}  # PyTorch's `_saved_<key>` for a field or a slot
+    constants: tuple[SavedConstant, ...] | None = None  # parameters that are saved: see Note [Constants]
+    constants_behind: ClassVar[bool] = False  # whether PyTorch saves the operands before them
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
@@ -80,6 +85,18 @@ class Op(Node):
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""
         return type(self)(*[getattr(self, name) for name in self.params])
+
+    def parameter_arrays(self) -> list[Any]:
+        """The parameters that may hold arrays, alone or in tuples."""
+        constants = [c.array for c in self.constants or () if c.is_value()]
+        return constants + [getattr(self, name) for name in self.array_params]
+
+    def constant(self, i: int) -> SavedConstant:
+        """One of the constants, for formulas."""
+        constants = self.constants
+        if constants is None:
+            raise freed_graph(self)
+        return constants[i]
 
     def operation(self) -> str:
         traits_of(self)  # has given the class its name, even if no op of it has been applied yet
@@ -97,16 +114,37 @@ class Op(Node):
     # in fields of their own and say here where each is, and where in the graph it belongs.
 
     def slot_names(self) -> list[str]:
-        """The slots in use."""
-        return []
+        """The slots in use, in PyTorch's order."""
+        return self._in_order([])
+
+    def _in_order(self, operands: list[str]) -> list[str]:
+        """The slots of the constants, and those of saved operands."""
+        if self.constants is None:
+            return operands
+        names = [f"{CONSTANT}{i}" for i, c in enumerate(self.constants) if c.is_value()]
+        return operands + names if self.constants_behind else names + operands
 
     def slot(self, name: str) -> Slot:
         """One slot."""
-        raise KeyError(name)
+        constants, (kind, _, number) = self.constants, name.partition(":")
+        if kind != "constant":
+            raise KeyError(name)
+        found = None if constants is None else constants[int(number)]
+        if found is None or not found.is_value():
+            return Slot(None, None, 0, None, 0)
+        return Slot(found.array, found.counter, found.version, None, 0)
 
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         """Puts another value into a slot."""
-        raise KeyError(name)
+        kind, _, number = name.partition(":")
+        if kind != "constant" or self.constants is None:
+            raise KeyError(name)
+        i = int(number)
+        self.constants = (
+            *self.constants[:i],
+            SavedConstant(value, counter, version),
+            *self.constants[i + 1 :],
+        )
 
     def holds_saved(self) -> bool:
         return bool(self.slot_names())
@@ -122,31 +160,44 @@ class Op(Node):
             return Tensor(backend_of(value).asarray(value))  # a number, as PyTorch shows it
         return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
-    def pack(self, name: str, pack: Any, unpack: Any, keep_version: bool) -> None:
+    def pack(self, name: str, pack: Any, unpack: Any) -> None:
         """Puts the value of a slot through a pack hook. See Note [Packed values]."""
         held, counter, version, _, _ = self.slot(name)
-        if counter is not None:
+        if counter is not None or is_array(held):
             state = current()
             written = state.overwriting
             if written is not None and written() is held and state.overwriting_version == version:
                 # About to be overwritten, and the hook may keep what it is given.
                 self.set_slot(name, held.copy(), VersionCounter(), 0)
-            value = packed(self.unpacked(name), pack, unpack, counter if keep_version else None)
-            self.set_slot(name, value, PACKED, 0)
+            self.set_slot(name, packed(self.unpacked(name), pack, unpack), PACKED, 0)
             expose(self)
 
     def saved_slot(self, name: str) -> str:
         """The slot that PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
-        raise KeyError(name)
+        slot = self.shown[name]
+        if not _is_slot(slot):
+            raise KeyError(name)
+        return slot
 
-    def raw_saved(self, name: str) -> SavedTensor:
-        return SavedTensor(self, self.saved_slot(name))
+    def raw_saved(self, name: str) -> Any:
+        slot = self.saved_slot(name)
+        if slot != CONSTANTS:
+            return SavedTensor(self, slot)
+        return tuple([SavedTensor(self, f"{CONSTANT}{i}") for i in range(self._constant_count())])
 
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
         if name in self.shown and not _is_slot(self.shown[name]):
             return getattr(self, self.shown[name])
-        return self.unpacked(self.saved_slot(name))
+        slot = self.saved_slot(name)
+        if slot != CONSTANTS:
+            return self.unpacked(slot)
+        return tuple([self.unpacked(f"{CONSTANT}{i}") for i in range(self._constant_count())])
+
+    def _constant_count(self) -> int:
+        if self.constants is None:
+            raise freed_graph(self)
+        return len(self.constants)
 
     def saved_names(self) -> tuple[list[str], list[str]]:
         fields = [name for name, field in self.shown.items() if not _is_slot(field)]
@@ -159,8 +210,8 @@ class Op(Node):
 
 
 def _is_slot(field: str) -> bool:
-    """Whether an entry of `shown` is a slot of a Variadic op, and not a field."""
-    return field.startswith(("x:", "out:"))
+    """Whether an entry of `shown` is a slot, and not a field."""
+    return field in (CONSTANTS, "x", "y", "out") or field.startswith((CONSTANT, "x:", "out:"))
 
 
 def computed(op: Op, xs: Sequence[Any]) -> Any:
@@ -173,12 +224,12 @@ def computed(op: Op, xs: Sequence[Any]) -> Any:
 
 def may_hold_samples(op: Op) -> bool:
     """Whether the parameters of an op may stand for all samples of a `vmap`."""
-    return BACKENDS.mapped and bool(op.array_params)
+    return BACKENDS.mapped and (op.constants is not None or bool(op.array_params))
 
 
 def backend_of_parameters(op: Op) -> Backend:
     """The backend of the arrays among an op's parameters, alone or in tuples; the CPU's where there are none."""
-    waiting = [getattr(op, name) for name in op.array_params]
+    waiting = op.parameter_arrays()
     if len(waiting) == 1 and (type(waiting[0]) is ndarray or type(waiting[0]) is int):
         return BACKENDS.cpu
     found: list[Any] = []
@@ -189,6 +240,30 @@ def backend_of_parameters(op: Op) -> Backend:
         elif is_array(value):
             found.append(value)
     return common_backend(found)
+
+
+def ready(op: Op, constants: tuple[SavedConstant, ...]) -> Any:
+    """Who runs the formulas: the op itself; for constants that are packed, a twin which has them unpacked."""
+    for c in constants:
+        counter = c.counter
+        if counter is not None and counter.version != c.version:
+            return with_constants(op, tuple([_unpacked(op, each) for each in constants]))
+    return op
+
+
+def with_constants(op: Op, constants: tuple[SavedConstant, ...] | None) -> Any:
+    """The op itself if these are its constants, else a twin which has them."""
+    if op.constants is constants:
+        return op
+    twin = copy.copy(op)
+    twin.constants = constants
+    return twin
+
+
+def _unpacked(op: Op, constant: SavedConstant) -> SavedConstant:
+    """A constant as formulas get it; raises where it was overwritten."""
+    array = checked(op, constant.array, constant.counter, constant.version, None, 0)
+    return constant if array is constant.array else SavedConstant(array)
 
 
 def scaled(v: Any, s: Any) -> Any:
@@ -257,9 +332,10 @@ class Unary(Op):
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
             return None, None
-        x, out = self.x, self.out
+        x, out, constants = self.x, self.out, self.constants
         if self._freed:
             raise freed_graph(self)
+        op: Unary = self if constants is None else ready(self, constants)
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
@@ -272,34 +348,41 @@ class Unary(Op):
                 out = revived(self, "out", self, 0, out, self.out_counter)
         kernel = None if tensors else traits_of(self).vjp
         if kernel is not None:
-            fused = kernel(self, g, x, out)
+            fused = kernel(op, g, x, out)
             if fused is NotImplemented and type(g) is not ndarray:
-                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, out))
+                fused = backend_of(g).compiled_vjp(kernel, op, (g, x, out))
             if fused is not NotImplemented:
                 return fused, None
-        return self.vjp(g, x, out), None
+        return op.vjp(g, x, out), None
 
     def release(self) -> None:
-        if self.x is not None or self.out is not None:
+        if self.x is not None or self.out is not None or self.constants is not None:
             self._freed = True  # first: who reads a value and then this flag knows which of both came before
-            self.x = self.out = None
+            self.x = self.out = self.constants = None
 
     def slot_names(self) -> list[str]:
-        return [name for name, value in (("x", self.x), ("out", self.out)) if value is not None]
+        x, out = [] if self.x is None else ["x"], [] if self.out is None else ["out"]
+        return self._in_order(x) + out
 
     def slot(self, name: str) -> Slot:
         if name == "x":
             return Slot(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
-        return Slot(self.out, self.out_counter, self.out_version, self, 0)
+        if name == "out":
+            return Slot(self.out, self.out_counter, self.out_version, self, 0)
+        return super().slot(name)
 
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         if name == "x":
             self.x, self.x_counter, self.x_version = value, counter, version
-        else:
+        elif name == "out":
             self.out, self.out_counter, self.out_version = value, counter, version
+        else:
+            super().set_slot(name, value, counter, version)
 
     def saved_slot(self, name: str) -> str:
-        bit, slot = {"self": (X, "x"), "result": (OUT, "out")}[name]
+        bit, slot = {"self": (X, "x"), "result": (OUT, "out")}.get(name, (NOTHING, ""))
+        if not bit:
+            return super().saved_slot(name)
         if not self.keeps & bit:
             raise KeyError(name)
         return slot
@@ -353,9 +436,10 @@ class Binary(Op):
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
         if g is None:
             return None, None
-        x, y, out = self.x, self.y, self.out
+        x, y, out, constants = self.x, self.y, self.out, self.constants
         if self._freed:
             raise freed_graph(self)
+        op: Binary = self if constants is None else ready(self, constants)
         if x is not None:
             if self.x_counter is not None and self.x_counter.version != self.x_version:
                 x = reloaded(self, x, self.x_counter, self.x_version, self.next0, self.nr0)
@@ -371,7 +455,7 @@ class Binary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
-        return self._gradients(g, x, y, out, tensors)
+        return op._gradients(g, x, y, out, tensors)
 
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
@@ -390,30 +474,38 @@ class Binary(Op):
         )
 
     def release(self) -> None:
-        if self.x is not None or self.y is not None or self.out is not None:
+        if self.x is not None or self.y is not None or self.out is not None or self.constants is not None:
             self._freed = True
-            self.x = self.y = self.out = None
+            self.x = self.y = self.out = self.constants = None
 
     def slot_names(self) -> list[str]:
-        return [name for name, v in (("x", self.x), ("y", self.y), ("out", self.out)) if v is not None]
+        found = [name for name, value in (("x", self.x), ("y", self.y)) if value is not None]
+        return self._in_order(found) + ([] if self.out is None else ["out"])
 
     def slot(self, name: str) -> Slot:
         if name == "x":
             return Slot(self.x, self.x_counter, self.x_version, self.next0, self.nr0)
         if name == "y":
             return Slot(self.y, self.y_counter, self.y_version, self.next1, self.nr1)
-        return Slot(self.out, self.out_counter, self.out_version, self, 0)
+        if name == "out":
+            return Slot(self.out, self.out_counter, self.out_version, self, 0)
+        return super().slot(name)
 
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         if name == "x":
             self.x, self.x_counter, self.x_version = value, counter, version
         elif name == "y":
             self.y, self.y_counter, self.y_version = value, counter, version
-        else:
+        elif name == "out":
             self.out, self.out_counter, self.out_version = value, counter, version
+        else:
+            super().set_slot(name, value, counter, version)
 
     def saved_slot(self, name: str) -> str:
-        bit, slot = {"self": (X, "x"), "other": (Y, "y"), "result": (OUT, "out")}[name]
+        names = {"self": (X, "x"), "other": (Y, "y"), "result": (OUT, "out")}
+        bit, slot = names.get(name, (NOTHING, ""))
+        if not bit:
+            return super().saved_slot(name)
         if not (self.keeps0 | self.keeps1) & bit:
             raise KeyError(name)
         return slot
@@ -437,6 +529,10 @@ class Variadic(Op):
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """The result, or a tuple of results."""
         raise NotImplementedError(f"{self.name()} has no forward()")
+
+    def keeps_constants(self) -> bool:
+        """Whether the constants are saved; overridden where only one input's gradient needs them."""
+        return True
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         """The gradients of the inputs, None where `needs(i)` is false; gradients in `gs` may be None."""
@@ -464,9 +560,11 @@ class Variadic(Op):
             return [None] * self.edge_count
         xs = self._unpacked("x", self.xs, self.x_counters, self.x_versions, tensors)
         outs = self._unpacked("out", self.outs, self.out_counters, self.out_versions, tensors)
+        constants = self.constants
         if self._freed:
             raise freed_graph(self)
-        return self.vjp(grads, xs, outs)
+        op: Variadic = self if constants is None else ready(self, constants)
+        return op.vjp(grads, xs, outs)
 
     def _unpacked(
         self,
@@ -492,11 +590,13 @@ class Variadic(Op):
         return revived(self, name, node, nr, value, counter) if tensors else value
 
     def slot_names(self) -> list[str]:
-        names = [f"x:{i}" for i, x in enumerate(self.xs or ()) if x is not None]
+        names = self._in_order([f"x:{i}" for i, x in enumerate(self.xs or ()) if x is not None])
         return names + [f"out:{i}" for i in range(len(self.outs or ()))]
 
     def slot(self, name: str) -> Slot:
         kind, _, number = name.partition(":")
+        if kind == "constant":
+            return super().slot(name)
         i = int(number)
         if kind == "x":
             xs = self.xs  # read once: another thread may free it
@@ -513,6 +613,9 @@ class Variadic(Op):
 
     def set_slot(self, name: str, value: Any, counter: VersionCounter, version: int) -> None:
         kind, _, number = name.partition(":")
+        if kind == "constant":
+            super().set_slot(name, value, counter, version)
+            return
         i = int(number)
         if kind == "x":
             assert self.xs is not None and self.x_counters is not None and self.x_versions is not None
@@ -521,13 +624,10 @@ class Variadic(Op):
             assert self.outs is not None and self.out_counters is not None and self.out_versions is not None
             self.outs[i], self.out_counters[i], self.out_versions[i] = value, counter, version
 
-    def saved_slot(self, name: str) -> str:
-        return self.shown[name]
-
     def release(self) -> None:
-        if self.xs is not None or self.outs is not None:
+        if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
-            self.xs = self.outs = None
+            self.xs = self.outs = self.constants = None
 
 
 def _none_given(grads: Grads) -> bool:

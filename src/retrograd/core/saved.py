@@ -5,6 +5,7 @@ Note [Saved values]
 An op saves bare arrays with the version they had, never Tensors: an output that its own node kept as a Tensor would be
 a reference cycle, and a kept input would outlive its owner. A saved input's place in the graph is the node's own next
 edge of that number, a saved output's is the node itself; so a Tensor can be rebuilt when a formula must be recorded.
+What has no place in the graph, an index or a mask, is a constant: see Note [Constants].
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ def version_error(
     """The error of a saved value that was overwritten since: which line saved it, which line wrote."""
     source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.operation()},"
     saved, written = made_at(saver), made_at(counter)
+    name = SCALAR_NAMES[array.dtype]
+    kind = f"CPU{name}Type" if array.dtype.kind in "bc" else f"torch.{name}Tensor"  # as PyTorch calls them
     text = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{SCALAR_NAMES[array.dtype]}Tensor {sizes(array.shape)}]{source} is at version {counter.version}; "
-        f"expected version {expected} instead."
+        f"[{kind} {sizes(array.shape)}]{source} is at version {counter.version}; expected version {expected} instead."
     )
     if saved is not None:
         text += f"\n  saved by       {saver.name()} of {saved}"
@@ -77,15 +79,12 @@ class Packed:
     ~~~~~~~~~~~~~~~~~~~~
     A packed value stands in the slot of the array it replaces, with the counter PACKED. The version check of the fast
     path fails for it, and the detour that would raise (`reloaded`) unpacks it instead: hooks cost nothing when off.
-    Hooks of a `saved_tensors_hooks` block take the value for good; those registered on one saved tensor later leave the
-    version check of the original in force.
+    Hooks take a value for good: what becomes of the original does not matter any more.
     """
 
-    def __init__(self, value: Any, unpack: Any, counter: VersionCounter | None, version: int) -> None:
+    def __init__(self, value: Any, unpack: Any) -> None:
         self.value = value
         self.unpack_hook = unpack
-        self.counter = counter  # None: the original's version does not matter any more
-        self.version = version
 
     def unpack(self) -> Array:
         """The array again."""
@@ -103,7 +102,7 @@ class Packed:
         return found.array
 
 
-def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | None) -> Packed:
+def packed(tensor: Tensor, pack: Any, unpack: Any) -> Packed:
     """What the pack hook makes of a tensor that is being saved."""
     before = tensor._version_counter().version
     state = current()
@@ -119,20 +118,16 @@ def packed(tensor: Tensor, pack: Any, unpack: Any, original: VersionCounter | No
             "A saved tensor pack hook is modifying its input in place. The value is still in use elsewhere: let the "
             "hook work on a clone()."
         )
-    return Packed(value, unpack, original, before)
+    return Packed(value, unpack)
 
 
 def reloaded(
     saver: Node, array: Any, counter: VersionCounter, version: int, node: Node | None, nr: int
 ) -> Any:
     """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
-    if not isinstance(array, Packed):
-        raise version_error(saver, array, counter, version, node, nr)
-    original = array.counter
-    found = array.unpack()
-    if original is not None and original.version != array.version:
-        raise version_error(saver, found, original, array.version, node, nr)
-    return found
+    if isinstance(array, Packed):
+        return array.unpack()
+    raise version_error(saver, array, counter, version, node, nr)
 
 
 def checked(
@@ -177,6 +172,44 @@ def revived(
     return found
 
 
+class SavedConstant:
+    """An array that an op was given beside its operands, an index or a mask, and the version it had then.
+
+    Note [Constants]
+    ~~~~~~~~~~~~~~~~
+    The constants of an op (`Op.constants`) are parameters of its formulas and saved values of its node: they have
+    versions, go through pack hooks and are freed with the graph; only edges they have none. A formula hands a constant
+    on as it is (`Gather(self.dim, self.index)`), so an op that a recorded backward makes checks the same version. One
+    is never written into, since ops share it: packing puts another in its place.
+
+    A packed constant is unpacked for one run of a formula, by a twin of the node (`core/op.py: ready`): the node itself
+    keeps the packed one, and may be at work on another thread.
+    """
+
+    def __init__(self, array: Any, counter: VersionCounter | None = None, version: int = 0) -> None:
+        self.array = array  # or None, or a slice: then it only holds a place among others
+        self.counter = counter  # None: nobody else can write into the array
+        self.version = version
+
+    def is_value(self) -> bool:
+        """Whether there is anything to save."""
+        return self.array is not None and type(self.array) is not slice
+
+    def like(self, array: Any) -> SavedConstant:
+        """The same constant in another form: another shape or dtype."""
+        return self if array is self.array else SavedConstant(array, self.counter, self.version)
+
+
+def constant_of(value: Any) -> SavedConstant:
+    """A Tensor, an array or a SavedConstant as a constant."""
+    if isinstance(value, SavedConstant):
+        return value
+    if not isinstance(value, Tensor):
+        return SavedConstant(value)
+    counter = value._version_counter()
+    return SavedConstant(value.array, counter, counter.version)
+
+
 class SavedValue:
     """A tensor saved by a custom Function: its array, its version and its place in the graph."""
 
@@ -194,14 +227,14 @@ class SavedValue:
         hooks = current().saved_hooks
         if hooks and current().special & SAVED_HOOKS:
             pack, unpack = hooks[-1]
-            self.pack(owner, pack, unpack, keep_version=False)
+            self.pack(owner, pack, unpack)
 
-    def pack(self, owner: Node, pack: Any, unpack: Any, keep_version: bool) -> None:
+    def pack(self, owner: Node, pack: Any, unpack: Any) -> None:
         """Puts the value through a pack hook."""
         tensor = self.unpack(owner)
         if self.node is None and not self.is_output and tensor.requires_grad:
             self.node = grad_accumulator(tensor)  # a leaf's place, once the leaf itself is let go
-        self.array = packed(tensor, pack, unpack, self.counter if keep_version else None)
+        self.array = packed(tensor, pack, unpack)
         self.counter, self.version, self.original = PACKED, 0, None
 
     def unpack(self, owner: Node) -> Tensor:
@@ -229,9 +262,9 @@ class SavedTensor:
                 raise TypeError(f"register_hooks(): hooks must be callable, not {type(hook).__name__}")
         self._check()
         if self.value is not None:
-            self.value.pack(self.node, pack_hook, unpack_hook, keep_version=True)
+            self.value.pack(self.node, pack_hook, unpack_hook)
         else:
-            self.node.pack(self.name, pack_hook, unpack_hook, keep_version=True)
+            self.node.pack(self.name, pack_hook, unpack_hook)
 
     def _check(self) -> None:
         """Hooks are for a value that is there and has none yet."""

@@ -31,7 +31,7 @@ from retrograd.backends.base import Backend, backend_of, common_backend, extent_
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
-from retrograd.core.op import Binary, Op, Unary, Variadic, View
+from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import Region, is_stretched
@@ -189,14 +189,19 @@ def _check_inside(array: Array, view: Array, moved: int) -> None:
 # -- the tangents of an op's results -------------------------------------------------------------------------------
 
 
-def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
-    """Gives results their tangents, from those of the operands. See Note [Tangents]."""
+def carry(
+    op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
+) -> None:
+    """Gives results their tangents, from those of the operands. See Note [Tangents].
+
+    `constants` are the op's, as they were before hooks may have packed them.
+    """
     if op.is_view:
         _remember_bases(outs, operands[0])
     if not state.special & FORWARD:
         return
     if state.level.outer is not None:
-        _carry_outside(op, operands, outs, state)
+        _carry_outside(op, operands, outs, state, constants)
     tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
     if all(t is None for t in tangents) or not op.differentiable:
         return
@@ -208,7 +213,7 @@ def carry(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: Threa
     try:
         if state.overwriting is not None and state.grad_enabled:
             operands, tangents = _kept(operands, tangents, state)
-        found = _formula(op, tangents, operands, outs)
+        found = _formula(with_constants(op, constants), tangents, operands, outs)
         wide = any(t is not None and t.dtype != x.dtype for t, x in zip(tangents, operands, strict=True))
         pairs = zip(found, outs, strict=False)
         made = [None if t is None else _fitting(op, t, out, tangents, wide) for t, out in pairs]
@@ -228,11 +233,13 @@ def _remember_bases(outs: Sequence[Tensor], x: Tensor) -> None:
         remember_base(out, x)
 
 
-def _carry_outside(op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState) -> None:
+def _carry_outside(
+    op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
+) -> None:
     """The same for the levels around the innermost."""
     level = step_down(state)
     try:
-        carry(op, operands, outs, state)
+        carry(op, operands, outs, state, constants)
     finally:
         step_up(state, level)
 
@@ -334,7 +341,7 @@ def _remember_saved(op: Op, tangents: Sequence[Any], made: Sequence[Any], state:
         slots = {f"x:{i}": t for i, t in enumerate(tangents)} | {f"out:{i}": t for i, t in enumerate(made)}
     else:
         slots = {**dict(zip("xy", tangents, strict=False)), "out": made[0]}
-    state.level.remember(op, {name: slots[name] for name in op.slot_names() if slots[name] is not None})
+    state.level.remember(op, {name: slots[name] for name in op.slot_names() if slots.get(name) is not None})
 
 
 # -- writing -------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from retrograd.core.op import Variadic, X
+from retrograd.core.op import Op, Variadic, X
+from retrograd.core.saved import constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError
 
@@ -14,6 +15,12 @@ class WithConstants(Variadic):
 
     tracked: ClassVar[int] = 1
     keeps: ClassVar[int] = X
+
+
+def share_version(op: Op, result: Tensor) -> None:
+    """Has an op notice that the caller overwrites a result which is its first constant, too."""
+    if op.constants is not None and op.constants[0].counter is None:  # hooks may have packed it
+        op.constants = (constant_of(result), *op.constants[1:])
 
 
 def constant(function: str, argument: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from retrograd.autograd.nan.finding import FORWARD, INPUT, Finding
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.node import GraphRoot, Node
-from retrograd.core.op import Binary, Op, Unary
+from retrograd.core.op import CONSTANT, Binary, Op, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import CopySlices
@@ -87,7 +87,7 @@ class Forward:
             return
         if place is not None:
             self.saved[place, nr] = value
-        elif not name.startswith("out"):
+        elif not name.startswith(("out", CONSTANT)):
             _, _, number = name.partition(":")
             self.constants[node, int(number) if number else "xy".index(name)] = value
 
@@ -188,7 +188,7 @@ class Forward:
         """Which inputs the formula of the backward has at hand, and whether it has the results."""
         if not isinstance(node, Op):
             return range(node.edge_count), True
-        names = node.slot_names()
+        names = [n for n in node.slot_names() if not n.startswith(CONSTANT)]
         numbers = [n.partition(":")[2] or str("xy".index(n)) for n in names if not n.startswith("out")]
         return [int(n) for n in numbers], any(n.startswith("out") for n in names)
 
@@ -244,7 +244,7 @@ class Forward:
 
 def computed(node: Node, inputs: Sequence[Any]) -> list[Any]:
     """The results of an op, run again; empty where it cannot be."""
-    if not isinstance(node, Op) or any(isinstance(v, Unknown) for v in inputs):
+    if not isinstance(node, Op) or any(isinstance(v, Unknown) for v in inputs) or not _has_constants(node):
         return []
     operands = [Tensor(v) if isinstance(v, np.ndarray) else v for v in inputs]
     try:
@@ -258,6 +258,12 @@ def computed(node: Node, inputs: Sequence[Any]) -> list[Any]:
         return []
     results = made if isinstance(made, tuple) else (made,)
     return [r.array for r in results if is_differentiable(r.array.dtype)]
+
+
+def _has_constants(node: Op) -> bool:
+    """Whether the constants of an op are there, as they were."""
+    slots = [node.slot(name) for name in node.slot_names() if name.startswith(CONSTANT)]
+    return all(_is_current(slot.value, slot.counter, slot.version) for slot in slots)
 
 
 def reachable(start: Node) -> Iterator[Node]:

@@ -201,7 +201,7 @@ def _saved(node: Node) -> list[tuple[str, Any]]:
     if not isinstance(node, (Unary, Binary)):
         return []
     names = {"x": "input" if isinstance(node, Unary) else "input 0", "y": "input 1", "out": "output"}
-    return [(names[name], node.slot(name).value) for name in node.slot_names()]
+    return [(names[name], node.slot(name).value) for name in node.slot_names() if name in names]
 
 
 def _bare(value: Any) -> Any:

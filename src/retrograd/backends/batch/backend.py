@@ -423,10 +423,9 @@ _LIB = SimpleNamespace(stride_tricks=SimpleNamespace(as_strided=as_strided), arr
 
 def _parameters(op: Any) -> list[Any] | None:
     """Those of an op's parameters that hold batched arrays; None if it has none that could."""
-    names: tuple[str, ...] = op.array_params
-    if not names:
+    if op.constants is None and not op.array_params:
         return None
-    return [value for value in [getattr(op, name) for name in names] if has_batched(value)]
+    return [value for value in op.parameter_arrays() if has_batched(value)]
 
 
 # Of all batched arrays; `of` finds the one for an array's levels.

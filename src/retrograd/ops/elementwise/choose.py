@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
@@ -21,18 +22,23 @@ from retrograd.values import Array, DType, Number
 
 
 class Where(Binary):
-    """x where the condition holds, else y. The condition is a bare boolean array: it has no gradient."""
+    """x where the condition holds, else y. The condition is a constant: it has no gradient."""
 
     elementwise: ClassVar[bool] = True
-    condition: Any = None
+    shown: ClassVar[dict[str, str]] = {"condition": "constant:0"}
+
+    @property
+    def condition(self) -> SavedConstant:
+        """Where x is chosen."""
+        return self.constant(0)
 
     def on(self, *values: Any) -> Any:
         """`Where().on(condition, x, y)`, inside a formula."""
-        self.condition = plain(values[0])
+        self.constants = (constant_of(values[0]),)
         return super().on(values[1], values[2])
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
-        return xp.where(self.condition, x, y)
+        return xp.where(self.condition.array, x, y)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return Where().on(self.condition, g, 0.0) if i == 0 else Where().on(self.condition, 0.0, g)
@@ -42,12 +48,8 @@ class Where(Binary):
 
     def fresh(self) -> Where:
         made = Where()
-        made.condition = self.condition
+        made.constants = (self.condition,)
         return made
-
-    @property
-    def _saved_condition(self) -> Tensor:
-        return Tensor(self.condition)
 
 
 class Extremum(Binary):
@@ -263,7 +265,7 @@ def where(
         )
     x, y = _pair(input, other, backend_of(condition.array))
     op = Where()
-    op.condition = condition.array
+    op.constants = (constant_of(condition),)
     try:
         return deliver(apply2(op, x, y), out)
     except ValueError:

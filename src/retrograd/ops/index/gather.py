@@ -12,10 +12,11 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
-from retrograd.ops.index.getitem import Index, IndexPut, check_beforehand, filled, read_index
+from retrograd.ops.index.getitem import Index, IndexPut, arrays_of, check_beforehand, filled, read_index
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
@@ -27,16 +28,16 @@ class LinearAt(Linear):
     """A Linear op along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
-    array_params = ("index",)
-    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "constant:0"}
 
-    def __init__(self, dim: int, index: Array) -> None:
+    def __init__(self, dim: int, index: Any) -> None:
         self.dim = dim
-        self.index = index
+        self.constants = (constant_of(index),)
 
     @property
-    def _saved_index(self) -> Tensor:
-        return Tensor(self.index)
+    def index(self) -> SavedConstant:
+        """Where the elements are."""
+        return self.constant(0)
 
 
 class AdjointAt(LinearAt):
@@ -44,7 +45,7 @@ class AdjointAt(LinearAt):
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "size")
 
-    def __init__(self, dim: int, index: Array, size: Shape) -> None:
+    def __init__(self, dim: int, index: Any, size: Shape) -> None:
         super().__init__(dim, index)
         self.size = size
 
@@ -53,12 +54,12 @@ class ValueAt(Unary):
     """x with a number written along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "value")
-    array_params = ("index", "value")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    array_params = ("value",)
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "constant:0"}
 
-    def __init__(self, dim: int, index: Array, value: Any) -> None:
+    def __init__(self, dim: int, index: Any, value: Any) -> None:
         self.dim = dim
-        self.index = index
+        self.constants = (constant_of(index),)
         self.value = value
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -68,22 +69,22 @@ class ValueAt(Unary):
         return type(self)(self.dim, self.index, 0).on(t)
 
     @property
-    def _saved_index(self) -> Tensor:
-        return Tensor(self.index)
+    def index(self) -> SavedConstant:
+        """Where the elements are."""
+        return self.constant(0)
 
 
 class SourceAt(Variadic):
     """x and a source that goes into it along a dimension, at an index."""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
-    array_params = ("index",)
-    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    shown: ClassVar[dict[str, str]] = {"dim": "dim", "index": "constant:0"}
     x_shape: Shape = ()
     source_shape: Shape = ()
 
-    def __init__(self, dim: int, index: Array) -> None:
+    def __init__(self, dim: int, index: Any) -> None:
         self.dim = dim
-        self.index = index
+        self.constants = (constant_of(index),)
 
     def kept(self, g: Any) -> Any:
         """The gradient of x: without what was overwritten."""
@@ -101,8 +102,9 @@ class SourceAt(Variadic):
         return self.fresh().on(*filled(ts, (self.x_shape, self.source_shape)))
 
     @property
-    def _saved_index(self) -> Tensor:
-        return Tensor(self.index)
+    def index(self) -> SavedConstant:
+        """Where the elements are."""
+        return self.constant(0)
 
 
 class Gather(LinearAt):
@@ -110,7 +112,7 @@ class Gather(LinearAt):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return xp.take_along(x, self.index, self.dim)
+        return xp.take_along(x, self.index.array, self.dim)
 
     def transpose(self, g: Any) -> Any:
         return GatherAdjoint(self.dim, self.index, self.in_shape).on(g)
@@ -122,7 +124,7 @@ class GatherAdjoint(AdjointAt):
     node_name = "ScatterAddBackward0"
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return scatter_added(xp, xp.zeros(self.size, x.dtype), self.dim, self.index, x)
+        return scatter_added(xp, xp.zeros(self.size, x.dtype), self.dim, self.index.array, x)
 
     def transpose(self, g: Any) -> Any:
         return Gather(self.dim, self.index).on(g)
@@ -142,29 +144,37 @@ def cut(src: Any, shape: Shape) -> Any:
 class ScatterAdd(SourceAt):
     """x with a source added at an index along a dimension"""
 
+    def keeps_constants(self) -> bool:
+        return self.needs(1)
+
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
-        return scatter_added(xp, x.copy("C"), self.dim, self.index, src)
+        return scatter_added(xp, x.copy("C"), self.dim, self.index.array, src)
 
     def kept(self, g: Any) -> Any:
         return g
 
     def source_grad(self, g: Any) -> Any:
-        found = Gather(self.dim, self.index).on(g)
-        if self.index.shape == self.source_shape:
+        index = self.index
+        found = Gather(self.dim, index).on(g)
+        if index.array.shape == self.source_shape:
             return found
-        return PlacePart(self.source_shape, tuple([slice(0, n) for n in self.index.shape])).on(found)
+        return PlacePart(self.source_shape, tuple([slice(0, n) for n in index.array.shape])).on(found)
 
 
 class Scatter(ScatterAdd):
     """x with a source written at an index along a dimension"""
 
+    def keeps_constants(self) -> bool:
+        return True
+
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, src = xs
         self.x_shape, self.source_shape = x.shape, src.shape
         out = x.copy("C")
-        xp.put_along(out, self.index, self.dim, cut(src, self.index.shape))
+        index = self.index.array
+        xp.put_along(out, index, self.dim, cut(src, index.shape))
         return out
 
     def kept(self, g: Any) -> Any:
@@ -178,7 +188,7 @@ class ScatterValue(ValueAt):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy("C")
-        xp.put_along(out, self.index, self.dim, xp.asarray(self.value, x.dtype))
+        xp.put_along(out, self.index.array, self.dim, xp.asarray(self.value, x.dtype))
         return out
 
 
@@ -191,7 +201,8 @@ class IndexPutAdd(IndexPut):
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
-        return xp.add_at(x.copy("C"), self.key, xp.broadcast_to(value, x[self.key].shape))
+        key = arrays_of(self.key)
+        return xp.add_at(x.copy("C"), key, xp.broadcast_to(value, x[key].shape))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
@@ -202,14 +213,14 @@ class Take(LinearAt):
     """elements by their number in the flattened x"""
 
     params: ClassVar[tuple[str, ...]] = ("index",)
-    shown: ClassVar[dict[str, str]] = {}
+    shown: ClassVar[dict[str, str]] = {"index": "constant:0"}
 
-    def __init__(self, index: Array) -> None:
+    def __init__(self, index: Any) -> None:
         super().__init__(0, index)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return xp.take(x, self.index)
+        return xp.take(x, self.index.array)
 
     def transpose(self, g: Any) -> Any:
         return Put(self.index, self.in_shape).on(g)
@@ -219,14 +230,14 @@ class Put(AdjointAt):
     """zeros of some shape with x added at numbers of the flattened result"""
 
     params: ClassVar[tuple[str, ...]] = ("index", "size")
-    shown: ClassVar[dict[str, str]] = {}
+    shown: ClassVar[dict[str, str]] = {"index": "constant:0"}
 
-    def __init__(self, index: Array, size: Shape) -> None:
+    def __init__(self, index: Any, size: Shape) -> None:
         super().__init__(0, index, size)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        xp.add_at(out.reshape(-1), (self.index.reshape(-1),), x.reshape(-1))
+        xp.add_at(out.reshape(-1), (self.index.array.reshape(-1),), x.reshape(-1))
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -238,9 +249,10 @@ class Put(AdjointAt):
 
 def _along(
     function: str, x: Tensor, dim: Any, index: Any, source: Array | None, called: str
-) -> tuple[int, Array]:
+) -> tuple[int, SavedConstant]:
     """The dimension and the index of a gather or scatter, checked."""
-    i = require_tensor(function, "index", 2, index).array
+    given = constant_of(require_tensor(function, "index", 2, index))
+    i = given.array
     shape = x.array.shape
     d = wrap_dim(dim, len(shape))
     if not is_index(i):
@@ -248,7 +260,7 @@ def _along(
             f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
         )
     if i.size == 0:
-        return d, i.astype(np.int64)
+        return d, given.like(i.astype(np.int64))
     if max(i.ndim, 1) != max(len(shape), 1) or (source is not None and max(source.ndim, 1) != max(i.ndim, 1)):
         raise ShapeError(
             f"Index tensor must have the same number of dimensions as {called} tensor: index is {sizes(i.shape)}, "
@@ -260,7 +272,7 @@ def _along(
         if source is not None and source.ndim == i.ndim and n > source.shape[k]:
             raise _too_large(i.shape, shape, d, k, source)
     check_bounds(i, d, shape[d] if shape else 1, False)
-    return d, i.astype(np.int64, copy=False)
+    return d, given.like(i.astype(np.int64, copy=False))
 
 
 def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | None) -> ShapeError:
@@ -400,7 +412,8 @@ def _check_indices(indices: Any) -> None:
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` by their number in its flattened order."""
     x = require_tensor("take", "input", 1, input)
-    i = require_tensor("take", "index", 2, index).array
+    at = constant_of(require_tensor("take", "index", 2, index))
+    i = at.array
     if not is_index(i) or i.dtype.itemsize < 8:
         raise DtypeError(f"take(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
     n = x.array.size
@@ -409,7 +422,7 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     wrong = backend_of(i).outside(i, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
-    return deliver(apply1(Take(i), x), out)
+    return deliver(apply1(Take(at), x), out)
 
 
 @public("take_along_dim", method=True)

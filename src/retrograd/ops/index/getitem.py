@@ -3,9 +3,10 @@
 Note [How an index is read]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 An index is read from left to right. Integers, slices and None become views, one op each: Select, Slice, Unsqueeze.
-Index arrays and masks are only collected on the way; what the views leave is then indexed by all of them at once, by
-one Index. Assignment reads the index in the same way and writes into the view that it arrives at, or into those of
-its elements that the index arrays name; see Note [Views and in-place] for what that does to the history.
+Index arrays and masks are only collected on the way, as constants: they are the key. What the views leave is then
+indexed by all of them at once, by one Index. Assignment reads the index in the same way and writes into the view that
+it arrives at, or into those of its elements that the key names; see Note [Views and in-place] for what that does to the
+history.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import FORWARD, current
-from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.op import CONSTANTS, Linear, Op, Variadic, View
 from retrograd.core.places import warn
+from retrograd.core.saved import SavedConstant, constant_of, freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
@@ -46,65 +48,83 @@ from retrograd.values import Array, Shape
 ndarray: Final[Any] = np.ndarray
 
 
-class Index(Linear):
-    """the elements that index arrays and masks point at"""
+ALL_OF_IT: Final = SavedConstant(WHOLE)  # stands in a key for a dimension that is not indexed
+
+Key = tuple[SavedConstant, ...]
+
+
+def arrays_of(key: Key) -> tuple[Any, ...]:
+    """A key as NumPy takes it."""
+    return (key[0].array,) if len(key) == 1 else tuple([i.array for i in key])
+
+
+def key_of(op: Op) -> Key:
+    """The key of an op that indexes: its constants."""
+    constants = op.constants
+    if constants is None:
+        raise freed_graph(op)
+    return constants
+
+
+class LinearByKey(Linear):
+    """A Linear op at the elements that a key points at."""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
-    shown: ClassVar[dict[str, str]] = SIZES
+    shown: ClassVar[dict[str, str]] = {"indices": CONSTANTS}
 
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
+    def __init__(self, key: Key) -> None:
+        self.constants = key
+
+    @property
+    def key(self) -> Key:
+        """What points at the elements: index arrays and masks."""
+        return key_of(self)
+
+
+class Index(LinearByKey):
+    """the elements that index arrays and masks point at"""
+
+    shown: ClassVar[dict[str, str]] = {**SIZES, **LinearByKey.shown}
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        axis = lonely_axis(self.key)
+        key = arrays_of(self.key)
+        axis = lonely_axis(key)
         try:
             # With one index array `take` is the faster, and NumPy may lay the result of others out of order.
             if axis >= 0:
-                return xp.take(x, self.key[axis], axis)
-            return xp.ascontiguousarray(x[self.key])
+                return xp.take(x, key[axis], axis)
+            return xp.ascontiguousarray(x[key])
         except IndexError:
-            check_key(self.key, x.shape)  # says what is wrong in PyTorch's words
+            check_key(key, x.shape)  # says what is wrong in PyTorch's words
             raise
 
     def transpose(self, g: Any) -> Any:
         return IndexPutImpl(self.in_shape, self.key).on(g)
 
-    @property
-    def _saved_indices(self) -> tuple[Tensor | None, ...]:
-        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
 
-
-class IndexPutImpl(Linear):
+class IndexPutImpl(LinearByKey):
     """zeros of some shape with x added at index arrays: the adjoint of Index"""
 
     params: ClassVar[tuple[str, ...]] = ("size", "key")
-    array_params = ("key",)
 
-    def __init__(self, size: Shape, key: tuple[Any, ...]) -> None:
+    def __init__(self, size: Shape, key: Key) -> None:
+        super().__init__(key)
         self.size = size
-        self.key = key
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.add_at(xp.zeros(self.size, x.dtype), self.key, x)
+        return xp.add_at(xp.zeros(self.size, x.dtype), arrays_of(self.key), x)
 
     def transpose(self, g: Any) -> Any:
         return Index(self.key).on(g)
 
 
-class Cleared(Linear):
+class Cleared(LinearByKey):
     """x with zeros at index arrays and masks; its own adjoint"""
-
-    params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
-
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()
-        out[self.key] = 0
+        out[arrays_of(self.key)] = 0
         return out
 
     def transpose(self, g: Any) -> Any:
@@ -115,18 +135,22 @@ class IndexPut(Variadic):
     """x with a value written to the elements that index arrays and masks point at"""
 
     params: ClassVar[tuple[str, ...]] = ("key",)
-    array_params = ("key",)
     accumulate: bool = False
-    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate", "indices": CONSTANTS}
 
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
+    def __init__(self, key: Key) -> None:
+        self.constants = key
+
+    @property
+    def key(self) -> Key:
+        """What points at the elements: index arrays and masks."""
+        return key_of(self)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
         self.shapes = x.shape, value.shape
         out = x.copy()
-        put(out, self.key, beside(value, out))
+        put(out, arrays_of(self.key), beside(value, out))
         return out
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
@@ -136,10 +160,6 @@ class IndexPut(Variadic):
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         return self.fresh().on(*filled(ts, self.shapes))
-
-    @property
-    def _saved_indices(self) -> tuple[Tensor | None, ...]:
-        return tuple([None if i is WHOLE else Tensor(i) for i in self.key])
 
 
 def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
@@ -152,10 +172,10 @@ def filled(ts: Sequence[Any], shapes: Sequence[Shape]) -> list[Any]:
 
 
 class IndexPlan(NamedTuple):
-    """What an index means: views to take, then index arrays and masks (WHOLE where a dimension has none)."""
+    """What an index means: views to take, then index arrays and masks."""
 
     steps: list[View]
-    key: tuple[Any, ...]
+    key: Key
 
 
 def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
@@ -166,17 +186,19 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
     if rest < 0:
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     steps: list[View] = []
-    key: list[Any] = []
+    key: list[SavedConstant] = []
     dim = at = 0  # the next dimension of the tensor, and of what the views have made of it
     for item in items:
         if item is None or isinstance(item, bool):
             steps.append(Unsqueeze(at))
-            key.append(WHOLE if item is None else beside(np.zeros(1 if item else 0, np.int64), x))
+            key.append(
+                ALL_OF_IT if item is None else SavedConstant(beside(np.zeros(1 if item else 0, np.int64), x))
+            )
             at += 1
             continue
         used = rest if item is Ellipsis else _consumed(item)
         if item is Ellipsis:
-            key.extend([WHOLE] * rest)
+            key.extend([ALL_OF_IT] * rest)
         elif type(item) is int:
             steps.append(select_step(at, item, dim, shape[dim]))
             at -= 1
@@ -184,13 +206,14 @@ def read_index(x: Array, index: tuple[Any, ...]) -> IndexPlan:
             step = slice_step(at, item)
             if step.start or step.step != 1 or step.end < shape[dim]:
                 steps.append(step)
-            key.append(WHOLE)
+            key.append(ALL_OF_IT)
         else:
-            _check_mask(item, shape, dim)
-            key.append(beside(item, x))
+            _check_mask(item.array, shape, dim)
+            there = beside(item.array, x)
+            key.append(item if there is item.array else item.like(there))
         dim += used
         at += used
-    while key and key[-1] is WHOLE:
+    while key and key[-1] is ALL_OF_IT:
         key.pop()
     return IndexPlan(steps, tuple(key))
 
@@ -216,10 +239,10 @@ def check_key(key: tuple[Any, ...], shape: Shape) -> None:
         dim += 1
 
 
-def check_beforehand(key: tuple[Any, ...], x: Array) -> None:
+def check_beforehand(key: Key, x: Array) -> None:
     """`check_key` for arrays that take any index without a word. NumPy's look at it while they are read."""
     if type(x) is not ndarray:
-        check_key(key, x.shape)
+        check_key(arrays_of(key), x.shape)
 
 
 def _chosen_shape(index: Array) -> Shape:
@@ -236,18 +259,22 @@ def _consumed(item: Any) -> int:
         return 1
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
-    return int(item.ndim) if item.dtype.kind == "b" else 1
+    return int(item.array.ndim) if item.array.dtype.kind == "b" else 1
 
 
 def as_index(item: Any) -> Any:
-    """A tensor, array or sequence as an int, a bool or an array of integers or booleans."""
+    """A tensor, array or sequence as an int, a bool or a constant of integers or booleans."""
     if isinstance(item, Tensor):
-        return _index_array(item.array)
+        array = _index_array(item.array)
+        if array is item.array:
+            return constant_of(item)
+        return array if isinstance(array, (int, bool)) else constant_of(item).like(array)
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
         if found.dtype.kind not in "bfiu" and found.size:
             raise TypeError(f"an index of this kind cannot be used: {item!r}")
-        return _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
+        array = _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
+        return array if isinstance(array, (int, bool)) else SavedConstant(array)
     if isinstance(item, str):
         raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):
@@ -401,11 +428,11 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     for step in steps:
         array = step.forward(backend_of(array), array)
     _check_expanded(array, key)
-    put(array, key, beside(source.array, array))
+    put(array, arrays_of(key), beside(source.array, array))
     x._bump_version()
 
 
-def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
+def _write_recorded(part: Tensor, key: Key, source: Tensor) -> None:
     """Writes into a view in a way that autograd sees."""
     if key:
         check_writable(part, stretched=True)
@@ -417,7 +444,7 @@ def _write_recorded(part: Tensor, key: tuple[Any, ...], source: Tensor) -> None:
         copy_(part, _broadcast_source(source, part.array, key))
 
 
-def _check_expanded(array: Array, key: tuple[Any, ...]) -> None:
+def _check_expanded(array: Array, key: Key) -> None:
     """Expanded memory is refused, except by index arrays and masks, as PyTorch has it."""
     if array.flags.c_contiguous or not is_stretched(array):
         return
@@ -436,7 +463,8 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         warn("Casting complex values to real discards the imaginary part", UserWarning)
         value = value.real
     backend_of(value).check_room(array)
-    check_beforehand(key, array)
+    if type(array) is not ndarray:
+        check_key(key, array.shape)
     if not key:
         if value.ndim and value.shape != array.shape:
             expanded_shape(trimmed(value, array.ndim), array.shape)  # complains in PyTorch's words
@@ -462,14 +490,14 @@ def trimmed(value: Any, ndim: int) -> Any:
     return value if len(shape) == value.ndim else value.reshape(shape)
 
 
-def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
+def _source(x: Tensor, value: Any, key: Key) -> Tensor:
     """What is assigned, as a tensor."""
     if isinstance(value, np.ndarray):
         return Tensor(value)
     if not isinstance(value, Tensor):
         return Tensor(number_for(value, x.array.dtype))
     if key and value.array.dtype != x.array.dtype:
-        masked = len(key) == 1 and key[0].dtype.kind == "b"
+        masked = len(key) == 1 and key[0].array.dtype.kind == "b"
         if value.array.ndim or not masked:
             raise DtypeError(
                 "Index put requires the source and destination dtypes match, got "
@@ -479,7 +507,7 @@ def _source(x: Tensor, value: Any, key: tuple[Any, ...]) -> Tensor:
     return value
 
 
-def _broadcast_source(source: Tensor, part: Array, key: tuple[Any, ...]) -> Any:
+def _broadcast_source(source: Tensor, part: Array, key: Key) -> Any:
     """A source that will be recorded, in the shape of the part it is written to; numbers stay as they are."""
     shape = source.array.shape
     if not shape or (not key and shape == part.shape):

@@ -12,6 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import conjugate
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -35,11 +36,11 @@ from retrograd.values import Array, Number
 class IndexSelect(LinearAt):
     """the rows (or columns, …) that an index names"""
 
-    shown: ClassVar[dict[str, str]] = {"dim": "dim", "self_sym_sizes": "in_shape"}
+    shown: ClassVar[dict[str, str]] = {**LinearAt.shown, "self_sym_sizes": "in_shape"}
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return xp.take(x, self.index, self.dim) if x.ndim else x.copy()
+        return xp.take(x, self.index.array, self.dim) if x.ndim else x.copy()
 
     def transpose(self, g: Any) -> Any:
         return IndexSelectAdjoint(self.dim, self.index, self.in_shape).on(g)
@@ -53,7 +54,7 @@ class IndexSelectAdjoint(AdjointAt):
     def forward(self, xp: Backend, x: Array) -> Array:
         if not self.size:
             return x.copy()
-        return xp.add_at(xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index,), x)
+        return xp.add_at(xp.zeros(self.size, x.dtype), (WHOLE,) * self.dim + (self.index.array,), x)
 
     def transpose(self, g: Any) -> Any:
         return IndexSelect(self.dim, self.index).on(g)
@@ -63,11 +64,14 @@ class IndexAdd(SourceAt):
     """x with the rows of a source, times a number, added at an index"""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "alpha")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim", "alpha": "alpha"}
+    shown: ClassVar[dict[str, str]] = {**SourceAt.shown, "alpha": "alpha"}
 
-    def __init__(self, dim: int, index: Array, alpha: Any) -> None:
+    def __init__(self, dim: int, index: Any, alpha: Any) -> None:
         super().__init__(dim, index)
         self.alpha = alpha
+
+    def keeps_constants(self) -> bool:
+        return self.needs(1)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
@@ -75,7 +79,9 @@ class IndexAdd(SourceAt):
         scaled = source if self.alpha == 1 else source * self.alpha
         out = x.copy("C")
         rows = out.reshape((1,)) if out.ndim == 0 else out
-        xp.add_at(rows, (WHOLE,) * self.dim + (self.index,), scaled.reshape((1,)) if x.ndim == 0 else scaled)
+        xp.add_at(
+            rows, (WHOLE,) * self.dim + (self.index.array,), scaled.reshape((1,)) if x.ndim == 0 else scaled
+        )
         return out
 
     def kept(self, g: Any) -> Any:
@@ -91,10 +97,13 @@ class IndexCopy(IndexAdd):
     """x with the rows of a source written at an index"""
 
     params: ClassVar[tuple[str, ...]] = ("dim", "index")
-    shown: ClassVar[dict[str, str]] = {"dim": "dim"}
+    shown: ClassVar[dict[str, str]] = SourceAt.shown
 
-    def __init__(self, dim: int, index: Array) -> None:
+    def __init__(self, dim: int, index: Any) -> None:
         super().__init__(dim, index, 1)
+
+    def keeps_constants(self) -> bool:
+        return True
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
@@ -102,7 +111,7 @@ class IndexCopy(IndexAdd):
         if x.ndim == 0:
             return source.reshape(()).astype(x.dtype)
         out = x.copy()
-        out[(WHOLE,) * self.dim + (self.index,)] = source
+        out[(WHOLE,) * self.dim + (self.index.array,)] = source
         return out
 
     def kept(self, g: Any) -> Any:
@@ -114,7 +123,7 @@ class IndexFill(ValueAt):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = x.copy()
-        out[(WHOLE,) * self.dim + (self.index,) if x.ndim else ...] = xp.asarray(self.value, x.dtype)
+        out[(WHOLE,) * self.dim + (self.index.array,) if x.ndim else ...] = xp.asarray(self.value, x.dtype)
         return out
 
 
@@ -134,35 +143,44 @@ class IndexFillTensor(SourceAt):
     def source_grad(self, g: Any) -> Any:
         # A row that the index names twice was filled once.
         n = self.x_shape[self.dim] if self.x_shape else 1
-        xp = backend_of(self.index)
+        index = self.index.array
+        xp = backend_of(index)
         if not xp.dynamic_shapes:  # samples may fill more or fewer rows
             named = xp.zeros((n,), bool)
-            named[self.index] = True
+            named[index] = True
             line = (-1,) + (1,) * (max(len(self.x_shape), 1) - self.dim - 1)
             return Where().on(named.reshape(line if self.x_shape else ()), g, 0.0).sum()
-        rows = xp.unique(xp.where(self.index < 0, self.index + n, self.index))
+        rows = xp.unique(xp.where(index < 0, index + n, index))
         return IndexSelect(self.dim, rows).on(g).sum()
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> Array:
+def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64") -> SavedConstant:
     """The index of an op on whole rows, checked and with one dimension."""
-    i = require_tensor(function, "index", position, index).array
+    given = constant_of(require_tensor(function, "index", position, index))
+    i = given.array
     if not is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
         kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
         raise DtypeError(f"{function}(): {kind}")
     if i.ndim > 1:
         raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
-    return i.astype(np.int64, copy=False).reshape(-1)
+    return given.like(i if i.ndim and i.dtype == np.int64 else i.astype(np.int64, copy=False).reshape(-1))
+
+
+def _line(index: Tensor) -> SavedConstant:
+    """An index with one dimension."""
+    at = constant_of(index)
+    return at if at.array.ndim == 1 else at.like(at.array.reshape(-1))
 
 
 @public("index_select", method=True)
 def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The rows (or columns, …) of `input` that `index` names along `dim`, as a copy."""
     x = require_tensor("index_select", "input", 1, input)
-    d, i = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
+    d, at = wrap_dim(dim, x.array.ndim), _vector("index_select", index, 2, "int32 or int64")
+    i = at.array
     n = x.array.shape[d] if x.array.ndim else 1
     if x.array.ndim == 0 and i.size != 1:
         raise ShapeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
@@ -174,7 +192,7 @@ def index_select(input: Tensor, dim: int, index: Tensor, *, out: Tensor | None =
         raise IndexError(
             f"index out of range in self: dimension {d} has size {n}, the index goes up to {i.max()}"
         )
-    return deliver(apply1(IndexSelect(d, i), x), out)
+    return deliver(apply1(IndexSelect(d, at), x), out)
 
 
 @public("index_add", "Tensor.index_add_", method=True)
@@ -183,7 +201,8 @@ def index_add(
 ) -> Tensor:
     """A copy of `input` with the rows of `source`, times `alpha`, added to those that `index` names along `dim`."""
     x, src = require_tensor("index_add", "input", 1, input), require_tensor("index_add", "source", 3, source)
-    d, i = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
+    d, at = wrap_dim(dim, x.array.ndim), _vector("index_add_", index, 2)
+    i = at.array
     shape, given = x.array.shape, src.array.shape
     if shape and d >= len(given) > 0:
         raise ShapeError(
@@ -201,7 +220,7 @@ def index_add(
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
     check_bounds(i, d, shape[d] if shape else 1, False)
-    return deliver(apply_n(IndexAdd(d, i, alpha), (x, src)), out)
+    return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
 
 
 @public("index_copy", "Tensor.index_copy_", method=True)
@@ -213,7 +232,8 @@ def index_copy(
         require_tensor("index_copy", "input", 1, input),
         require_tensor("index_copy", "source", 3, source),
     )
-    d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_copy", "index", 2, index).array.reshape(-1)
+    d, at = wrap_dim(dim, x.array.ndim), _line(require_tensor("index_copy", "index", 2, index))
+    i = at.array
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
     shape, given = x.array.shape, src.array.shape
@@ -229,31 +249,31 @@ def index_copy(
         )
     check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
     check_range("index_copy_(): ", i, d, shape, False)
-    return deliver(apply_n(IndexCopy(d, i), (x, src)), out)
+    return deliver(apply_n(IndexCopy(d, at), (x, src)), out)
 
 
 @public("index_fill", "Tensor.index_fill_", method=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Number | Tensor) -> Tensor:
     """A copy of `input` with `value`, a number or a 0-dim tensor, in the rows that `index` names along `dim`."""
     x = require_tensor("index_fill", "input", 1, input)
-    d, i = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index).array
-    if i.dtype != np.int64:
+    d, given = wrap_dim(dim, x.array.ndim), require_tensor("index_fill", "index", 2, index)
+    if given.array.dtype != np.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
-    if i.ndim > 1:
+    if given.array.ndim > 1:
         raise ShapeError("Index has to be a vector/scalar")
-    i = i.reshape(-1)
-    check_range("", i, d, x.array.shape, True)
+    at = _line(given)
+    check_range("", at.array, d, x.array.shape, True)
     if isinstance(value, Tensor):
         if value.array.ndim:
             raise ShapeError(
                 "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.array.ndim} dimension(s)."
             )
-        found: Tensor = apply_n(IndexFillTensor(d, i), (x, value))
+        found: Tensor = apply_n(IndexFillTensor(d, at), (x, value))
         return found
     if isinstance(value, complex) and x.array.dtype.kind != "c":
         raise DtypeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    found = apply1(IndexFill(d, i, number_for(value, x.array.dtype)), x)
+    found = apply1(IndexFill(d, at, number_for(value, x.array.dtype)), x)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Final, Literal, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Unary, Variadic
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error
 from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
@@ -22,6 +23,8 @@ from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
 
+MASK: Final = {"mask": "constant:0"}  # what shows the mask of an op
+
 
 def _common_shape(x: Array, mask: Array) -> Shape:
     return x.shape if x.shape == mask.shape else np.broadcast_shapes(x.shape, mask.shape)
@@ -31,14 +34,15 @@ class MaskedFill(Unary):
     """x with a number where a mask holds"""
 
     params: ClassVar[tuple[str, ...]] = ("mask", "value")
-    array_params = ("mask", "value")
+    array_params = ("value",)
+    shown: ClassVar[dict[str, str]] = MASK
 
-    def __init__(self, mask: Array, value: Any) -> None:
-        self.mask = mask
+    def __init__(self, mask: Any, value: Any) -> None:
+        self.constants = (constant_of(mask),)
         self.value = value
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.where(self.mask, xp.asarray(self.value, x.dtype), x)
+        return xp.where(self.mask.array, xp.asarray(self.value, x.dtype), x)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         return MaskedFill(self.mask, 0).on(g)
@@ -47,8 +51,9 @@ class MaskedFill(Unary):
         return MaskedFill(self.mask, 0).on(t)
 
     @property
-    def _saved_mask(self) -> Tensor:
-        return Tensor(self.mask)
+    def mask(self) -> SavedConstant:
+        """Where the mask holds."""
+        return self.constant(0)
 
 
 class MaskedFillTensor(Variadic):
@@ -56,14 +61,14 @@ class MaskedFillTensor(Variadic):
 
     node_name = "MaskedFillBackward1"
     params: ClassVar[tuple[str, ...]] = ("mask",)
-    array_params = ("mask",)
+    shown: ClassVar[dict[str, str]] = MASK
 
-    def __init__(self, mask: Array) -> None:
-        self.mask = mask
+    def __init__(self, mask: Any) -> None:
+        self.constants = (constant_of(mask),)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, value = xs
-        return xp.where(self.mask, xp.asarray(value, x.dtype), x)
+        return xp.where(self.mask.array, xp.asarray(value, x.dtype), x)
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = gs[0]
@@ -77,29 +82,32 @@ class MaskedFillTensor(Variadic):
         return Where().on(self.mask, 0.0 if tv is None else tv, 0.0 if tx is None else tx)
 
     @property
-    def _saved_mask(self) -> Tensor:
-        return Tensor(self.mask)
+    def mask(self) -> SavedConstant:
+        """Where the mask holds."""
+        return self.constant(0)
 
 
 class MaskedSelect(Linear):
     """the elements where a mask holds, as a vector"""
 
     params: ClassVar[tuple[str, ...]] = ("mask",)
-    array_params = ("mask",)
+    shown: ClassVar[dict[str, str]] = MASK
 
-    def __init__(self, mask: Array) -> None:
-        self.mask = mask
+    def __init__(self, mask: Any) -> None:
+        self.constants = (constant_of(mask),)
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        self.whole = _common_shape(x, self.mask)
-        return xp.stretch(x, self.whole)[xp.stretch(self.mask, self.whole)]
+        mask = self.mask.array
+        self.whole = _common_shape(x, mask)
+        return xp.stretch(x, self.whole)[xp.stretch(mask, self.whole)]
 
     def transpose(self, g: Any) -> Any:
         return MaskedPlace(self.mask, self.whole).on(g)
 
     @property
-    def _saved_mask(self) -> Tensor:
-        return Tensor(self.mask)
+    def mask(self) -> SavedConstant:
+        """Where the mask holds."""
+        return self.constant(0)
 
 
 class MaskedPlace(Linear):
@@ -107,36 +115,41 @@ class MaskedPlace(Linear):
 
     node_name = "MaskedScatterBackward0"
     params: ClassVar[tuple[str, ...]] = ("mask", "size")
-    array_params = ("mask",)
+    shown: ClassVar[dict[str, str]] = MASK
 
-    def __init__(self, mask: Array, size: Shape) -> None:
-        self.mask = mask
+    def __init__(self, mask: Any, size: Shape) -> None:
+        self.constants = (constant_of(mask),)
         self.size = size
 
     def forward(self, xp: Backend, x: Array) -> Array:
         out = xp.zeros(self.size, x.dtype)
-        out[xp.stretch(self.mask, self.size)] = x
+        out[xp.stretch(self.mask.array, self.size)] = x
         return out
 
     def transpose(self, g: Any) -> Any:
         return MaskedSelect(self.mask).on(g)
+
+    @property
+    def mask(self) -> SavedConstant:
+        """Where the mask holds."""
+        return self.constant(0)
 
 
 class MaskedScatter(Variadic):
     """x with the first elements of a source where a mask holds"""
 
     params: ClassVar[tuple[str, ...]] = ("mask",)
-    array_params = ("mask",)
-    shown: ClassVar[dict[str, str]] = {"source_sym_sizes": "source_shape"}
+    shown: ClassVar[dict[str, str]] = {**MASK, "source_sym_sizes": "source_shape"}
 
-    def __init__(self, mask: Array) -> None:
-        self.mask = mask
+    def __init__(self, mask: Any) -> None:
+        self.constants = (constant_of(mask),)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
-        whole = _common_shape(x, self.mask)
+        mask = self.mask.array
+        whole = _common_shape(x, mask)
         self.source_shape, self.x_shape = source.shape, x.shape
-        where = xp.stretch(self.mask, whole)
+        where = xp.stretch(mask, whole)
         self.count = int(where.sum())
         out = xp.array(xp.stretch(x, whole), order="C")
         out[where] = source.reshape(-1)[: self.count]
@@ -163,16 +176,18 @@ class MaskedScatter(Variadic):
         return self.fresh().on(zeros_beside(source, self.x_shape) if tx is None else tx, source)
 
     @property
-    def _saved_mask(self) -> Tensor:
-        return Tensor(self.mask)
+    def mask(self) -> SavedConstant:
+        """Where the mask holds."""
+        return self.constant(0)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
+def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> SavedConstant:
     """A mask, checked: booleans that broadcast with `x`."""
-    m = require_tensor(function, "mask", 2, mask).array
+    given = constant_of(require_tensor(function, "mask", 2, mask))
+    m = given.array
     if m.dtype.kind != "b":
         raise DtypeError(
             f"{complaint.format(dtype=m.dtype)} (its dtype is {SCALAR_NAMES[m.dtype]}; compare, or convert it with "
@@ -183,7 +198,7 @@ def _mask(x: Tensor, mask: Any, function: str, complaint: str) -> Array:
             np.broadcast_shapes(m.shape, x.array.shape)
     except ValueError:
         raise broadcast_error(m.shape, x.array.shape) from None
-    return beside(m, x.array)
+    return given.like(beside(m, x.array))
 
 
 @public("masked_fill", "Tensor.masked_fill_", method=True)
@@ -216,7 +231,7 @@ def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> 
     """The elements of `input` where `mask` holds, as a vector; the two are broadcast together."""
     x = require_tensor("masked_select", "input", 1, input)
     m = _mask(x, mask, "masked_select", "masked_select: expected BoolTensor for mask")
-    if stands_for_many(m):
+    if stands_for_many(m.array):
         raise RuntimeError(
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask). We cannot support this because "
             "for each batch this would return a differently shaped Tensor. Use where(mask, x, 0)."
@@ -235,15 +250,16 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             "masked_scatter: expected self and source to have same dtypes but got "
             f"{SCALAR_NAMES[x.array.dtype]} and {SCALAR_NAMES[src.array.dtype]}"
         )
-    where = backend_of(m).stretch(m, _common_shape(x.array, m))
+    xp = backend_of(m.array)
+    where = xp.stretch(m.array, _common_shape(x.array, m.array))
     needed = int(whole(where.sum()).max())
     if src.array.size < needed:
         raise ShapeError(
             f"Number of elements of source < number of ones in mask ({src.array.size} < {needed})"
         )
-    if not backend_of(m).dynamic_shapes and src.array.size:
+    if not xp.dynamic_shapes and src.array.size:
         # Samples may need more or fewer elements: each place looks up the one that it would get.
-        order = backend_of(m).maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
+        order = xp.maximum(where.reshape(-1).cumsum() - 1, 0).reshape(where.shape)
         found: Tensor = Where().on(where, take(src, Tensor(order)), x)
         return found
     found = apply_n(MaskedScatter(m), (x, src))

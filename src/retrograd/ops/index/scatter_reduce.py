@@ -14,6 +14,7 @@ from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Linear, Variadic, X, added, conjugate, scaled
 from retrograd.core.places import warn
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, wrap_dim
@@ -59,10 +60,10 @@ class ReduceAt(SourceAt):
     keeps: ClassVar[int] = X | OUT
     params: ClassVar[tuple[str, ...]] = ("dim", "index", "reduce", "include_self")
     shown: ClassVar[dict[str, str]] = {
-        "dim": "dim", "reduce": "reduce", "include_self": "include_self", "self": "x:0", "result": "out:0",
+        **SourceAt.shown, "reduce": "reduce", "include_self": "include_self", "self": "x:0", "result": "out:0",
     }  # fmt: skip
 
-    def __init__(self, dim: int, index: Array, reduce: str, include_self: bool) -> None:
+    def __init__(self, dim: int, index: Any, reduce: str, include_self: bool) -> None:
         super().__init__(dim, index)
         self.reduce = reduce
         self.include_self = include_self
@@ -181,10 +182,10 @@ class ScatterReduce(ReduceAt):
     shown: ClassVar[dict[str, str]] = {**ReduceAt.shown, "src": "x:1"}
 
     def targets(self, xp: Backend, shape: Shape) -> Array:
-        return positions(xp, self.index, self.dim, shape)
+        return positions(xp, self.index.array, self.dim, shape)
 
     def used(self, source: Any) -> Any:
-        return cut(source, self.index.shape)
+        return cut(source, self.index.array.shape)
 
     def picked(self, v: Any) -> Any:
         return Gather(self.dim, self.index).on(v)
@@ -206,7 +207,7 @@ class IndexReduce(ReduceAt):
         if not shape:
             return xp.zeros(1, np.int64)
         places = xp.arange(prod(shape)).reshape(shape)
-        return xp.take(places, self.index, self.dim)
+        return xp.take(places, self.index.array, self.dim)
 
     def picked(self, v: Any) -> Any:
         return IndexSelect(self.dim, self.index).on(v).reshape(self.source_shape)
@@ -223,18 +224,22 @@ class PutSource(Variadic):
 
     node_name = "PutBackward0"
     params: ClassVar[tuple[str, ...]] = ("index", "accumulate")
-    array_params = ("index",)
-    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate"}
+    shown: ClassVar[dict[str, str]] = {"accumulate": "accumulate", "index": "constant:0"}
 
-    def __init__(self, index: Array, accumulate: bool) -> None:
-        self.index = index
+    def __init__(self, index: Any, accumulate: bool) -> None:
+        self.constants = (constant_of(index),)
         self.accumulate = accumulate
+
+    @property
+    def index(self) -> SavedConstant:
+        """Where the elements go."""
+        return self.constant(0)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.shapes = x.shape, source.shape
         out = x.copy("C")
-        flat, where = out.reshape(-1), self.index.reshape(-1)
+        flat, where = out.reshape(-1), self.index.array.reshape(-1)
         if self.accumulate:
             xp.add_at(flat, (where,), source.reshape(-1))
         else:
@@ -249,7 +254,9 @@ class PutSource(Variadic):
         return [kept, Take(self.index).on(g).reshape(self.shapes[1]) if self.needs(1) else None]
 
     def _cleared(self, v: Any) -> Any:
-        return Cleared((self.index.reshape(-1),)).on(v.reshape((-1,))).reshape(self.shapes[0])
+        index = self.index
+        key = (index.like(index.array.reshape(-1)),)
+        return Cleared(key).on(v.reshape((-1,))).reshape(self.shapes[0])
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         return self.fresh().on(*filled(ts, self.shapes))
@@ -335,14 +342,14 @@ def index_reduce(
         require_tensor("index_reduce", "input", 1, input),
         require_tensor("index_reduce", "source", 4, source),
     )
-    i = require_tensor("index_reduce", "index", 3, index).array
+    at = constant_of(require_tensor("index_reduce", "index", 3, index))
     if reduce not in UFUNCS or reduce == "sum":
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
     d = wrap_dim(dim, x.array.ndim)
-    _check_rows(x.array, rows.array, d, i)
-    where = i.reshape(-1).astype(np.int64, copy=False)
+    _check_rows(x.array, rows.array, d, at.array)
+    where = at.like(at.array.reshape(-1).astype(np.int64, copy=False))
     return deliver(apply_n(IndexReduce(d, where, reduce, bool(include_self)), (x, rows)), out)
 
 
@@ -388,7 +395,8 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             [6., 0.]])
     """
     x, values = require_tensor("put", "input", 1, input), require_tensor("put", "source", 3, source)
-    i = require_tensor("put", "index", 2, index).array
+    at = constant_of(require_tensor("put", "index", 2, index))
+    i = at.array
     if i.dtype != np.int64:
         raise DtypeError(f"put_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
     if x.array.dtype != values.array.dtype:
@@ -405,5 +413,5 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     wrong = backend_of(i).outside(i, -n, n)
     if wrong is not None:
         raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
-    found: Tensor = apply_n(PutSource(i, bool(accumulate)), (x, values))
+    found: Tensor = apply_n(PutSource(at, bool(accumulate)), (x, values))
     return found

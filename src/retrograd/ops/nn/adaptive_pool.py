@@ -8,12 +8,14 @@ from typing import Any, ClassVar, Literal, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, device_of
-from retrograd.core.apply import apply1, apply_n
+from retrograd.core.apply import apply1
+from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
 from retrograd.ops.nn.arguments import Ints, Sizes
 from retrograd.ops.nn.max_pool import Maxima, flattened
+from retrograd.ops.nn.pool_arguments import both
 from retrograd.ops.nn.resample import AdaptiveAvgPool2D, AdaptiveAvgPool3D, average_taps
 from retrograd.ops.nn.sliding import ints, spread_ints
 from retrograd.ops.random.generator import stream_of
@@ -32,7 +34,6 @@ class MaximaAt(Maxima):
 
     params: ClassVar[tuple[str, ...]] = ("covers",)
     array_params = ("covers",)
-    shown: ClassVar[dict[str, str]] = {}
 
     def __init__(self, covers: tuple[Array, ...]) -> None:
         self.covers = covers
@@ -40,7 +41,7 @@ class MaximaAt(Maxima):
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.in_shape = xs[0].shape
         found = xp.max_cover(self, xs[0])
-        self.positions = found[1]
+        self.constants = (SavedConstant(found[1]),)
         return found
 
     def computed(self, xp: Backend, x: Array) -> Any:
@@ -162,18 +163,11 @@ def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
     covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     if rank == 1:
-        values, indices = maxima(AdaptiveMaxPool2D((_cover(1, 1), *covers)), x.unsqueeze(-2))
+        values, indices = both(AdaptiveMaxPool2D((_cover(1, 1), *covers)), x.unsqueeze(-2))
         values, indices = values.squeeze(-2), indices.squeeze(-2)
     else:
-        values, indices = maxima((AdaptiveMaxPool2D if rank == 2 else AdaptiveMaxPool3D)(covers), x)
+        values, indices = both((AdaptiveMaxPool2D if rank == 2 else AdaptiveMaxPool3D)(covers), x)
     return (values, indices) if return_indices else values
-
-
-def maxima(op: MaximaAt, x: Tensor) -> tuple[Any, Any]:
-    """The largest elements and their positions; the op watches the positions for changes."""
-    values, indices = apply_n(op, (x,))
-    op.watch(indices)
-    return values, indices
 
 
 def _adaptive_avg(function: str, rank: int, input: Any, output_size: Any) -> Tensor:
@@ -391,7 +385,7 @@ def _fractional(
         cover = _starts(n, m, k, samples[..., d])[..., None, :] + backend_of(samples).arange(k)[:, None]
         covers.append(cover if len(shape) == rank + 2 else cover[0])
     op = (FractionalMaxPool2D if rank == 2 else FractionalMaxPool3D)(tuple(covers))
-    values, indices = maxima(op, x)
+    values, indices = both(op, x)
     return (values, indices) if return_indices else values
 
 

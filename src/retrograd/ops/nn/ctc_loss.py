@@ -20,6 +20,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
+from retrograd.core.saved import constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import ShapeError, unsupported_dtype
@@ -55,8 +56,9 @@ class CtcLoss(WithConstants):
         "zero_infinity",
     )
     array_params = ("targets", "input_lengths", "target_lengths")
+    constants_behind: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = {
-        "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0",
+        "blank": "blank", "zero_infinity": "zero_infinity", "log_probs": "x:0", "targets": "constant:0",
     }  # fmt: skip
 
     def __init__(
@@ -242,7 +244,10 @@ def ctc_loss(
     target_sizes = _lengths("target_lengths", target_lengths, batch)
     rows = _rows(t, target_sizes, classes)
     _check_lengths(sizes, time)
-    losses = apply_n(CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity)), (logs,))
+    op = CtcLoss(rows, sizes, target_sizes, blank, bool(zero_infinity))
+    # The formula has its own form of the targets, but to overwrite them is as wrong as in PyTorch.
+    op.constants = (constant_of(targets),)
+    losses = apply_n(op, (logs,))
     if zero_infinity:
         losses = Where().on(losses.array == np.inf, 0.0, losses)
     if reduction == MEAN:

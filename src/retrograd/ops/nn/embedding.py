@@ -13,6 +13,7 @@ from retrograd.backends.kernels.along_axis import is_index
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor
@@ -28,27 +29,27 @@ class Embedding(Linear):
     """the rows of a table at given indices; the gradient leaves one row out, and may be divided by frequencies"""
 
     params: ClassVar[tuple[str, ...]] = ("indices", "padding_idx", "scale_grad_by_freq", "sparse")
-    array_params = ("indices",)
     shown: ClassVar[dict[str, str]] = {
         "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq", "sparse": "sparse",
-        "weight_sym_argsize_0": "count",
+        "weight_sym_argsize_0": "count", "indices": "constant:0",
     }  # fmt: skip
 
     def __init__(
-        self, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+        self, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
     ) -> None:
-        self.indices = indices
+        self.constants = (constant_of(indices),)
         self.padding_idx = padding_idx
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
 
     @property
-    def _saved_indices(self) -> Tensor:
-        return Tensor(self.indices)
+    def indices(self) -> SavedConstant:
+        """The numbers of the rows."""
+        return self.constant(0)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.count = x.shape[0]
-        return xp.take(x, self.indices, axis=0)
+        return xp.take(x, self.indices.array, axis=0)
 
     def transpose(self, g: Any) -> Any:
         return EmbeddingDense(self.indices, self.count, self.padding_idx, self.scale_grad_by_freq).on(g)
@@ -59,22 +60,26 @@ class EmbeddingDense(Linear):
 
     node_name = "EmbeddingDenseBackwardBackward0"
     params: ClassVar[tuple[str, ...]] = ("indices", "count", "padding_idx", "scale_grad_by_freq")
-    array_params = ("indices",)
 
     def __init__(
-        self, indices: Array, count: int, padding_idx: int = -1, scale_grad_by_freq: bool = False
+        self, indices: Any, count: int, padding_idx: int = -1, scale_grad_by_freq: bool = False
     ) -> None:
-        self.indices = indices
+        self.constants = (constant_of(indices),)
         self.count = count
         self.padding_idx = padding_idx
         self.scale_grad_by_freq = scale_grad_by_freq
+
+    @property
+    def indices(self) -> SavedConstant:
+        """The number of the row that each goes to."""
+        return self.constant(0)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         return xp.embedding_backward(self, x)
 
     def computed(self, xp: Backend, x: Array) -> Array:
         """The result by the array library."""
-        rows, indices = x.reshape(-1, x.shape[-1]), self.indices.reshape(-1)
+        rows, indices = x.reshape(-1, x.shape[-1]), self.indices.array.reshape(-1)
         if self.padding_idx >= 0:
             kept = indices != self.padding_idx
             if not xp.dynamic_shapes:  # samples may leave out more or fewer
@@ -88,30 +93,33 @@ class EmbeddingDense(Linear):
 
     def frequencies(self, indices: Array) -> Array:
         """How often each of these indices comes among all, as a column."""
-        found = backend_of(self.indices).bincount(self.indices.reshape(-1), minlength=self.count)
+        every = self.indices.array
+        found = backend_of(every).bincount(every.reshape(-1), minlength=self.count)
         return found[indices][..., None]
 
     def transpose(self, g: Any) -> Any:
-        kept = self.indices != self.padding_idx
-        found = Embedding(backend_of(kept).where(kept, self.indices, 0)).on(g)
-        if self.scale_grad_by_freq:
-            found = found / as_value(self.frequencies(self.indices).astype(g.dtype), g)
+        given, indices = self.indices, self.indices.array
+        kept = indices != self.padding_idx
         all_kept = backend_of(kept).dynamic_shapes and kept.all()
-        return found if all_kept else Where().on(kept[..., None], found, 0.0)
+        found = Embedding(given if all_kept else given.like(backend_of(kept).where(kept, indices, 0))).on(g)
+        if self.scale_grad_by_freq:
+            found = found / as_value(self.frequencies(indices).astype(g.dtype), g)
+        return found if all_kept else Where().on(given.like(kept[..., None]), found, 0.0)
 
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> Array:
+def row_indices(function: str, indices: Any, argument: str = "indices", position: int = 2) -> SavedConstant:
     """Indices of rows, which are integers of 32 or 64 bits."""
-    i = require_tensor(function, argument, position, indices).array
+    given = constant_of(require_tensor(function, argument, position, indices))
+    i = given.array
     if not is_index(i):
         raise DtypeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"torch.{SCALAR_NAMES[i.dtype]}Tensor instead (while checking arguments for {function})"
         )
-    return i.astype(np.int64, copy=False)
+    return given.like(i.astype(np.int64, copy=False))
 
 
 @public("embedding")
@@ -125,7 +133,8 @@ def table_embedding(
     out: Tensor | None = None,
 ) -> Tensor:
     """The rows of `weight` at `indices`: `nn.functional.embedding` has more options."""
-    table, i = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
+    table, given = require_tensor("embedding", "weight", 1, weight), row_indices("embedding", indices)
+    i = given.array
     if table.array.ndim != 2:
         raise ShapeError(f"'weight' must be 2-D, but it has the shape {sizes(table.array.shape)}")
     if backend_of(i).outside(i, 0, len(table.array)) is not None:
@@ -133,7 +142,7 @@ def table_embedding(
         raise IndexError(
             f"index out of range in self: indices go from {i.min()} to {i.max()}, but there are {len(table.array)} rows"
         )
-    op = Embedding(i, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
+    op = Embedding(given, int(padding_idx), bool(scale_grad_by_freq), bool(sparse))
     found: Tensor = deliver(apply1(op, table), out)
     return found
 
@@ -166,7 +175,7 @@ def embedding(
     table = require_tensor("embedding", "weight", 2, weight)
     padding = _padding(padding_idx, table.array.shape[0] if table.array.ndim else 1)
     if max_norm is not None:
-        renormalise(table, row_indices("embedding_renorm_", indices), max_norm, norm_type)
+        renormalise(table, row_indices("embedding_renorm_", indices).array, max_norm, norm_type)
     return table_embedding(table, indices, padding, scale_grad_by_freq, sparse)
 
 
@@ -183,7 +192,7 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
     """Scales the rows of `input` that `indices` names, in place, where their norm is larger than `max_norm`."""
     x = require_tensor("embedding_renorm_", "input", 1, input)
     check_writable(x)
-    return renormalise(x, row_indices("embedding_renorm_", indices), max_norm, norm_type)
+    return renormalise(x, row_indices("embedding_renorm_", indices).array, max_norm, norm_type)
 
 
 def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) -> Tensor:

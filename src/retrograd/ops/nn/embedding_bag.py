@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, sizes
@@ -39,31 +40,43 @@ class EmbeddingBag(WithConstants):
     tracked: ClassVar[int] = 2
     params: ClassVar[tuple[str, ...]] = (
         "indices",
+        "offsets",
         "bags",
         "count",
         "mode",
         "padding_idx",
         "scale_grad_by_freq",
     )
-    array_params = ("indices", "bags")
     shown: ClassVar[dict[str, str]] = {
         "mode": "mode", "padding_idx": "padding_idx", "scale_grad_by_freq": "scale_grad_by_freq",
-        "weight_sym_argsize_0": "rows", "weight": "x:0", "per_sample_weights": "x:1",
+        "weight_sym_argsize_0": "rows", "indices": "constant:0", "offsets": "constant:1", "result1": "constant:2",
+        "weight": "x:0", "per_sample_weights": "x:1",
     }  # fmt: skip
 
     def __init__(
-        self, indices: Array, bags: Array, count: int, mode: int, padding_idx: int, scale_grad_by_freq: bool
-    ) -> None:
-        self.indices = indices
-        self.bags = bags
+        self, indices: SavedConstant, offsets: SavedConstant, bags: Any, count: int, mode: int, padding_idx: int,
+        scale_grad_by_freq: bool,
+    ) -> None:  # fmt: skip
+        self.constants = (indices, offsets, constant_of(bags))
         self.count = count
         self.mode = mode
         self.padding_idx = padding_idx
         self.scale_grad_by_freq = scale_grad_by_freq
 
     @property
-    def _saved_indices(self) -> Tensor:
-        return Tensor(self.indices)
+    def indices(self) -> SavedConstant:
+        """The numbers of the rows."""
+        return self.constant(0)
+
+    @property
+    def offsets(self) -> SavedConstant:
+        """Where each bag begins."""
+        return self.constant(1)
+
+    @property
+    def bags(self) -> SavedConstant:
+        """The bag of each index."""
+        return self.constant(2)
 
     def keeps_input(self, i: int) -> bool:
         return self.needs(1 - i)
@@ -78,12 +91,13 @@ class EmbeddingBag(WithConstants):
         """Sums over the sizes of the bags, if it is means that are asked for."""
         if self.mode == SUM_MODE:
             return v
-        size = backend_of(self.bags).maximum(bag_sizes(self.bags, self.count), 1).astype(v.dtype)[:, None]
+        bags = self.bags.array
+        size = backend_of(bags).maximum(bag_sizes(bags, self.count), 1).astype(v.dtype)[:, None]
         return v / as_value(size, v)
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.rows = xs[0].shape[0]
-        return self.summed(xp.take(xs[0], self.indices, axis=0), xs[1])
+        return self.summed(xp.take(xs[0], self.indices.array, axis=0), xs[1])
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         g = EmbeddingDense(self.bags, self.count, self.count).transpose(self.scaled(gs[0]))
@@ -107,12 +121,33 @@ class EmbeddingBagMax(WithConstants):
 
     node_name = "EmbeddingBagBackward0"
     tracked: ClassVar[int] = 2
-    params: ClassVar[tuple[str, ...]] = ("highest", "full")
-    array_params = ("highest", "full")
+    params: ClassVar[tuple[str, ...]] = ("indices", "offsets", "highest", "full")
+    shown: ClassVar[dict[str, str]] = {
+        "indices": "constant:0", "offsets": "constant:1", "result3": "constant:2",
+    }  # fmt: skip
 
-    def __init__(self, highest: Array, full: Array) -> None:
-        self.highest = highest
-        self.full = full
+    def __init__(self, indices: SavedConstant, offsets: SavedConstant, highest: Any, full: Any) -> None:
+        self.constants = (indices, offsets, constant_of(highest), constant_of(full))
+
+    @property
+    def indices(self) -> SavedConstant:
+        """The numbers of the rows."""
+        return self.constant(0)
+
+    @property
+    def offsets(self) -> SavedConstant:
+        """Where each bag begins."""
+        return self.constant(1)
+
+    @property
+    def highest(self) -> SavedConstant:
+        """The row of each largest element."""
+        return self.constant(2)
+
+    @property
+    def full(self) -> SavedConstant:
+        """Which bags are not empty."""
+        return self.constant(3)
 
     def keeps_input(self, i: int) -> bool:
         return False
@@ -214,17 +249,19 @@ def table_embedding_bag(
             include_last_offset, padding_idx,
         )  # fmt: skip
         return result
-    table, i = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
+    table, rows = require_tensor("embedding_bag", "weight", 1, weight), row_indices("embedding_bag", indices)
+    starts = row_indices("embedding_bag", offsets)
+    i = rows.array
     factors = per_sample_weights
     _check_table(table, factors, padding_idx)
     padding = -1 if padding_idx is None else int(padding_idx) % len(table.array)
-    found = Bags(table, i, row_indices("embedding_bag", offsets), include_last_offset, padding)
+    found = Bags(table, i, starts.array, include_last_offset, padding)
     length = Tensor(bag_sizes(found.bags, found.count))
     if mode == MAX_MODE:
-        highest = highest_rows(table.array, i, found.bags, found.count)
-        out = apply_n(EmbeddingBagMax(highest, length.array[:, None] > 0), (table, None))
-        return out, Tensor(found.offset2bag), length, Tensor(highest)
-    op = EmbeddingBag(i, found.bags, found.count, mode, padding, bool(scale_grad_by_freq))
+        highest = Tensor(highest_rows(table.array, i, found.bags, found.count))
+        out = apply_n(EmbeddingBagMax(rows, starts, highest, length.array[:, None] > 0), (table, None))
+        return out, Tensor(found.offset2bag), length, highest
+    op = EmbeddingBag(rows, starts, found.bags, found.count, mode, padding, bool(scale_grad_by_freq))
     out = apply_n(op, (table, factors))
     if mode == SUM_MODE:
         nothing = backend_of(i).zeros(offsets.array.size, np.int64)
@@ -307,7 +344,7 @@ def embedding_bag(
     elif offsets.array.ndim != 1:
         raise ValueError(f"offsets has to be a 1D Tensor, but it has the shape {sizes(offsets.array.shape)}")
     if max_norm is not None:
-        renormalise(table, row_indices(name, indices), max_norm, norm_type)
+        renormalise(table, row_indices(name, indices).array, max_norm, norm_type)
     return table_embedding_bag(
         table, indices, offsets, scale_grad_by_freq, _MODES[mode], sparse, factors, include_last_offset, padding_idx
     )[0]  # fmt: skip

@@ -11,9 +11,8 @@ import numpy as np
 from retrograd.backends.base import Backend, common_backend, whole
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic
-from retrograd.core.saved import checked
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import VersionCounter
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.gather import Gather, GatherAdjoint
@@ -41,26 +40,21 @@ class Maxima(Variadic):
     """The largest element of each window, and its position among the last dimensions of x, flattened."""
 
     rank: ClassVar[int] = 2  # over how many dimensions the windows slide
-    # Where the largest elements are; the caller may hold the same array, hence the version.
-    positions: Any = None
-    counter: VersionCounter | None = None
-    version: int = 0
+    shown: ClassVar[dict[str, str]] = {"result1": "constant:0"}
     in_shape: Shape = ()
 
-    def watch(self, indices: Tensor) -> None:
-        """Remembers the version of the positions that backward will use."""
-        self.counter = indices._version_counter()
-        self.version = self.counter.version
+    @property
+    def positions(self) -> SavedConstant:
+        """Where the largest elements are: the indices that the caller may get."""
+        return self.constant(0)
 
-    def index(self) -> tuple[Shape, Array]:
+    def index(self) -> tuple[Shape, SavedConstant]:
         """The dimensions in front of the windows, and the positions as backward needs them."""
-        checked(self, self.positions, self.counter, self.version, self, 1)
-        lead = self.in_shape[: len(self.in_shape) - self.rank]
-        return lead, flattened(self.positions, lead)
+        lead, positions = self.in_shape[: len(self.in_shape) - self.rank], self.positions
+        return lead, positions.like(flattened(positions.array, lead))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
-        self.index()  # refuses positions that were changed
-        return [common_backend((gs[0], self.positions)).max_pool_backward(self, gs[0])]
+        return [common_backend((gs[0], self.positions.array)).max_pool_backward(self, gs[0])]
 
     def formula(self, g: Any) -> Any:
         """The gradient of x."""
@@ -70,14 +64,7 @@ class Maxima(Variadic):
 
     def jvp(self, ts: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Any:
         lead, index = self.index()
-        return Gather(len(lead), index).on(flattened(ts[0], lead)).reshape(self.positions.shape), None
-
-    def release(self) -> None:
-        self.positions = None
-        self._freed = True
-
-    def saved_value(self, name: str) -> Any:
-        return Tensor(self.positions) if name == "result1" else super().saved_value(name)
+        return Gather(len(lead), index).on(flattened(ts[0], lead)).reshape(self.positions.array.shape), None
 
 
 class MaxPool2DWithIndices(Maxima):
@@ -85,7 +72,7 @@ class MaxPool2DWithIndices(Maxima):
 
     params: ClassVar[tuple[str, ...]] = ("windows", "ceil_mode", "wanted")
     shown: ClassVar[dict[str, str]] = {
-        "kernel_size": "kernel", "stride": "stride", "padding": "padding", "dilation": "dilation",
+        **Maxima.shown, "kernel_size": "kernel", "stride": "stride", "padding": "padding", "dilation": "dilation",
         "ceil_mode": "ceil_mode",
     }  # fmt: skip
 
@@ -99,7 +86,7 @@ class MaxPool2DWithIndices(Maxima):
         self.in_shape = xs[0].shape
         found = xp.max_pool(self, xs[0])
         if self.wanted:
-            self.positions = found[1]
+            self.constants = (SavedConstant(found[1]),)
         return found
 
     def computed(self, xp: Backend, x: Array) -> Any:
@@ -162,27 +149,28 @@ class MaxUnpool2D(Linear):
     """zeros with the elements of x at given positions of the last two dimensions, flattened"""
 
     params: ClassVar[tuple[str, ...]] = ("indices", "size")
-    array_params = ("indices",)
+    shown: ClassVar[dict[str, str]] = {"indices": "constant:0"}
     rank: ClassVar[int] = 2
 
-    def __init__(self, indices: Array, size: Shape) -> None:
-        self.indices = indices
+    def __init__(self, indices: SavedConstant, size: Shape) -> None:
+        self.constants = (indices,)
         self.size = size
+
+    @property
+    def indices(self) -> SavedConstant:
+        """The positions."""
+        return self.constant(0)
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape, lead = x.shape, x.shape[: x.ndim - self.rank]
         out = xp.zeros((*lead, math.prod(self.size)), x.dtype)
-        xp.put_along(out, flattened(self.indices, lead), len(lead), flattened(x, lead))
+        xp.put_along(out, flattened(self.indices.array, lead), len(lead), flattened(x, lead))
         return out.reshape(*lead, *self.size)
 
     def transpose(self, g: Any) -> Any:
         lead = self.in_shape[: len(self.in_shape) - self.rank]
-        picked = Gather(len(lead), flattened(self.indices, lead)).on(flattened(g, lead))
-        return picked.reshape(self.in_shape)
-
-    @property
-    def _saved_indices(self) -> Tensor:
-        return Tensor(self.indices)
+        index = self.indices.like(flattened(self.indices.array, lead))
+        return Gather(len(lead), index).on(flattened(g, lead)).reshape(self.in_shape)
 
 
 class MaxUnpool3D(MaxUnpool2D):
@@ -510,10 +498,12 @@ def _max_unpool(
         raise ShapeError(
             f"Found an invalid max index: {first} (output volumes are of size {'x'.join(map(str, size))})"
         )
+    at = constant_of(places)
     if rank == 1:
-        found: Tensor = apply1(MaxUnpool2D(places.array[..., None], (*size, 1)), x.unsqueeze(-1)).squeeze(-1)
+        op = MaxUnpool2D(at.like(at.array[..., None]), (*size, 1))
+        found: Tensor = apply1(op, x.unsqueeze(-1)).squeeze(-1)
     else:
-        found = apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(places.array.copy(), size), x)
+        found = apply1((MaxUnpool3D if rank == 3 else MaxUnpool2D)(at, size), x)
     return found
 
 

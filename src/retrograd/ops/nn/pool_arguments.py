@@ -8,6 +8,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.modes import FORWARD, current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
+from retrograd.ops.constants import share_version
 from retrograd.ops.nn.sliding import Sliding, ints, sliding, spread_ints
 from retrograd.values import Shape
 
@@ -115,5 +116,5 @@ def indices_wanted(x: Tensor, asked: bool) -> bool:
 def both(op: Any, x: Tensor) -> tuple[Any, Any]:
     """The largest elements and their positions; the op watches the positions for changes."""
     values, indices = apply_n(op, (x,))
-    op.watch(indices)
+    share_version(op, indices)
     return values, indices

@@ -10,11 +10,11 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
-from retrograd.core.saved import checked
+from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import VersionCounter
 from retrograd.errors import DimensionError, DtypeError, type_name, unsupported_dtype
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.constants import share_version
 from retrograd.ops.elementwise.choose import Where, maximum, minimum
 from retrograd.ops.index.pick import Picked, PickedAdjoint
 from retrograd.ops.reduce.running_sums import one_dim
@@ -30,11 +30,9 @@ class ExtremumAlong(Variadic):
     """The extreme elements along one axis and their indices: the gradient goes to the element that was found."""
 
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
-    shown: ClassVar[dict[str, str]] = {"dim": "axis", "keepdim": "keepdims", "self_sym_sizes": "in_shape"}
-    # Where the extrema are; the caller holds the same array, hence the version.
-    places: Any = None
-    counter: VersionCounter | None = None
-    version: int = 0
+    shown: ClassVar[dict[str, str]] = {
+        "dim": "axis", "keepdim": "keepdims", "self_sym_sizes": "in_shape", "indices": "constant:0",
+    }  # fmt: skip
 
     def __init__(self, axis: int, keepdims: bool) -> None:
         self.axis = axis
@@ -48,22 +46,22 @@ class ExtremumAlong(Variadic):
         x = xs[0]
         self.in_shape = x.shape
         if x.ndim == 0:
-            self.places = xp.zeros((), np.int64)
-            return x.copy(), self.places
+            self.constants = (SavedConstant(xp.zeros((), np.int64)),)
+            return x.copy(), self.places.array
         places = self.find(xp, x)
         values = xp.take_along(x, places, self.axis)
-        self.places = places if self.keepdims else places.squeeze(self.axis)
-        return values if self.keepdims else values.squeeze(self.axis), self.places
+        self.constants = (SavedConstant(places if self.keepdims else places.squeeze(self.axis)),)
+        return values if self.keepdims else values.squeeze(self.axis), self.places.array
 
-    def watch(self, indices: Tensor) -> None:
-        """Remembers the version of the indices that backward will use."""
-        self.counter = indices._version_counter()
-        self.version = self.counter.version
+    @property
+    def places(self) -> SavedConstant:
+        """Where the extrema are: the indices that the caller gets."""
+        return self.constant(0)
 
-    def index(self) -> Array:
+    def index(self) -> SavedConstant:
         """The places with their dimension of size 1."""
-        checked(self, self.places, self.counter, self.version, self, 1)
-        return restored_axes(self.places, self.axis, self.keepdims, len(self.in_shape))
+        places = self.places
+        return places.like(restored_axes(places.array, self.axis, self.keepdims, len(self.in_shape)))
 
     def vjp(self, gs: Sequence[Any], xs: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
         if not self.in_shape:
@@ -75,17 +73,7 @@ class ExtremumAlong(Variadic):
         if not self.in_shape:
             return ts[0], None
         picked = Picked(self.index(), self.axis).on(ts[0])
-        return picked if self.keepdims else picked.reshape(tuple(self.places.shape)), None
-
-    def release(self) -> None:
-        self._freed = True
-        self.places = None
-
-    def holds_saved(self) -> bool:
-        return self.places is not None
-
-    def saved_value(self, name: str) -> Any:
-        return Tensor(self.places) if name == "indices" else super().saved_value(name)
+        return picked if self.keepdims else picked.reshape(tuple(self.places.array.shape)), None
 
 
 class MaxAlong(ExtremumAlong):
@@ -347,7 +335,7 @@ def min(
 def found_along(op: ExtremumAlong, x: Tensor, out: Any) -> tuple[Any, Any]:
     """The values and the indices of extrema along a dimension."""
     values, indices = apply_n(op, (x,))
-    op.watch(indices)
+    share_version(op, indices)
     return delivered_pair((values, indices), out)
 
 

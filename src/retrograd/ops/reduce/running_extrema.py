@@ -30,7 +30,8 @@ class RunningExtremum(ExtremumAlong):
     """The extreme element so far along an axis, the last of equal ones, and where it is: NaN, once there is one."""
 
     params: ClassVar[tuple[str, ...]] = ("axis",)
-    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self": "x:0"}
+    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self": "x:0", "indices": "constant:0"}
+    constants_behind: ClassVar[bool] = True
     keeps: ClassVar[int] = X
     ufunc: ClassVar[str]
 

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, Unary, X
+from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, unsupported_dtype
 from retrograd.ops.common import as_value, beside, plain, require_tensor, wrap_dim
@@ -27,7 +28,11 @@ class SegmentReduce(Unary):
 
     params: ClassVar[tuple[str, ...]] = ("how", "owner", "counts", "initial", "axis")
     array_params = ("owner", "counts")
-    shown: ClassVar[dict[str, str]] = {"reduce": "how", "initial": "initial", "axis": "axis"}
+    shown: ClassVar[dict[str, str]] = {
+        "reduce": "how", "initial": "initial", "axis": "axis", "data": "x", "lengths": "constant:0",
+        "offsets": "constant:1",
+    }  # fmt: skip
+    constants_behind: ClassVar[bool] = True
     keeps: ClassVar[int] = X | OUT
 
     def __init__(self, how: str, owner: Array, counts: Array, initial: Any, axis: int) -> None:
@@ -58,7 +63,7 @@ class SegmentReduce(Unary):
     def spread(self, v: Any) -> Any:
         """What belongs to the stretches, as rows, for each of their own rows; 0 for rows of none."""
         last = max(self.counts.size - 1, 0)
-        found = Index((backend_of(self.owner).minimum(self.owner, last),)).on(v)
+        found = Index((SavedConstant(backend_of(self.owner).minimum(self.owner, last)),)).on(v)
         return Where().on((self.owner <= last)[:, None], found, 0.0)
 
     def slopes(self, x: Any, out: Any) -> Any:
@@ -127,8 +132,12 @@ def segment_reduce(
     counts, starts = _stretches(given, offsets is not None, axis, x.array.shape, unsafe)
     start = None if initial is None else float(initial)
     owner = beside(_owners(counts, starts, x.array.shape[axis]), x.array)
-    found: Tensor = apply1(SegmentReduce(reduce, owner, beside(counts, x.array), start, axis), x)
-    return found
+    op = SegmentReduce(reduce, owner, beside(counts.copy(), x.array), start, axis)
+    # What the caller gave: the formula has its own form of it, but to overwrite it is as wrong as in PyTorch.
+    found, missing = constant_of(given), SavedConstant(None)
+    op.constants = (found, missing) if offsets is None else (missing, found)
+    result: Tensor = apply1(op, x)
+    return result
 
 
 def _stretches(

@@ -69,7 +69,7 @@ class Sort(ExtremumAlong):
     """the elements in sorted order along an axis, and where they were"""
 
     params: ClassVar[tuple[str, ...]] = ("axis", "descending")
-    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
+    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape", "indices": "constant:0"}
 
     def __init__(self, axis: int, descending: bool) -> None:
         super().__init__(axis, True)
@@ -86,7 +86,7 @@ class Topk(ExtremumAlong):
     """the k largest or smallest elements along an axis, and where they were"""
 
     params: ClassVar[tuple[str, ...]] = ("k", "axis", "largest")
-    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape"}
+    shown: ClassVar[dict[str, str]] = {"dim": "axis", "self_sym_sizes": "in_shape", "indices": "constant:0"}
 
     def __init__(self, k: int, axis: int, largest: bool) -> None:
         super().__init__(axis, True)
