@@ -103,10 +103,13 @@ class AccumulateGrad(Node):
             variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
         elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
-            if type(new) is np.ndarray:
-                add_into(old.array, new)
-            else:
-                backend_of(new).write_sum(old.array, new)
+            try:
+                if type(new) is np.ndarray:
+                    add_into(old.array, new)
+                else:
+                    backend_of(new).write_sum(old.array, new)
+            except ValueError:
+                UPWARD.operators.iadd(old, Tensor(new))  # refuses too, in words about both shapes
             old._bump_version()
         else:
             variable._grad = Tensor(backend_of(new).asarray(old.array + new))
