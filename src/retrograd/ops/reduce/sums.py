@@ -211,6 +211,7 @@ class Prod(Reduction):
         return product_of_others(x.reshape((-1,)), 0).reshape(tuple(x.shape))
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        x = x if self.target is None else cast(x, self.target)
         a = plain(x)
         if a.ndim == 0:
             return g
@@ -219,6 +220,8 @@ class Prod(Reduction):
         return self.back(g) * self.others(x, out).conj()
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        if self.target is not None:
+            t, x = cast(t, self.target), cast(x, self.target)
         return (t * self.others(x, out)).sum(axis=self.axis, keepdims=self.keepdims)
 
 
