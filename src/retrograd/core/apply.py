@@ -358,7 +358,7 @@ def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
     """The results as Tensors; the op remembers their device."""
     outs = [Tensor(as_array(r)) for r in results]
-    if type(outs[0].array) is not ndarray:
+    if outs and type(outs[0].array) is not ndarray:
         op._where = _common_device(arrays)
     return outs
 
