@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from .harness import attempt, program
@@ -69,3 +70,39 @@ def writes_into_no_elements(torch: Any) -> Any:
         (g,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
         found.append((g.shape, torch.autograd.grad(g.sum(), x)))
     return found
+
+
+@program(phrase="leaf variable has been moved into the graph interior")
+def a_leaf_that_is_one_no_more(torch: Any) -> Any:
+    y = torch.ones(2, requires_grad=True)
+    a = y * 3
+    y.requires_grad_(False)
+    y.mul_(torch.ones(2, requires_grad=True))
+    a.sum().backward()
+
+
+@program()
+def deep_copies_share_what_the_originals_share(torch: Any) -> Any:
+    a = torch.arange(6.0).reshape(2, 3)
+    p = torch.zeros(4, requires_grad=True)
+    p.grad = torch.ones(4)
+    whole = {
+        "a": a,
+        "row": a[1],
+        "turned": a.t(),
+        "again": a,
+        "wide": a[:1].expand(2, 3),
+        "p": p,
+        "v": p.detach()[1:3],
+    }
+    made = copy.deepcopy(whole)
+    made["a"][1, 1] = 9
+    made["v"].fill_(7)
+    return (
+        made,
+        [(t.stride(), t.storage_offset()) for t in made.values()],
+        made["again"] is made["a"],
+        made["p"].grad is not p.grad,
+        a,
+        attempt("more than one element", made["wide"].mul_, 2),
+    )
