@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend, stands_for_many
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -15,7 +15,7 @@ from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
-from retrograd.values import Axis
+from retrograd.values import Array, Axis
 
 ndarray: Final[Any] = np.ndarray
 
@@ -97,6 +97,11 @@ def plain(v: Any) -> Any:
 def as_value(array: Any, like: Any) -> Any:
     """A constant array as the kind of value that `like` is."""
     return Tensor(as_array(array)) if isinstance(like, Tensor) else array
+
+
+def memory_order(xp: Backend, x: Array) -> Any:
+    """How a copy of an array lies in memory: as the array does, or in rows where dimensions share memory."""
+    return "K" if xp.is_writable(x) or x.flags.c_contiguous else "C"
 
 
 def tensor_of(found: Any) -> Tensor:

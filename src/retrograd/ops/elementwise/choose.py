@@ -258,7 +258,8 @@ def where(
         raise operand_error("where", "condition", 1, condition)
     if input is None and other is None:
         a = condition.array
-        return tuple([Tensor(i) for i in backend_of(a).nonzero(a if a.ndim else a.reshape(1))])
+        xp = backend_of(a)
+        return tuple([Tensor(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
     if condition.array.dtype == "uint8":
         warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "

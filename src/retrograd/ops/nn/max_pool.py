@@ -40,6 +40,7 @@ def flattened(v: Any, lead: Shape) -> Any:
 class Maxima(Variadic):
     """The largest element of each window, and its position among the last dimensions of x, flattened."""
 
+    in_rows: ClassVar[bool] = True
     rank: ClassVar[int] = 2  # over how many dimensions the windows slide
     # Where the largest elements are; the caller may hold the same array, hence the version.
     positions: Any = None

@@ -94,6 +94,7 @@ def axes_of(dim: Any, ndim: int) -> Axis:
 class Reduction(Unary):
     """A reduction over `axis` (None: all dimensions), computed in the dtype `target` (None: the input's)."""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "keepdim": "keepdims"}
 
@@ -118,6 +119,7 @@ class Reduction(Unary):
 class Sum(Linear):
     """the sum over all elements"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape"}
 
@@ -281,6 +283,7 @@ class Logsumexp(Reduction):
 class Truth(Unary):
     """Whether any, or all, elements are non-zero; as PyTorch does it, uint8 stays uint8."""
 
+    in_rows: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("function", "axis", "keepdims")
 
@@ -300,6 +303,7 @@ class Truth(Unary):
 class CountNonzero(Unary):
     """how many elements are non-zero"""
 
+    in_rows: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("axis",)
 
