@@ -241,3 +241,28 @@ def where_a_single_number_is_not_zero(torch: Any) -> Any:
 def a_condition_of_bytes(torch: Any) -> Any:
     condition, x = torch.tensor([1, 0, 2], dtype=torch.uint8), leaf(torch, [1.0, 2.0, 3.0])
     return [torch.where(condition, x, 0.0), x.where(condition, -x)]
+
+
+@program()
+def limits_of_logit_that_have_changed_places(torch: Any) -> Any:
+    x = leaf(torch, [0.0, 0.2, 0.5, 0.55, 0.95, 1.0, NAN])
+    found = [torch.logit(x, eps) for eps in (0.0, 0.1, 0.5, 0.6, 0.9)]
+    return [(y, gradient(torch, y, x)) for y in found]
+
+
+@program()
+def complex_numbers_copied_into_truth_values(torch: Any) -> Any:
+    return torch.tensor([False, True, False]).copy_(torch.tensor([1j, 0j, 2.0]))
+
+
+@program()
+def coordinates_are_integers_of_64_bits(torch: Any) -> Any:
+    return [
+        torch.unravel_index(torch.tensor([1, 5], dtype=dtype), (2, 3))
+        for dtype in (torch.int64, torch.int32, torch.uint8, torch.int16)
+    ]
+
+
+@program()
+def a_hinge_of_integers(torch: Any) -> Any:
+    return torch.hinge_embedding_loss(torch.tensor([1, 2, 0]), torch.tensor([1, -1, -1]), 2.5)

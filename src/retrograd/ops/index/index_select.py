@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -276,7 +275,7 @@ def repeat_interleave(
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
     if differ(repeats) or (repeats is None and differ(x)):
-        found: Tensor = UPWARD.by_sample(partial(repeat_interleave, output_size=output_size), x, repeats, dim)
+        found: Tensor = UPWARD.by_sample(repeat_interleave, x, repeats, dim, output_size=output_size)
         return found
     if repeats is None:
         places = Tensor(backend_of(x.array).arange(x.array.size))

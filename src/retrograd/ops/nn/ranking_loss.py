@@ -33,9 +33,15 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
-    short = Where().on(t.array != 1, apply1(ClampMin(0.0, None), margin - x), 0.0)
-    found: Tensor = reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
+    none = 0 if x.array.dtype.kind in "iu" else 0.0
+    short = Where().on(t.array != 1, apply1(ClampMin(none, None), _short_of(margin, x)), none)
+    found: Tensor = reduced(short + Where().on(t.array != -1, x, none), reduction)
     return found
+
+
+def _short_of(margin: float, x: Any) -> Any:
+    """What is missing to a margin, in the dtype of x."""
+    return int(margin) - x if x.array.dtype.kind in "iu" else margin - x
 
 
 @public("nn.functional.hinge_embedding_loss")
