@@ -526,3 +526,74 @@ def wrong_tangents_of_complex_numbers(torch: Any) -> Any:
 @program()
 def forward_over_reverse(torch: Any) -> Any:
     return quietly(tried_twice, torch, "", lambda x: x.sin() * x, vec(torch), check_fwd_over_rev=True)
+
+
+@program()
+def outputs_that_depend_on_where_the_inputs_are(torch: Any) -> Any:
+    phrase = "Expected `func` to return outputs with the same (shape|dtype) when inputs are perturbed"
+    found = []
+    for other in (lambda x: x[:1], lambda x: x.float()):
+        for fast in (False, True):
+            function = lambda x, other=other: x if x.detach()[0] <= 1 else other(x)  # noqa: E731
+            x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+            found.append(quietly(attempt, phrase, torch.autograd.gradcheck, function, x, fast_mode=fast))
+    return found
+
+
+def product(torch: Any, jvp: Any) -> Any:
+    """A product whose `jvp` gets undefined tangents as None."""
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_forward(x, y)
+            ctx.save_for_backward(x, y)
+            ctx.set_materialize_grads(False)
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return (None, None) if g is None else (g * y, g * x)
+
+    Product.jvp = staticmethod(lambda ctx, t, u: jvp(*ctx.saved_tensors, t, u))
+    return Product.apply
+
+
+@program()
+def undefined_tangents(torch: Any) -> Any:
+    def right(x: Any, y: Any, t: Any, u: Any) -> Any:
+        return x * u if t is None else t * y if u is None else t * y + x * u
+
+    def doubled(x: Any, y: Any, t: Any, u: Any) -> Any:
+        return x * u if t is None else t * y * 2 if u is None else t * y + x * u
+
+    def needs_both(x: Any, y: Any, t: Any, u: Any) -> Any:
+        return t * y + x * u
+
+    phrase = "Mismatch in tangent values|unsupported operand"
+    found = []
+    for jvp in (right, doubled, needs_both):
+        for checked in (True, False):
+            options = {"check_forward_ad": True, "check_undefined_grad": checked}
+            inputs = (vec(torch), vec(torch))
+            check = torch.autograd.gradcheck
+            found.append(quietly(attempt, phrase, check, product(torch, jvp), inputs, **options))
+    return found
+
+
+@program()
+def batches_of_tangents(torch: Any) -> Any:
+    options = {"check_forward_ad": True, "check_batched_forward_grad": True}
+    return [
+        quietly(tried, torch, "", lambda x: (x.sin() * x, x.sum()), vec(torch), **options),
+        quietly(tried, torch, "", lambda z: z.abs(), comp(torch), **options),
+        quietly(
+            tried,
+            torch,
+            "While computing batched gradients",
+            lambda x: x * torch.rand(()).mul(0).add(1),
+            vec(torch),
+            **options,
+        ),
+    ]

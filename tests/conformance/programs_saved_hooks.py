@@ -206,3 +206,33 @@ def anomaly_mode_is_restored(torch: Any) -> Any:
         y = leaf(torch) * 2
         states.append(sorted(y.grad_fn.metadata))
     return states, torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+
+
+@program()
+def a_block_inside_an_unpack_hook(torch: Any) -> Any:
+    seen: list[str] = []
+    hooks = torch.autograd.graph.saved_tensors_hooks
+
+    def note(t: Any) -> Any:
+        seen.append("packed")
+        return t
+
+    def within(t: Any) -> Any:
+        with hooks(note, lambda t: t), torch.enable_grad():
+            torch.ones(1, requires_grad=True).square()
+        return t
+
+    def left_open(t: Any) -> Any:
+        hooks(note, lambda t: t).__enter__()
+        return t
+
+    counts = []
+    for unpack in (within, left_open):
+        x = torch.tensor([2.0], requires_grad=True)
+        with hooks(lambda t: t, unpack):
+            y = x * x
+        y.backward()
+        counts.append(len(seen))
+        x.square().backward()
+        counts.append(len(seen))
+    return counts

@@ -80,6 +80,8 @@ POWERS = (
     Case("pow", ONE, lambda x: x**0, form="to_0", call=lambda x: x**0),
     Case("pow", TWO, np.power, form="tensors", domain=positive),
     Case("pow", ONE, lambda x: 2.5**x, form="of_number", call=lambda x: 2.5**x),
+    Case("pow", ONE, lambda x: 0**x, form="of_zero", call=lambda x: 0**x, domain=positive,
+         excuses={"complex": "PyTorch and NumPy disagree about complex powers of zero"}),
     Case("float_power", ONE, lambda x: np.float_power(x, 3), call=lambda x: rg.float_power(x, 3),
          excuses={"float32": "computed in double precision"}),
 )  # fmt: skip

@@ -52,6 +52,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("autograd.function_apply", "func.custom_function"): _LEVELS,
     ("autograd.backward", "func.levels"): _LEVELS,
     ("autograd.functional", "func.levels"): _LEVELS,
+    ("autograd.gradcheck_manners", "func.mapping"): _LEVELS,
 }
 
 THREAD_STARTERS = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}

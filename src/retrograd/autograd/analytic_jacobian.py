@@ -59,7 +59,19 @@ class Evaluation:
 
     def __call__(self) -> list[Array]:
         outputs = self.subject.run(self.subject.inputs)
+        for i in self.indices:
+            _check_same_kind(self.subject.outputs[i].array, outputs[i].array)
         return [flat(part_of(outputs[i], self.part)) for i in self.indices]
+
+
+def _check_same_kind(before: Array, after: Array) -> None:
+    """An output whose shape or dtype depends on where exactly the inputs are has no derivative to compare."""
+    for what, old, new in (("shape", before.shape, after.shape), ("dtype", before.dtype, after.dtype)):
+        if old != new:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed, but got: {what}s "
+                f"{old} and {new}. Check it where it does not branch on values."
+            )
 
 
 def part_of(output: Any, part: str) -> Any:
@@ -120,16 +132,26 @@ def backward_jacobian(output: Any, wanted: list[Any], check_dtypes: bool = False
 
 
 def pushed_forward(subject: Subject, k: int, tangent: Any) -> list[Array]:
-    """How the outputs change as the k-th wanted input moves along `tangent`, flat."""
+    """How the outputs change as the k-th wanted input moves along `tangent` and the others stay, flat."""
+    tangents: list[Any] = [zeros_like(x) for x in subject.wanted]
+    tangents[k] = tangent
+    found = []
+    for i, change in zip(subject.chosen, moved_along(subject, tangents), strict=True):
+        output = subject.outputs[i].array
+        found.append(np.zeros(output.size, output.dtype) if change is None else change)
+    return found
+
+
+def moved_along(subject: Subject, tangents: list[Any]) -> list[Array | None]:
+    """The tangents of the outputs, flat, with those of the wanted inputs; None where there is none."""
     with forward_ad.dual_level():
         inputs = list(subject.inputs)
-        inputs[subject.arguments[k]] = forward_ad.make_dual(subject.wanted[k], tangent)
+        for argument, x, tangent in zip(subject.arguments, subject.wanted, tangents, strict=True):
+            if tangent is not None:
+                inputs[argument] = forward_ad.make_dual(x, tangent)
         outputs = subject.run(inputs)
-        found = []
-        for i in subject.chosen:
-            change = forward_ad.unpack_dual(outputs[i]).tangent
-            found.append(flat(zeros_like(outputs[i]) if change is None else change))
-    return found
+        changes = [forward_ad.unpack_dual(outputs[i]).tangent for i in subject.chosen]
+        return [None if change is None else flat(change) for change in changes]
 
 
 def forward_jacobian(subject: Subject, k: int, unit: complex) -> list[Array]:

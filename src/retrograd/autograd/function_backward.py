@@ -64,4 +64,21 @@ def _checked(ctx: BackwardCFunction, results: Sequence[Any]) -> list[Any]:
             raise GradientError(f"expected Variable or None (got {type_name(result)}) from {ctx.name()}")
         if inputs[i]:
             made.append(result)
+    _check_kinds(ctx, made)
     return made
+
+
+def _check_kinds(ctx: BackwardCFunction, grads: Sequence[Any]) -> None:
+    """A real input has a real gradient: what its imaginary part would be is lost on the way, so it may not be there."""
+    node: Node = ctx
+    for i, grad in enumerate(grads):
+        if grad is None or grad.array.dtype.kind != "c":
+            continue
+        following = node.edge(i)
+        dtype = None if following.function is None else following.function.input_dtype(following.input_nr)
+        if dtype is not None and dtype.kind != "c":
+            raise GradientError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
+                f"got false: {ctx.name()} returned a complex gradient at index {i} for a real input. Return its real "
+                "part."
+            )

@@ -9,6 +9,7 @@ from retrograd.backends.base import where_of
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_node
+from retrograd.core.inplace import check_recordable
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.modes import ANOMALY, LEVEL, current
 from retrograd.core.node import Node, put_edge
@@ -75,9 +76,17 @@ def _saved_values(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> tuple[Sav
     """What `save_for_backward` was given, with its version and place."""
     values: list[SavedValue | None] = []
     for tensor in ctx.to_save or ():
-        ours = tensor is not None and tensor._node is ctx and _among(tensor, outputs)
-        values.append(None if tensor is None else SavedValue(tensor, ours, ctx))
+        values.append(None if tensor is None else SavedValue(tensor, _is_own(ctx, tensor, outputs), ctx))
     return tuple(values)
+
+
+def _is_own(ctx: BackwardCFunction, tensor: Tensor, outputs: tuple[Any, ...]) -> bool:
+    """Whether a saved tensor is a result of the node, which a view that was written has behind its base."""
+    if not _among(tensor, outputs):
+        return False
+    return tensor._node is ctx or (
+        tensor._base is not None and tensor._requires and _among(tensor, ctx.dirty_tensors)
+    )
 
 
 def _among(thing: Any, things: tuple[Any, ...]) -> bool:
@@ -151,8 +160,10 @@ def _linked(
     if dirty:
         if recorded and out._requires and out._node is None:
             raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if recorded and not apart and out._base is not None:
+            check_recordable(out)
         out._bump_version()
-        if apart and out._requires:
+        if apart and (out._requires or (out._base is not None and out._base._requires)):
             out = out.detach()
     elif out._requires or _among(out, args):
         # An input handed back as it is: a new tensor on the same memory, which the node can call its own.

@@ -46,8 +46,9 @@ def carry_through(
         return
     level = step_down(state)
     try:
+        versions = [None if t is None else t._version for t in tangents]
         found = _called(ctx, args, tangents, len(outputs))
-        results = _Results(ctx, args, tangents, level)
+        results = _Results(ctx, args, tangents, versions, level)
         for i, (given, out, tangent) in enumerate(zip(raw, outputs, found, strict=True)):
             results.take(i, given, out, tangent)
         if results.made:
@@ -86,12 +87,18 @@ class _Results:
     """Takes what `jvp` returned, one output after the other."""
 
     def __init__(
-        self, ctx: BackwardCFunction, args: tuple[Any, ...], tangents: list[Any], level: DualLevel
+        self,
+        ctx: BackwardCFunction,
+        args: tuple[Any, ...],
+        tangents: list[Any],
+        versions: list[int | None],
+        level: DualLevel,
     ) -> None:
         self.ctx = ctx
         self.name = f"{ctx._forward_cls.__name__}.jvp()"
         self.args = args
         self.tangents = tangents
+        self.versions = versions  # of the tangents, before `jvp` got them
         self.level = level
         self.made: dict[int, Tensor] = {}  # by the number of the output
 
@@ -145,9 +152,9 @@ class _Results:
         """An input that was written in place: so must its tangent be."""
         place = next((i for i, a in enumerate(self.args) if a is given), None)
         before = None if place is None else self.tangents[place]
-        if before is None:
+        if place is None or before is None:
             set_where_it_stands(out, tangent, self.level)
-        elif before is not tangent:
+        elif before is not tangent or before._version == self.versions[place]:
             raise GradientError(
                 "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
                 "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace. "

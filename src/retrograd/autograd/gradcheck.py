@@ -10,7 +10,13 @@ import numpy as np
 from retrograd.autograd.analytic_jacobian import Subject
 from retrograd.autograd.backward import grad
 from retrograd.autograd.gradcheck_jacobians import Tolerance, check_backward, check_constant, check_forward
-from retrograd.autograd.gradcheck_manners import check_batched, check_linear, check_undefined
+from retrograd.autograd.gradcheck_manners import (
+    check_batched,
+    check_batched_forward,
+    check_linear,
+    check_undefined,
+    check_undefined_forward,
+)
 from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
@@ -26,6 +32,7 @@ class CheckPlan(NamedTuple):
     tolerance: Tolerance
     undefined_grad: bool
     batched_grad: bool
+    batched_forward_grad: bool
     forward_ad: bool
     backward_ad: bool
 
@@ -62,10 +69,11 @@ def gradcheck(
         rtol: relative tolerance.
         raise_exception: raise a GradcheckError that shows what differs; else return False.
         nondet_tol: by how much two runs of the same backward may differ.
-        check_undefined_grad: whether backward takes undefined gradients (None) of outputs for zeros.
+        check_undefined_grad: whether backward takes undefined gradients (None) of outputs for zeros, and forward mode
+            undefined tangents of inputs.
         check_grad_dtypes: whether gradients have the dtypes of their inputs.
         check_batched_grad: whether a batch of gradients gives the same as one after the other.
-        check_batched_forward_grad: the same for forward mode, which has no batches here: nothing more is checked.
+        check_batched_forward_grad: whether a batch of tangents gives the same as one after the other.
         check_forward_ad: whether forward mode is right.
         check_backward_ad: whether backward mode is right.
         fast_mode: compare products with random vectors instead of whole Jacobians: one difference for each input.
@@ -83,7 +91,14 @@ def gradcheck(
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     tolerance = Tolerance(eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
-    plan = CheckPlan(tolerance, check_undefined_grad, check_batched_grad, check_forward_ad, check_backward_ad)
+    plan = CheckPlan(
+        tolerance,
+        check_undefined_grad,
+        check_batched_grad,
+        check_batched_forward_grad,
+        check_forward_ad,
+        check_backward_ad,
+    )
     try:
         _check(func, _as_tuple(inputs), plan)
     except GradcheckError:
@@ -176,6 +191,10 @@ def _check(func: Callable[..., Any], inputs: tuple[Any, ...], plan: CheckPlan) -
         check_backward(subject, plan.tolerance)
     if plan.forward_ad:
         check_forward(subject, plan.tolerance)
+        if plan.undefined_grad:
+            check_undefined_forward(subject)
+        if plan.batched_forward_grad:
+            check_batched_forward(subject)
     if not plan.backward_ad:
         return
     if plan.batched_grad:

@@ -164,10 +164,11 @@ def _fast_forward(subject: Subject, t: Tolerance, k: int, unit: complex, prefix:
     x = subject.wanted[k]
     evaluate = Evaluation(subject, subject.chosen)
     v = _unit_vector(np.random.default_rng(0), x.array.size).astype(x.array.dtype) * unit
+    parts = 2 if x.array.dtype.kind == "c" else 1  # the tolerance is that of a step along both
     numerical = difference(evaluate, x.array, ..., t.eps * v.reshape(x.array.shape), t.eps)
     analytical = pushed_forward(subject, k, filled_with(x, v))
     for position, (wanted, found) in enumerate(zip(numerical, analytical, strict=True)):
-        if not close(found, wanted, t.rtol, t.atol * float(np.abs(v).sum())):
+        if not close(found, wanted, t.rtol, t.atol * parts * float(np.abs(v).sum())):
             place = _forward_place(subject, subject.chosen[position], k, prefix)
             slow = numeric_jacobian(evaluate, x.array, t.eps, unit)[position]
             whole = forward_jacobian(subject, k, unit)[position]
@@ -190,7 +191,8 @@ def _direction(draw: np.random.Generator, x: Any) -> Array:
 
 
 def _weight(v: Array) -> float:
-    return float(max(v.real.sum(), v.imag.sum()))
+    """What errors of 1 in each element may add up to: those of both parts do."""
+    return float(v.real.sum() + v.imag.sum())
 
 
 def _place(subject: Subject, i: int, k: int, part: str) -> JacobianBlock:

@@ -1,4 +1,4 @@
-"""The second part of `gradcheck`: backward treats zero, missing and batched gradients as it should."""
+"""The second part of `gradcheck`: zero, missing and batched gradients and tangents are treated as they should be."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.autograd.analytic_jacobian import Subject, filled_with, flat
+from retrograd.autograd import forward_ad
+from retrograd.autograd.analytic_jacobian import Subject, filled_with, flat, moved_along
 from retrograd.autograd.backward import grad
 from retrograd.autograd.gradcheck_report import GradcheckError
 from retrograd.autograd.graph import _engine_run_backward
 from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
 from retrograd.errors import add_note
 from retrograd.ops.shape.join import stack
 from retrograd.ops.tensor.create import zeros_like
@@ -68,6 +70,67 @@ def _warn_about_undefined() -> None:
         'gradcheck tests whether backward supports undefined gradients. "check_undefined_grad=False" leaves that out.',
         UserWarning,
     )
+
+
+def check_undefined_forward(subject: Subject) -> None:
+    """An input without a tangent counts as one whose tangent is zero."""
+    draw = np.random.default_rng(0)
+    seeds: list[Any] = [filled_with(x, draw.uniform(-1, 1, x.array.size)) for x in subject.wanted]
+    for k, x in enumerate(subject.wanted):
+        zero = moved_along(subject, [*seeds[:k], zeros_like(x), *seeds[k + 1 :]])
+        none = moved_along(subject, [*seeds[:k], None, *seeds[k + 1 :]])
+        for i, a, b in zip(subject.chosen, zero, none, strict=True):
+            if a is not None and b is not None and not np.allclose(a, b, rtol=1e-5, atol=1e-8):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {i} when input: {k} has an undefined tangent "
+                    f"value. Got: {b} but expected: {a}. jvp must take a tangent of None for zeros."
+                )
+
+
+class _Pushed:
+    """The tangents of the outputs as a function of one input's tangent."""
+
+    def __init__(self, subject: Subject, k: int) -> None:
+        self.subject = subject
+        self.k = k
+
+    def __call__(self, tangent: Any) -> tuple[Any, ...]:
+        subject = self.subject
+        inputs = [x.detach() if isinstance(x, Tensor) else x for x in subject.inputs]
+        with forward_ad.dual_level():
+            argument = subject.arguments[self.k]
+            inputs[argument] = forward_ad.make_dual(inputs[argument], tangent)
+            outputs = [forward_ad.unpack_dual(output) for output in subject.run(inputs)]
+            return tuple([zeros_like(o.primal) if o.tangent is None else o.tangent for o in outputs])
+
+
+def check_batched_forward(subject: Subject) -> None:
+    """Two tangents in a batch give the same as one after the other."""
+    from retrograd.func.mapping import vmap
+
+    draw = np.random.default_rng(0)
+    for k, x in enumerate(subject.wanted):
+        pushed = _Pushed(subject, k)
+        tangents = [filled_with(x, draw.uniform(-1, 1, x.array.size)) for _ in range(2)]
+        single = [pushed(tangent) for tangent in tangents]
+        try:
+            batched = vmap(pushed)(stack(tangents))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{BATCHED_FORWARD}"
+            ) from error
+        for i, (found, both) in enumerate(zip(batched, zip(*single, strict=True), strict=True)):
+            if not np.allclose(flat(found), flat(stack(both)), rtol=1e-5, atol=1e-8):
+                raise GradcheckError(
+                    f"For output {i} and input {k}:\nin a batch: {found!r}\none by one: {stack(both)!r}\n"
+                    f"{BATCHED_FORWARD}"
+                )
+
+
+BATCHED_FORWARD = (
+    "gradcheck failed while testing batched gradient computation of forward mode (vmap over a function that makes dual "
+    "tensors). check_batched_forward_grad=False leaves that out."
+)
 
 
 def check_batched(subject: Subject) -> None:

@@ -30,6 +30,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
+        self._flags: list[int] = []  # for each block that is open, what was in force around it
 
     def __enter__(self) -> None:
         for hook in (self.pack_hook, self.unpack_hook):
@@ -38,14 +39,15 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         state = current()
         if state.saved_hooks_refused:
             raise RuntimeError(state.saved_hooks_refused)
+        self._flags.append(state.special & SAVED_HOOKS)
         state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
         state.special |= SAVED_HOOKS
 
     def __exit__(self, *exc: object) -> None:
         state = current()
         state.saved_hooks = state.saved_hooks[:-1]
-        if not state.saved_hooks:
-            state.special &= ~SAVED_HOOKS
+        # Inside a pack hook those of the block around it are off, and stay so.
+        state.special = (state.special & ~SAVED_HOOKS) | self._flags.pop()
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name

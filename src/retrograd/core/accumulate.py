@@ -17,6 +17,7 @@ from retrograd.core.modes import before_write, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.errors import GradientError
 from retrograd.forks import at_fork
 from retrograd.values import Array
 
@@ -89,6 +90,11 @@ class AccumulateGrad(Node):
     def _accumulate(self, variable: Tensor, new: Any, tensors: bool, owned: bool) -> None:
         if not variable._requires:
             return  # frozen since the forward
+        if variable._node is not None:
+            raise GradientError(
+                "leaf variable has been moved into the graph interior: it was written in place since the graph that "
+                "accumulates into it was made, and is no leaf any more. Write into a clone() of it."
+            )
         old = variable._grad
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
@@ -103,10 +109,13 @@ class AccumulateGrad(Node):
             variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
         elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
-            if type(new) is np.ndarray:
-                add_into(old.array, new)
-            else:
-                backend_of(new).write_sum(old.array, new)
+            try:
+                if type(new) is np.ndarray:
+                    add_into(old.array, new)
+                else:
+                    backend_of(new).write_sum(old.array, new)
+            except ValueError:
+                UPWARD.operators.iadd(old, Tensor(new))  # refuses too, in words about both shapes
             old._bump_version()
         else:
             variable._grad = Tensor(backend_of(new).asarray(old.array + new))

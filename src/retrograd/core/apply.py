@@ -12,7 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, as_array, is_array, mixed_devices, where_of
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    as_array,
+    is_array,
+    is_writable,
+    mixed_devices,
+    where_of,
+)
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -40,7 +48,7 @@ from retrograd.core.version import UNTRACKED, VersionCounter
 from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recorded, refresh_view
 from retrograd.core.witness import remember_constants
 from retrograd.errors import OperandError, broadcast_error, operand_error
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 ndarray: Final[Any] = np.ndarray
 xp: Final[Backend] = CPU_BACKEND
@@ -56,8 +64,10 @@ def apply1(op: Unary, input: Any) -> Any:
     result = NotImplemented if traits.forward is None else traits.forward(op, a)
     if result is NotImplemented:
         if traits.floats and a.dtype.kind in "biu":
-            a = a.astype(get_default_dtype())
+            a = _cast(a, get_default_dtype())
         result = _computed1(op, a) if traits.is_view else _forward1(op, a)
+        if traits.in_rows:
+            result = in_rows(result)
     out = Tensor(result)
     if traits.is_view:
         mark_view(out, x, state, NORMAL)
@@ -141,6 +151,13 @@ def _cut_off(op: Unary) -> None:
     op.out_counter, op.out_version = VersionCounter(), 0
 
 
+def in_rows(array: Array) -> Array:
+    """The array itself if it lies row after row in memory, or else a copy that does."""
+    if type(array) is not ndarray or array.flags.c_contiguous:
+        return array
+    return np.ascontiguousarray(array)
+
+
 def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     """Applies a two-operand op to tensors and Python numbers; `caller` is how many frames away the caller is."""
     cls = None
@@ -159,6 +176,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
         if traits.elementwise and tx is not None and ty is not None:
             _check_broadcast(a.shape, b.shape)
         result = _forward2(op, a, b)
+        if traits.in_rows:
+            result = in_rows(result)
     out = Tensor(result)
     recording = state.grad_enabled and traits.differentiable
     if recording:
@@ -323,6 +342,9 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     constants = op.constants
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
+    if traits.in_rows:
+        for out in outs:
+            out.array = in_rows(out.array)
     if traits.is_view:
         for out in outs:
             mark_view(out, xs[0], state, MULTI_OUTPUT)
@@ -370,7 +392,7 @@ def _computed_n(op: Variadic, arrays: list[Any]) -> Any:
 def _tensors(op: Variadic, results: Sequence[Any], arrays: Sequence[Any]) -> list[Tensor]:
     """The results as Tensors; the op remembers their device."""
     outs = [Tensor(as_array(r)) for r in results]
-    if type(outs[0].array) is not ndarray:
+    if outs and type(outs[0].array) is not ndarray:
         op._where = _common_device(arrays)
     return outs
 
@@ -487,21 +509,26 @@ def _finish_special(
 
 def _promoted(a: Array, b: Array) -> tuple[Array, Array]:
     dtype = result_of_arrays(a, b)
-    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    return _cast(a, dtype), _cast(b, dtype)
 
 
 def _for_scalar(a: Array, number: Any) -> Array:
     """The array in the dtype that it and a Python number promote to."""
     if a.dtype.kind == "f" and type(number) is not complex:
         return a
-    return a.astype(result_with_scalar(a.dtype, number), copy=False)
+    return _cast(a, result_with_scalar(a.dtype, number))
 
 
 def _floated(a: Any) -> Any:
     """Integers as default floats, for ops that compute in floating point."""
     if not isinstance(a, (int, float, complex)) and a.dtype.kind in "biu":
-        return a.astype(get_default_dtype())
+        return _cast(a, get_default_dtype())
     return a
+
+
+def _cast(a: Array, dtype: DType) -> Array:
+    """The array in a dtype. Where dimensions share memory, which cannot be written, the copy lies in rows."""
+    return a.astype(dtype, order="K" if is_writable(a) else "C", copy=False)
 
 
 def _operand(op: Op, i: int, value: Any) -> Any:

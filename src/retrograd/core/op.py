@@ -77,6 +77,7 @@ class Op(Node):
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
+    in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
     any_shape: ClassVar[bool] = (
         False  # whether forward looks at single elements only: a batch is one more dimension

@@ -80,38 +80,77 @@ class TensorMethods:
     def acos_(self) -> Tensor: ...
     def acosh(self, *, out: Tensor | None = None) -> Tensor: ...
     def acosh_(self) -> Tensor: ...
-    def add(self, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
-    def add_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
+    def add(
+        self,
+        other: Tensor | Number,
+        last: Tensor | Number | None = None,
+        *,
+        alpha: Number = 1,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    def add_(
+        self, other: Tensor | Number, last: Tensor | Number | None = None, *, alpha: Number = 1
+    ) -> Tensor: ...
     def addbmm(
         self,
         batch1: Tensor,
         batch2: Tensor,
-        *,
+        *old: Tensor,
         beta: Number = 1,
         alpha: Number = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
-    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def addbmm_(
+        self, batch1: Tensor, batch2: Tensor, *old: Tensor, beta: Number = 1, alpha: Number = 1
+    ) -> Tensor: ...
     def addcdiv(
-        self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+        self, tensor1: Tensor, tensor2: Tensor, *old: Tensor, value: Number = 1, out: Tensor | None = None
     ) -> Tensor: ...
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
+    def addcdiv_(
+        self, tensor1: Tensor, tensor2: Tensor, last: Tensor | None = None, *, value: Number = 1
+    ) -> Tensor: ...
     def addcmul(
-        self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+        self, tensor1: Tensor, tensor2: Tensor, *old: Tensor, value: Number = 1, out: Tensor | None = None
     ) -> Tensor: ...
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor: ...
+    def addcmul_(
+        self, tensor1: Tensor, tensor2: Tensor, last: Tensor | None = None, *, value: Number = 1
+    ) -> Tensor: ...
     def addmm(
-        self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+        self,
+        mat1: Tensor,
+        mat2: Tensor,
+        *old: Tensor,
+        beta: Number = 1,
+        alpha: Number = 1,
+        out: Tensor | None = None,
     ) -> Tensor: ...
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def addmm_(
+        self, mat1: Tensor, mat2: Tensor, *old: Tensor, beta: Number = 1, alpha: Number = 1
+    ) -> Tensor: ...
     def addmv(
-        self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+        self,
+        mat: Tensor,
+        vec: Tensor,
+        *old: Tensor,
+        beta: Number = 1,
+        alpha: Number = 1,
+        out: Tensor | None = None,
     ) -> Tensor: ...
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def addmv_(
+        self, mat: Tensor, vec: Tensor, *old: Tensor, beta: Number = 1, alpha: Number = 1
+    ) -> Tensor: ...
     def addr(
-        self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+        self,
+        vec1: Tensor,
+        vec2: Tensor,
+        *old: Tensor,
+        beta: Number = 1,
+        alpha: Number = 1,
+        out: Tensor | None = None,
     ) -> Tensor: ...
-    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def addr_(
+        self, vec1: Tensor, vec2: Tensor, *old: Tensor, beta: Number = 1, alpha: Number = 1
+    ) -> Tensor: ...
     def adjoint(self) -> Tensor: ...
     def all(
         self, dim: Dims = None, keepdim: builtins.bool = False, *, out: Tensor | None = None, **numpy: Any
@@ -214,12 +253,14 @@ class TensorMethods:
         self,
         batch1: Tensor,
         batch2: Tensor,
-        *,
+        *old: Tensor,
         beta: Number = 1,
         alpha: Number = 1,
         out: Tensor | None = None,
     ) -> Tensor: ...
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor: ...
+    def baddbmm_(
+        self, batch1: Tensor, batch2: Tensor, *old: Tensor, beta: Number = 1, alpha: Number = 1
+    ) -> Tensor: ...
     def bernoulli(
         self,
         p: builtins.float | None = None,
@@ -1107,10 +1148,28 @@ class TensorMethods:
         return_complex: builtins.bool | None = None,
         align_to_window: builtins.bool | None = None,
     ) -> Tensor: ...
-    def sub(self, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
-    def sub_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
-    def subtract(self, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None) -> Tensor: ...
-    def subtract_(self, other: Tensor | Number, *, alpha: Number = 1) -> Tensor: ...
+    def sub(
+        self,
+        other: Tensor | Number,
+        last: Tensor | Number | None = None,
+        *,
+        alpha: Number = 1,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    def sub_(
+        self, other: Tensor | Number, last: Tensor | Number | None = None, *, alpha: Number = 1
+    ) -> Tensor: ...
+    def subtract(
+        self,
+        other: Tensor | Number,
+        last: Tensor | Number | None = None,
+        *,
+        alpha: Number = 1,
+        out: Tensor | None = None,
+    ) -> Tensor: ...
+    def subtract_(
+        self, other: Tensor | Number, last: Tensor | Number | None = None, *, alpha: Number = 1
+    ) -> Tensor: ...
     def sum(
         self,
         dim: Dims = None,

@@ -89,12 +89,12 @@ class Packed:
     def unpack(self) -> Array:
         """The array again."""
         state = current()
-        was_enabled = state.grad_enabled
+        was_enabled, was_special, hooks = state.grad_enabled, state.special, state.saved_hooks
         state.grad_enabled = False
         try:
             found = self.unpack_hook(self.value)
         finally:
-            state.grad_enabled = was_enabled
+            state.grad_enabled, state.special, state.saved_hooks = was_enabled, was_special, hooks
         if not isinstance(found, Tensor):
             raise TypeError(
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type_name(found)}"

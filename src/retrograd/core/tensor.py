@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import FORMULAS, backend_of, device_of, is_array, register
+from retrograd.backends.base import (
+    FORMULAS,
+    backend_of,
+    device_of,
+    extent_of,
+    is_array,
+    owner_of,
+    register,
+)
 from retrograd.backends.device import CPU
 from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
@@ -435,7 +443,8 @@ class Tensor(TensorOperators):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                 "moment. Copy its value with t.detach().clone(), or keep the graph with t.clone()."
             )
-        made = rebuild_leaf(type(self), self.array.copy(order="K"), self._requires, self._grad_dtype, {})
+        array = _deep_copy(self.array, memo)
+        made = rebuild_leaf(type(self), array, self._requires, self._grad_dtype, {})
         memo[id(self)] = made
         made._grad = copy.deepcopy(self._grad, memo)
         made.__dict__.update(copy.deepcopy(self._user_state(), memo))
@@ -450,6 +459,23 @@ class Tensor(TensorOperators):
     def _user_state(self) -> dict[str, Any]:
         """The attributes a user has hung on this tensor."""
         return {name: value for name, value in self.__dict__.items() if name not in TENSOR_FIELDS}
+
+
+def _deep_copy(array: Array, memo: dict[int, Any]) -> Array:
+    """A copy that shares memory with the copies of those that share memory with the array."""
+    owner = owner_of(array) if type(array) is ndarray else array
+    if type(owner) is not ndarray or not owner.flags.c_contiguous:
+        return array.copy(order="K")
+    copied: Array | None = memo.get(id(owner))
+    if copied is None:
+        copied = memo[id(owner)] = owner.copy()
+    if owner is array:
+        return copied
+    offset = extent_of(array)[0] - extent_of(owner)[0]
+    found = backend_of(owner).strided(copied, array.dtype, offset, array.shape, array.strides)
+    if owner.flags.writeable and not array.flags.writeable:
+        found.flags.writeable = False  # its dimensions share memory
+    return found
 
 
 UPWARD.tensor = Tensor

@@ -23,6 +23,7 @@ class Traits:
         self.differentiable: bool = cls.differentiable
         self.is_view: bool = cls.is_view
         self.elementwise: bool = cls.elementwise
+        self.in_rows: bool = cls.in_rows
         # Whether the result may have fewer elements than an operand.
         self.may_reduce: bool = not (cls.is_view or cls.elementwise)
         self.called: str = ""  # the function as messages call it; empty: ask the op

@@ -54,7 +54,7 @@ def is_stretched(array: Array) -> bool:
     if 0 not in strides:
         return False
     shape: Shape = array.shape
-    return any(strides[i] == 0 and shape[i] > 1 for i in range(len(shape)))
+    return 0 not in shape and any(strides[i] == 0 and shape[i] > 1 for i in range(len(shape)))
 
 
 def may_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:

@@ -14,15 +14,18 @@ from retrograd.func.levels import Enter, left
 from retrograd.ops.shape.join import stack
 
 
-def by_sample(function: Callable[..., Any], *arguments: Any) -> Any:
-    """`function` called once for each sample, its results stacked. Ops do both, so that gradients go through."""
+def by_sample(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """`function` called once for each sample, its results stacked. Ops do both, so that gradients go through.
+
+    All samples share the options.
+    """
     level = newest_level(tuple([a.array for a in arguments if isinstance(a, Tensor)]))
     name = function.__name__
     warn_of_loop(name, level.size)
     if not level.size:
         raise Unbatchable(f"vmap: {name} runs sample by sample, which it cannot where there is none.")
     split = [_samples(a, level) for a in arguments]
-    results = [function(*[s[i] for s in split]) for i in range(level.size)]
+    results = [function(*[s[i] for s in split], **options) for i in range(level.size)]
     if isinstance(results[0], tuple):
         return tuple([_joined(list(column), level) for column in zip(*results, strict=True)])
     return _joined(results, level)

@@ -7,14 +7,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, common_backend, stands_for_many
+from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
+from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
-from retrograd.values import Axis
+from retrograd.values import Array, Axis
 
 ndarray: Final[Any] = np.ndarray
 
@@ -98,6 +99,11 @@ def as_value(array: Any, like: Any) -> Any:
     return Tensor(as_array(array)) if isinstance(like, Tensor) else array
 
 
+def memory_order(xp: Backend, x: Array) -> Any:
+    """How a copy of an array lies in memory: as the array does, or in rows where dimensions share memory."""
+    return "K" if xp.is_writable(x) or x.flags.c_contiguous else "C"
+
+
 def tensor_of(found: Any) -> Tensor:
     """What an array library returned, as a Tensor: an array, or its own kind of number in the place of one."""
     return Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
@@ -157,6 +163,30 @@ def check_division(kernel: str, x: Any, y: Any) -> None:
 def _has_zero(y: Any) -> Any:
     zero = y == 0
     return zero if isinstance(zero, bool) else backend_of(zero).any(zero)
+
+
+def old_order(function: str, given: Sequence[Any], names: Sequence[str]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments as PyTorch once took them, numbers before the tensors they belong to: tensors, and numbers by name."""
+    tensors = [v for v in given if isinstance(v, Tensor)]
+    numbers = [v for v in given if not isinstance(v, Tensor)]
+    fits = len(tensors) == 3 and 0 < len(numbers) <= len(names) and isinstance(given[-1], Tensor)
+    if not (fits and all(isinstance(n, (int, float, complex, np.number)) for n in numbers)):
+        kinds = ", ".join(type(v).__name__ for v in given)
+        raise TypeError(
+            f"{function}() received an invalid combination of arguments - got ({kinds}): it takes three tensors, and "
+            f"{' and '.join(names)} by name."
+        )
+    warn_of_order(function, names)
+    return tensors, dict(zip(names, numbers, strict=False))
+
+
+def warn_of_order(function: str, names: Sequence[str]) -> None:
+    """Says that an order of arguments is deprecated."""
+    warn(
+        f"This overload of {function} is deprecated: numbers come before tensors. Give them by name: "
+        f"{function}(..., {', '.join(f'{n}=...' for n in names)}).",
+        UserWarning,
+    )
 
 
 def require_tensor(function: str, argument: str, position: int, value: Any) -> Tensor:

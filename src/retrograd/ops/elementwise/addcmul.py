@@ -12,7 +12,7 @@ from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, old_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.ops.tensor.create import number_from
@@ -168,9 +168,17 @@ def _factor(function: str, name: str, position: int, value: Any, x: Tensor) -> A
 
 @public("addcmul", method=True)
 def addcmul(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *old: Tensor,
+    value: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`input + value * tensor1 * tensor2`."""
+    if old:
+        tensors, numbers = old_order("addcmul", (input, tensor1, tensor2, *old), ("value",))
+        return addcmul(*tensors, **numbers, out=out)
     x, y, z = _together("addcmul", input, tensor1, tensor2)
     if x.array.dtype.kind == "b":
         raise unsupported_dtype("addcmul_cpu_out", x.array.dtype)
@@ -179,9 +187,17 @@ def addcmul(
 
 @public("addcdiv", method=True)
 def addcdiv(
-    input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    tensor1: Tensor,
+    tensor2: Tensor,
+    *old: Tensor,
+    value: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`input + value * tensor1 / tensor2`."""
+    if old:
+        tensors, numbers = old_order("addcdiv", (input, tensor1, tensor2, *old), ("value",))
+        return addcdiv(*tensors, **numbers, out=out)
     kinds = [t.array.dtype.kind for t in (tensor1, tensor2) if isinstance(t, Tensor)]
     if len(kinds) == 2 and all(kind in "biu" for kind in kinds):
         raise DtypeError(
@@ -201,8 +217,6 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
     tensor([2.5000, 5.0000])
     """
     x, y = require_tensor("lerp", "input", 1, input), require_tensor("lerp", "end", 2, end)
-    if x.array.dtype.kind not in "fc":
-        raise unsupported_dtype("lerp_kernel_scalar", x.array.dtype)
     if x.array.dtype != y.array.dtype:
         raise DtypeError(
             f"expected dtype {x.array.dtype} for `end` but got dtype {y.array.dtype}. Convert one with .to(dtype)."
@@ -213,6 +227,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Number, *, out: Tensor | N
                 f"expected dtype {x.array.dtype} for `weight` but got dtype {weight.array.dtype}. Convert it with "
                 ".to(dtype)."
             )
-        _together("lerp", x, y, weight)
-        return deliver(apply_n(LerpTensor(), (x, y, convert(weight, x.array.dtype))), out)
+        x, y, weight = _together("lerp", x, y, weight)
+        if x.array.dtype.kind not in "fc":
+            raise unsupported_dtype("lerp_kernel_tensor", x.array.dtype)
+        return deliver(apply_n(LerpTensor(), (x, y, weight)), out)
+    if x.array.dtype.kind not in "fc":
+        raise unsupported_dtype("lerp_kernel_scalar", x.array.dtype)
     return deliver(apply2(Lerp(_factor("lerp", "weight", 3, weight, x)), x, y), out)

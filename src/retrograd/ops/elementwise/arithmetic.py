@@ -18,6 +18,7 @@ from retrograd.ops.common import (
     number_pair,
     plain,
     require_tensor,
+    warn_of_order,
     wrapped,
     zero_like,
 )
@@ -273,13 +274,20 @@ class PowOfNumber(ElementwiseUnary):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         no_bools("pow", x)
-        return _power(xp, *wrapped(self.number, x))
+        return xp.ones_like(x) if self.number == 1 else _power(xp, *wrapped(self.number, x))
 
     def slope(self, x: Any, out: Any) -> Any:
-        if self.number == 0:
-            return zero_like(out)
-        number = complex(self.number) if self.number < 0 and self.out_dtype.kind == "c" else self.number
-        return out * np.log(number).item()
+        return out * np.log(complex(self.number) if self.out_dtype.kind == "c" else self.number).item()
+
+
+class PowOfZero(PowOfNumber):
+    """0 ** x, which falls from infinity to 0 where x is no longer negative"""
+
+    node_name = "PowBackward2"
+    keeps: ClassVar[int] = X | OUT
+
+    def slope(self, x: Any, out: Any) -> Any:
+        return Where().on(plain(x).real >= 0, 0.0, out * -np.inf)
 
 
 class RemainderOfNumber(ElementwiseUnary):
@@ -344,7 +352,12 @@ class FloorDivide(Binary):
 
 @public("add", method=True)
 def add(
-    input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor | Number,
+    other: Tensor | Number,
+    last: Tensor | Number | None = None,
+    *,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`input + alpha * other`, broadcasting.
 
@@ -352,9 +365,19 @@ def add(
     >>> rg.add(rg.tensor([1.0, 2.0]), 10)
     tensor([11., 12.])
     """
+    if last is not None:
+        return add(input, last, alpha=old_alpha("add", other), out=out)
     input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
     return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
+
+
+def old_alpha(function: str, alpha: Any) -> Any:
+    """The factor of `add(input, alpha, other)`, the order of old."""
+    if isinstance(alpha, Tensor):
+        raise TypeError(f"{function}() takes 2 positional arguments but 3 were given: give alpha by name")
+    warn_of_order(function, ("alpha",))
+    return alpha
 
 
 def _factor(alpha: Any, x: Any, y: Any) -> Any:
@@ -375,9 +398,16 @@ def _factor(alpha: Any, x: Any, y: Any) -> Any:
 
 @public("sub", "subtract", "Tensor.subtract_", method=True)
 def sub(
-    input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor | Number,
+    other: Tensor | Number,
+    last: Tensor | Number | None = None,
+    *,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`input - alpha * other`, broadcasting."""
+    if last is not None:
+        return sub(input, last, alpha=old_alpha("sub", other), out=out)
     refuse_bools(input, other)
     input = number_pair(input, other)
     plainly = alpha == 1 and type(alpha) is not bool
@@ -406,7 +436,7 @@ def _is_bool(v: Any) -> bool:
 
 
 @public("rsub")
-def rsub(input: Tensor | Number, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def rsub(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`."""
     refuse_bools(other, input)
     if alpha != 1 or type(alpha) is bool:
@@ -482,7 +512,7 @@ def power(x: Any, y: Any) -> Any:
         return apply1(Pow(number), _for_number(x, number))
     if isinstance(x, (bool, int, float, complex, np.generic)):
         number = python_number(x)
-        return apply1(PowOfNumber(number), _for_number(y, number))
+        return apply1((PowOfNumber if number else PowOfZero)(number), _for_number(y, number))
     return apply2(PowTensor(), x, y)
 
 

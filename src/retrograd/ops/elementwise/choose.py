@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, as_array, backend_of
 from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
+from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
@@ -258,7 +259,16 @@ def where(
     if not isinstance(condition, Tensor):
         raise operand_error("where", "condition", 1, condition)
     if input is None and other is None:
-        return tuple([Tensor(i) for i in backend_of(condition.array).nonzero(condition.array)])
+        a = condition.array
+        xp = backend_of(a)
+        return tuple([Tensor(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
+    if condition.array.dtype == "uint8":
+        warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead: condition.bool().",
+            UserWarning,
+        )
+        condition = Tensor(condition.array != 0)
     if condition.array.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"

@@ -172,7 +172,9 @@ class Logit(RealUnary):
         self.eps = eps
 
     def curve(self, xp: Backend, x: Array) -> Array:
-        z = x if self.eps is None else xp.minimum(xp.maximum(x, self.eps), 1 - self.eps)
+        z = x
+        if self.eps is not None:  # the lower limit counts if they have changed places
+            z = xp.where(x < self.eps, x.dtype.type(self.eps), xp.minimum(x, 1 - self.eps))
         # Near 1/2 the quotient would be rounded next to 1; its distance from 1 is exact.
         middle = (z > 0.3) & (z < 0.65)
         return xp.where(middle, xp.log1p((2 * z - 1) / (1 - z)), xp.log(z / (1 - z)))

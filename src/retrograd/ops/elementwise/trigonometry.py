@@ -151,6 +151,10 @@ class Acosh(FloatUnary):
         return xp.arccosh(x)
 
     def slope(self, x: Any, out: Any) -> Any:
+        if (
+            x.dtype.kind == "c"
+        ):  # of two roots: the root of the product has the other sign in half of the plane
+            return Rsqrt().on(x + 1) * Rsqrt().on(x - 1)
         return Rsqrt().on(x * x - 1)
 
 

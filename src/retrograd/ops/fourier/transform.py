@@ -45,6 +45,7 @@ def mirrored(v: Any, dim: int, length: int, weight: float) -> Any:
 class FftC2C(Linear):
     """the Fourier transform over some dimensions, or its inverse"""
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     node_name = "FftC2CBackward0"
     params: ClassVar[tuple[str, ...]] = ("dims", "norm", "ahead")
@@ -68,6 +69,7 @@ class FftC2C(Linear):
 class FftR2C(Linear):
     """the Fourier transform of real x, all of it or the half of it that says everything"""
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     node_name = "FftR2CBackward0"
     params: ClassVar[tuple[str, ...]] = ("dims", "norm", "onesided")
@@ -92,6 +94,7 @@ class FftR2C(Linear):
 class FftC2R(Linear):
     """the real signal of some length whose Fourier transform has x as its first half"""
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     node_name = "FftC2RBackward0"
     params: ClassVar[tuple[str, ...]] = ("dims", "norm", "length")

@@ -295,10 +295,11 @@ def repeat_interleave(
     """
     x = require_tensor("repeat_interleave", "input", 1, input)
     if differ(repeats) or (repeats is None and differ(x)):
-        found: Tensor = UPWARD.by_sample(repeat_interleave, x, repeats, dim)
+        found: Tensor = UPWARD.by_sample(repeat_interleave, x, repeats, dim, output_size=output_size)
         return found
     if repeats is None:
-        return repeat_interleave(Tensor(backend_of(x.array).arange(x.array.size)), x)
+        places = Tensor(backend_of(x.array).arange(x.array.size))
+        return repeat_interleave(places, x, output_size=output_size)
     if dim is None:
         x, dim = reshape(x, -1), 0
     elif x.array.ndim == 0:
@@ -317,5 +318,10 @@ def repeat_interleave(
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
     index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    if output_size is not None and output_size != len(index):
+        raise ShapeError(
+            f"allocated size does not match required size: repeat_interleave: Invalid output_size, expected "
+            f"{len(index)} but got {output_size}"
+        )
     found = apply1(IndexSelect(d, beside(index, x.array)), x)
     return found

@@ -17,7 +17,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
 from retrograd.ops.common import require_tensor
 from retrograd.ops.elementwise.addcmul import addcdiv, addcmul, lerp
-from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
+from retrograd.ops.elementwise.arithmetic import add, div, mul, old_alpha, sub
 from retrograd.ops.elementwise.choose import SAFE
 from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.inplace.write import write
@@ -58,9 +58,13 @@ def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
 
 
 @public("Tensor.add_")
-def add_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def add_(
+    self: Tensor, other: Tensor | Number, last: Tensor | Number | None = None, *, alpha: Number = 1
+) -> Tensor:
     """`self + alpha * other`, in place."""
     check_writable(self)
+    if last is not None:
+        other, alpha = last, old_alpha("add_", other)
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, add(self, other, alpha=alpha))
@@ -68,9 +72,13 @@ def add_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
 
 
 @public("Tensor.sub_")
-def sub_(self: Tensor, other: Tensor | Number, *, alpha: Number = 1) -> Tensor:
+def sub_(
+    self: Tensor, other: Tensor | Number, last: Tensor | Number | None = None, *, alpha: Number = 1
+) -> Tensor:
     """`self - alpha * other`, in place."""
     check_writable(self)
+    if last is not None:
+        other, alpha = last, old_alpha("sub_", other)
     b = bare(self, other) if _is_plain(alpha) else None
     if b is None:
         return write(self, sub(self, other, alpha=alpha))
@@ -98,9 +106,13 @@ def div_(self: Tensor, other: Tensor | Number, *, rounding_mode: str | None = No
 
 
 @public("Tensor.addcmul_")
-def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcmul_(
+    self: Tensor, tensor1: Tensor, tensor2: Tensor, last: Tensor | None = None, *, value: Number = 1
+) -> Tensor:
     """`self + value * tensor1 * tensor2`, in place."""
     check_writable(self)
+    if last is not None:
+        return write(self, addcmul(self, tensor1, tensor2, last))
     a, b = bare(self, tensor1), bare(self, tensor2)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcmul(self, tensor1, tensor2, value=value))
@@ -108,9 +120,13 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 
 
 
 @public("Tensor.addcdiv_")
-def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Tensor:
+def addcdiv_(
+    self: Tensor, tensor1: Tensor, tensor2: Tensor, last: Tensor | None = None, *, value: Number = 1
+) -> Tensor:
     """`self + value * tensor1 / tensor2`, in place."""
     check_writable(self)
+    if last is not None:
+        return write(self, addcdiv(self, tensor1, tensor2, last))
     a, b = bare(self, tensor1), bare(self, tensor2)
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _is_plain(value)):
         return write(self, addcdiv(self, tensor1, tensor2, value=value))

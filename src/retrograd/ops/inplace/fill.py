@@ -16,7 +16,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
-from retrograd.ops.common import require_tensor, zero_like
+from retrograd.ops.common import memory_order, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import to
@@ -40,7 +40,7 @@ class Fill(Independent):
         self.number = number
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.full_like(x, self.number)
+        return xp.full_like(x, self.number, order=memory_order(xp, x))
 
 
 FillInPlace = variant(Fill, "FillBackward2", "a number in place of x, in its own memory")
@@ -52,7 +52,7 @@ class Taken(Variadic):
     def forward(self, xp: Backend, xs: Any) -> Any:
         x, y = xs
         if y.dtype.kind == "c" and x.dtype.kind != "c":
-            y = y.real
+            y = y != 0 if x.dtype.kind == "b" else y.real
         return xp.stretch(y, x.shape).astype(x.dtype)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
@@ -146,13 +146,13 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
         src = moved
     if src.array.shape != self.array.shape:
         _check_fits(src.array.shape, self.array.shape)
-    if src.array.dtype.kind == "c" and self.array.dtype.kind != "c":
+    if src.array.dtype.kind == "c" and self.array.dtype.kind not in "bc":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
     if _recorded(self) or (src.requires_grad and current().grad_enabled):
         return write(self, apply_n(Copied(), (self, src)))
     token = hush(QUIET)
     try:
-        values = src.array if self.array.dtype.kind == "c" else src.array.real
+        values = src.array if self.array.dtype.kind in "bc" else src.array.real
         common_backend((self.array, values)).copyto(self.array, values, casting="unsafe")
     finally:
         unhush(token)

@@ -10,7 +10,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, old_order, require_tensor
 from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
@@ -177,9 +177,18 @@ def _check_expands(shape: Shape, target: Shape) -> None:
 
 @public("addmm", "Tensor.addmm_", method=True)
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    mat1: Tensor,
+    mat2: Tensor,
+    *old: Tensor,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
+    if old:
+        tensors, numbers = old_order("addmm", (input, mat1, mat2, *old), ("beta", "alpha"))
+        return addmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("addmm", mat1, mat2, "mat2")
     if x.array.ndim != 2:
         raise ShapeError(f"mat1 must be a matrix, got {x.array.ndim}-D tensor")
@@ -189,9 +198,18 @@ def addmm(
 
 @public("addmv", "addmv_", method=True)
 def addmv(
-    input: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None
+    input: Tensor,
+    mat: Tensor,
+    vec: Tensor,
+    *old: Tensor,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
+    if old:
+        tensors, numbers = old_order("addmv", (input, mat, vec, *old), ("beta", "alpha"))
+        return addmv(*tensors, **numbers, out=out)
     x, y = tensor_pair("addmv", mat, vec, "vec")
     a = require_tensor("addmv", "input", 1, input).array
     check_mv(x, y, a.shape[0] if a.ndim else 1)
@@ -200,9 +218,18 @@ def addmv(
 
 @public("addr", "Tensor.addr_", method=True)
 def addr(
-    input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    vec1: Tensor,
+    vec2: Tensor,
+    *old: Tensor,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
+    if old:
+        tensors, numbers = old_order("addr", (input, vec1, vec2, *old), ("beta", "alpha"))
+        return addr(*tensors, **numbers, out=out)
     x, y = tensor_pair("addr", vec1, vec2, "vec2")
     if x.array.ndim != 1 or y.array.ndim != 1:
         raise ShapeError(
@@ -213,9 +240,18 @@ def addr(
 
 @public("baddbmm", "Tensor.baddbmm_", method=True)
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *old: Tensor,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
+    if old:
+        tensors, numbers = old_order("baddbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
+        return baddbmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("baddbmm", batch1, batch2, "batch2")
     check_bmm(x, y)
     shape = (*x.array.shape[:2], y.array.shape[2])
@@ -224,9 +260,18 @@ def baddbmm(
 
 @public("addbmm", "Tensor.addbmm_", method=True)
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1, out: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    batch1: Tensor,
+    batch2: Tensor,
+    *old: Tensor,
+    beta: Number = 1,
+    alpha: Number = 1,
+    out: Tensor | None = None,
+) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    if old:
+        tensors, numbers = old_order("addbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
+        return addbmm(*tensors, **numbers, out=out)
     x, y = tensor_pair("addbmm", batch1, batch2, "batch2")
     check_bmm(x, y)
     return _add_product("addbmm", Addbmm(beta, alpha), input, x, y, (x.array.shape[1], y.array.shape[2]), out)

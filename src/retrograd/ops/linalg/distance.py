@@ -119,6 +119,7 @@ def pulled(p: float, v: Any, d: Any, out: Any) -> Any:
 class Cdist(Binary):
     """the distance of every row of x to every row of y"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("p",)
     shown: ClassVar[dict[str, str]] = {"p": "p"}
     keeps0: ClassVar[int] = X | Y | OUT
@@ -200,6 +201,7 @@ NEARLY = 1e-7  # added to a norm before dividing by it, as PyTorch does
 class Renorm(Unary):
     """x, whose slices along a dimension are shortened where their norm is larger than `maxnorm`"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("p", "dim", "maxnorm")
     shown: ClassVar[dict[str, str]] = {"p": "p", "dim": "dim", "maxnorm": "maxnorm"}
     keeps: ClassVar[int] = X

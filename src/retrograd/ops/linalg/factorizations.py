@@ -105,6 +105,7 @@ class CholeskyInverse(Variadic):
 class CholeskySolve(Variadic):
     """X of L @ L^H @ X = B, or of U^H @ U @ X = B"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "self": "x:0", "input2": "x:1", "result": "out:0"}

@@ -157,6 +157,7 @@ class LinalgLu(Variadic):
 class LuUnpack(Variadic):
     """L and U out of the one matrix that holds both"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("data",)
 
     def __init__(self, data: bool) -> None:
@@ -183,6 +184,7 @@ class LuUnpack(Variadic):
 class LinalgLuSolve(Variadic):
     """X of A @ X = B, A^H @ X = B or X @ A = B, where A = P @ L @ U; inputs are LU, B and the pivots"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("left", "turned")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {

@@ -33,6 +33,7 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import diagonal
 from retrograd.ops.shape.join import Cat, cat
 from retrograd.ops.shape.reshape import UnsafeView, integer
+from retrograd.ops.tensor.convert import Clone
 from retrograd.values import Array
 
 # -- exponentials and powers ---------------------------------------------------------------------------------------
@@ -100,10 +101,10 @@ def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type_name(n)}")
     power = n.__index__()
     if power == 0:
-        return deliver(x.clone().copy_(identity(x.array.shape[-1], x)), out)
+        return deliver(apply1(Clone("C"), x).copy_(identity(x.array.shape[-1], x)), out)
     base = inv(x) if power < 0 else x
     if power in (1, -1):
-        return deliver(base.clone() if power == 1 else base, out)
+        return deliver(apply1(Clone("C"), base) if power == 1 else base, out)
     return deliver((base @ base) @ base if power == 3 else _squared(base, abs(power)), out)
 
 
@@ -124,6 +125,7 @@ def _squared(base: Any, n: int) -> Any:
 class LinalgCross(Bilinear):
     """the vector product along a dimension of size 3"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
 

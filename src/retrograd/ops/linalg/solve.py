@@ -41,6 +41,7 @@ from retrograd.values import Array
 class LinalgSolveEx(Variadic):
     """X of A @ X = B, or of X @ A = B, and where A has a zero pivot; with `vector` B has vectors for matrices"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("left", "vector")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"left": "left", "A": "x:0", "result": "out:0"}

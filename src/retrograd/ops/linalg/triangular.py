@@ -36,6 +36,7 @@ def triangle(v: Any, upper: bool, unit: bool) -> Any:
 class LinalgSolveTriangular(Variadic):
     """X of A @ X = B, or of X @ A = B, where A is triangular"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("upper", "left", "unit")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
@@ -77,6 +78,7 @@ class LinalgSolveTriangular(Variadic):
 class TriangularSolve(Variadic):
     """X of A @ X = B, or of A^T @ X = B, where A is triangular, and a copy of A"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("upper", "transposed", "unit")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
@@ -21,6 +23,7 @@ from retrograd.ops.elementwise.steps import tied
 from retrograd.ops.elementwise.trigonometry import Tanh
 from retrograd.ops.register import public
 from retrograd.ops.special.erf import Erfc, erfc_array
+from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array
 
 ROOT_HALF = 0.7071067811865476
@@ -105,10 +108,17 @@ class Threshold(Gate):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind in "bc":
             raise unsupported("threshold_cpu", x)
-        return xp.where(x <= self.threshold, xp.asarray(self.value).astype(x.dtype), x)
+        return xp.where(self.below(x), xp.asarray(self.value).astype(x.dtype), x)
+
+    def below(self, x: Array) -> Array:
+        """Where x is not above the threshold, which is of the dtype of x, as in C."""
+        if x.dtype.kind == "f":
+            return x <= self.threshold
+        number_for(self.threshold, x.dtype)
+        return x <= narrowed(np.asarray(self.threshold), x.dtype).item()
 
     def gate(self, x: Any, out: Any) -> Array:
-        return ~(plain(x) <= self.threshold)
+        return ~self.below(plain(x))
 
 
 ThresholdInPlace = variant(Threshold, "ThresholdBackward1", "Threshold, in its own memory")

@@ -26,6 +26,7 @@ from retrograd.values import Array
 class AvgPool2D(Linear):
     """the sum of each window that slides over two dimensions, divided by a number of its own"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("windows", "ceil_mode", "count_include_pad", "divisor_override")
     shown: ClassVar[dict[str, str]] = {
         "kernel_size": "kernel", "stride": "stride", "padding": "padding", "ceil_mode": "ceil_mode",

@@ -250,6 +250,7 @@ def time_first(x: Any) -> Any:
 class ConvTbc(Convolution):
     """a convolution over [time, batch, channel] with a weight [place, input channel, output channel]"""
 
+    in_rows: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "weight": "x:1", "bias": "x:2", "pad": "pad"}
 
     @property

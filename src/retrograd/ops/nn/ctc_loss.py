@@ -215,7 +215,7 @@ def ctc_loss(
     input_lengths: Tensor | Sequence[int],
     target_lengths: Tensor | Sequence[int],
     blank: int = 0,
-    reduction: int = 1,
+    reduction: int = 0,
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""

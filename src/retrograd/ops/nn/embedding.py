@@ -239,4 +239,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64))
+    return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))

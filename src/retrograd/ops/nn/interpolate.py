@@ -213,6 +213,7 @@ def _deprecated(name: str) -> None:
 class PixelShuffle(Linear):
     """channels turned into finer pixels: blocks of factor² channels become squares"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"upscale_factor": "factor"}
 
@@ -231,6 +232,7 @@ class PixelShuffle(Linear):
 class PixelUnshuffle(Linear):
     """squares of pixels turned into channels"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("factor",)
     shown: ClassVar[dict[str, str]] = {"downscale_factor": "factor"}
 
@@ -249,6 +251,7 @@ class PixelUnshuffle(Linear):
 class ChannelShuffle(Linear):
     """the channels of groups, dealt out in turn: like a matrix transposed"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("groups",)
     shown: ClassVar[dict[str, str]] = {"groups": "groups"}
 

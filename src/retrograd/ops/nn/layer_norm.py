@@ -20,7 +20,7 @@ from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.nn.pad import pad
 from retrograd.ops.reduce.sums import MeanDim, SumDim, float16, float32
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import ToCopy, convert
+from retrograd.ops.tensor.convert import ToCopy, contiguous, convert
 from retrograd.values import Array, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -38,6 +38,7 @@ class Normalised(WithConstants):
     alone, which can be differentiated once more. Kernels of the native pack have noted them.
     """
 
+    in_rows: ClassVar[bool] = True
     tracked: ClassVar[int] = 3
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
     axes: Shape = ()  # along which x, as it is arranged, is normalised
@@ -296,7 +297,7 @@ def rms_norm(
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
     small = float(np.finfo(x.array.dtype).eps) if eps is None else eps
-    a = convert(x, float32) if x.array.dtype == float16 else x
+    a = contiguous(convert(x, float32) if x.array.dtype == float16 else x)
     axes = tuple(range(x.array.ndim - len(shape), x.array.ndim))
     out = a * Rsqrt().on(MeanDim(axes, True).on(a**2) + small)
     return convert(out if weight is None else out * weight, x.array.dtype)

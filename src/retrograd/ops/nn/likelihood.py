@@ -154,7 +154,7 @@ def linear_cross_entropy(
 
 
 @public("kl_div")
-def coded_kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+def coded_kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """`nn.functional.kl_div` with a number for `reduction`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -167,7 +167,7 @@ def coded_binary_cross_entropy_with_logits(
     target: Tensor,
     weight: Tensor | None = None,
     pos_weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
     return binary_cross_entropy_with_logits(

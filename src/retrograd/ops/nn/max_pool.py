@@ -39,6 +39,7 @@ def flattened(v: Any, lead: Shape) -> Any:
 class Maxima(Variadic):
     """The largest element of each window, and its position among the last dimensions of x, flattened."""
 
+    in_rows: ClassVar[bool] = True
     rank: ClassVar[int] = 2  # over how many dimensions the windows slide
     shown: ClassVar[dict[str, str]] = {"result1": "constant:0"}
     in_shape: Shape = ()

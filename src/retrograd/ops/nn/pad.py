@@ -116,7 +116,7 @@ def border_index(mode: str, before: int, n: int, after: int) -> Array:
     """Which elements of a dimension of size `n` a padded dimension consists of."""
     if mode == "circular":
         kept = np.arange(max(-before, 0), n - max(-after, 0))
-        return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]
+        return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % max(len(kept), 1)]
     index = np.arange(-before, n + after)
     if mode == "replicate":
         return index.clip(0, n - 1)
@@ -165,7 +165,7 @@ def _constant(x: Tensor, widths: Shape, value: Any) -> Tensor:
     if isinstance(value, complex):
         raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
     for i, n in enumerate(reversed(x.array.shape)):
-        if sum(widths[2 * i : 2 * i + 2]) + n < 0:
+        if sum(min(w, 0) for w in widths[2 * i : 2 * i + 2]) + n < 0:
             raise ShapeError(
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
@@ -210,7 +210,12 @@ def _check_width(mode: str, before: int, after: int, shape: Shape, d: int) -> No
         )
     if mode == "circular" and max(before, after) > n:
         raise ShapeError("Padding value causes wrapping around more than once.")
-    if n + before + after < 1:
+    if mode == "circular" and max(before, after) > 0 >= n + min(before, 0) + min(after, 0):
+        raise ShapeError(
+            f"The size of tensor a (0) must match the size of tensor b ({n}) at non-singleton dimension {d}: nothing "
+            f"is left of it that padding ({before}, {after}) could repeat"
+        )
+    if n + before + after < (mode != "circular"):
         if mode == "circular":
             raise ShapeError("Negative padding value is resulting in an empty dimension")
         raise ShapeError(f"input (W: {n}) is too small. Calculated output W: {n + before + after}")

@@ -24,7 +24,7 @@ TINY = float(np.float32(1e-12))
 
 
 @public("hinge_embedding_loss")
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with a number for `reduction`."""
     x: Any = require_tensor("hinge_embedding_loss", "input", 1, input)
     t = require_tensor("hinge_embedding_loss", "target", 2, target)
@@ -33,9 +33,15 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
-    short = Where().on(t.array != 1, apply1(ClampMin(0.0, None), margin - x), 0.0)
-    found: Tensor = reduced(short + Where().on(t.array != -1, x, 0.0), reduction)
+    none = 0 if x.array.dtype.kind in "iu" else 0.0
+    short = Where().on(t.array != 1, apply1(ClampMin(none, None), _short_of(margin, x)), none)
+    found: Tensor = reduced(short + Where().on(t.array != -1, x, none), reduction)
     return found
+
+
+def _short_of(margin: float, x: Any) -> Any:
+    """What is missing to a margin, in the dtype of x."""
+    return int(margin) - x if x.array.dtype.kind in "iu" else margin - x
 
 
 @public("nn.functional.hinge_embedding_loss")
@@ -53,7 +59,7 @@ def functional_hinge_embedding_loss(
 
 @public("margin_ranking_loss")
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for `reduction`."""
     name = "margin_ranking_loss"
@@ -117,7 +123,7 @@ def triplet_margin_loss(
     p: float = 2.0,
     eps: float = 1e-6,
     swap: bool = False,
-    reduction: int = 1,
+    reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss` with a number for `reduction`."""
     a, near, far = _same_dims("triplet_margin_loss", anchor, positive, negative)
@@ -185,7 +191,7 @@ def triplet_margin_with_distance_loss(
 
 @public("cosine_embedding_loss")
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for `reduction`."""
     name = "cosine_embedding_loss"

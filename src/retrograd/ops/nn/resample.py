@@ -61,6 +61,19 @@ class Taps(NamedTuple):
             out = part if out is None else xp.add(out, part, out=out)
         return out
 
+    def whole(self) -> tuple[Taps, int]:
+        """With integers for weights, and how many of their bits are behind the point: as many as 16 bits hold."""
+        weight = self.weight.copy()
+        for k in range(len(weight) - 1, 0, -1):  # at a border, several taps are of one input
+            same = self.index[k] == self.index[k - 1]
+            weight[k - 1] += np.where(same, weight[k], 0)
+            weight[k] = np.where(same, 0, weight[k])
+        largest, bits = float(weight.max(initial=0.0)), 0
+        while bits < 22 and largest * 2 ** (bits + 1) + 0.5 < 2**15:
+            bits += 1
+        rounded = np.trunc(weight * 2**bits + np.where(weight < 0, -0.5, 0.5))
+        return Taps(self.index, rounded, self.size), bits
+
     def by_matrix(self, xp: Backend, x: Array, axis: int) -> Array:
         """The product with the whole matrix."""
         count = self.index.shape[1]
@@ -85,13 +98,22 @@ class Resample(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape, dtype = x.shape, x.dtype
+        if dtype.kind == "u" and not self.exact:
+            return self.of_bytes(xp, x)
         if dtype.itemsize < 4 and not self.exact:
             x = x.astype("float32")
         for i, taps in enumerate(self.maps):
             x = taps.along(xp, x, x.ndim - len(self.maps) + i)
-        if dtype.kind == "u" and not self.exact:
-            x = xp.floor(x + 0.5).clip(0, np.iinfo(dtype).max)
         return xp.ascontiguousarray(x, dtype)
+
+    def of_bytes(self, xp: Backend, x: Array) -> Array:
+        """In integers, rounded after each dimension, the last one first: to the bit as PyTorch does it."""
+        first = x.ndim - len(self.maps)
+        for axis in range(x.ndim - 1, first - 1, -1):
+            taps, bits = self.maps[axis - first].whole()
+            sums = taps.along(xp, x.astype("int32"), axis)
+            x = ((sums + (1 << bits >> 1)) >> bits).clip(0, 255)
+        return xp.ascontiguousarray(x, "uint8")
 
     @property
     def exact(self) -> bool:

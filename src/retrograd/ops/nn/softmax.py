@@ -21,6 +21,7 @@ from retrograd.values import Array, DType
 class Softmax(Symmetric):
     """exp(x) / sum(exp(x)) along an axis"""
 
+    in_rows: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
     params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
@@ -45,6 +46,7 @@ class Softmax(Symmetric):
 class LogSoftmax(Unary):
     """log(softmax(x)), without overflow"""
 
+    in_rows: ClassVar[bool] = True
     keeps: ClassVar[int] = OUT
     params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}

@@ -29,6 +29,7 @@ from retrograd.values import Array, Axis
 class ExtremumAlong(Variadic):
     """The extreme elements along one axis and their indices: the gradient goes to the element that was found."""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
     shown: ClassVar[dict[str, str]] = {
         "dim": "axis", "keepdim": "keepdims", "self_sym_sizes": "in_shape", "indices": "constant:0",
@@ -172,6 +173,7 @@ class Min(ExtremeOfAll):
 class Aminmax(Variadic):
     """the smallest and the largest element, over all dimensions or one"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims")
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {
@@ -211,6 +213,7 @@ class Aminmax(Variadic):
 class Arg(Unary):
     """Where the first extreme element is, by the name of the NumPy function."""
 
+    in_rows: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("function", "axis", "keepdims")
 

@@ -87,6 +87,7 @@ class Logcumsumexp(Unary):
     With y the result, the gradient is exp(x - y) * h where h[i] = g[i] + exp(y[i] - y[i+1]) * h[i+1].
     """
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis",)
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}

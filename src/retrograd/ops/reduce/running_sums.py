@@ -52,6 +52,7 @@ def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
 class Cumsum(Linear):
     """the running sum, from the front or, reversed, from the back"""
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}
@@ -76,6 +77,7 @@ class Cumprod(Unary):
     any number of zeros, and differentiable again. Without zeros the reversed sum of g * y, divided by x, is cheaper.
     """
 
+    in_rows: ClassVar[bool] = True
     laborious: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "reverse", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis"}

@@ -61,6 +61,7 @@ def variance(xp: Backend, x: Array, axis: Axis, correction: float, keepdims: boo
 class Variance(Unary):
     """What variances have in common: the axes, and n - correction in place of n."""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "correction", "keepdims")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "correction": "correction", "keepdim": "keepdims"}
     keeps: ClassVar[int] = X
@@ -139,6 +140,7 @@ def halved(v: Any, out: Any) -> Any:
 class VarMean(Variadic):
     """the variance and the mean"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "correction", "keepdims")
     shown: ClassVar[dict[str, str]] = {
         "self": "x:0", "dim": "axis", "correction": "correction", "keepdim": "keepdims",

@@ -94,6 +94,7 @@ def axes_of(dim: Any, ndim: int) -> Axis:
 class Reduction(Unary):
     """A reduction over `axis` (None: all dimensions), computed in the dtype `target` (None: the input's)."""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"dim": "axis", "keepdim": "keepdims"}
 
@@ -118,6 +119,7 @@ class Reduction(Unary):
 class Sum(Linear):
     """the sum over all elements"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("axis", "keepdims", "target")
     shown: ClassVar[dict[str, str]] = {"self_sym_sizes": "in_shape"}
 
@@ -211,6 +213,7 @@ class Prod(Reduction):
         return product_of_others(x.reshape((-1,)), 0).reshape(tuple(x.shape))
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
+        x = x if self.target is None else cast(x, self.target)
         a = plain(x)
         if a.ndim == 0:
             return g
@@ -219,6 +222,8 @@ class Prod(Reduction):
         return self.back(g) * self.others(x, out).conj()
 
     def jvp(self, t: Any, x: Any, out: Any) -> Any:
+        if self.target is not None:
+            t, x = cast(t, self.target), cast(x, self.target)
         return (t * self.others(x, out)).sum(axis=self.axis, keepdims=self.keepdims)
 
 
@@ -278,6 +283,7 @@ class Logsumexp(Reduction):
 class Truth(Unary):
     """Whether any, or all, elements are non-zero; as PyTorch does it, uint8 stays uint8."""
 
+    in_rows: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("function", "axis", "keepdims")
 
@@ -297,6 +303,7 @@ class Truth(Unary):
 class CountNonzero(Unary):
     """how many elements are non-zero"""
 
+    in_rows: ClassVar[bool] = True
     differentiable: ClassVar[bool] = False
     params: ClassVar[tuple[str, ...]] = ("axis",)
 

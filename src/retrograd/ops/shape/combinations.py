@@ -158,6 +158,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(n < 0 for n in size):
         raise ValueError(f"'shape' cannot have negative values, but got {size}")
     found: list[Array] = []
+    numbers = numbers.astype(np.int64)
     for n in reversed(size):
         found.append(as_array(numbers % n))
         numbers = numbers // n

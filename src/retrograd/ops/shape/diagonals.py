@@ -23,6 +23,7 @@ from retrograd.values import Array, DType, Shape
 class Tril(Linear):
     """the lower triangle, zeros above"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("offset",)
     shown: ClassVar[dict[str, str]] = {"diagonal": "offset"}
 

@@ -21,6 +21,7 @@ from retrograd.values import Array, DType, Shape
 class Joined(Variadic):
     """Several tensors as one, in the dtype that all of them promote to."""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("dim",)
     shown: ClassVar[dict[str, str]] = {"dim": "dim"}
     is_new: ClassVar[bool] = False  # whether the inputs lack the dimension

@@ -149,6 +149,7 @@ class Unsqueeze(View):
 class Repeat(Linear):
     """copies of x laid side by side, so many in each dimension"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("repeats",)
     shown: ClassVar[dict[str, str]] = {"repeats": "repeats", **SIZES}
 

@@ -400,6 +400,7 @@ def set_(
         array = strided(array, shape, steps, integer(storage_offset))
     node = Underivable("aten::set_", operands, array) if tracked else None
     x.array = array
+    x._accumulator = None  # graphs that hold it expect gradients of the old shape
     x._bump_version()
     if node is not None:
         x._move_to(node, 0)

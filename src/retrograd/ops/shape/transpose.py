@@ -11,7 +11,7 @@ from retrograd.core.op import Linear, View
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, ShapeError, sizes
-from retrograd.ops.common import require_tensor, wrap_dim, wrap_dims
+from retrograd.ops.common import memory_order, require_tensor, wrap_dim, wrap_dims
 from retrograd.ops.elementwise.conjugate import conj
 from retrograd.ops.register import public, public_property
 from retrograd.ops.shape.reshape import Alias, Dims, integer, sizes_of
@@ -81,6 +81,7 @@ class Flip(Linear):
 class Roll(Linear):
     """x with its elements moved along some dimensions, around the end"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("shifts", "dims")
     shown: ClassVar[dict[str, str]] = {"shifts": "shifts", "dims": "dims"}
 
@@ -106,7 +107,7 @@ class Rot90(Linear):
         self.dims = dims
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.rot90(x, self.k, self.dims).copy(order="K")
+        return xp.rot90(x, self.k, self.dims).copy(order=memory_order(xp, x))
 
     def transpose(self, g: Any) -> Any:
         return Rot90(-self.k, self.dims).on(g)

@@ -51,7 +51,7 @@ from retrograd.ops.shape.split import (
 from retrograd.ops.shape.strided import Unfold, unfold
 from retrograd.ops.shape.transpose import Permute, T, Transpose, permute, t
 from retrograd.ops.shape.view_scatters import slice_of
-from retrograd.ops.tensor.convert import clone
+from retrograd.ops.tensor.convert import Clone, clone
 from retrograd.values import Array, DType, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -278,7 +278,8 @@ def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("detach_copy")
 def detach_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input`, cut off from the graph."""
-    return deliver(clone(require_tensor("detach_copy", "input", 1, input).detach()), out)
+    x = require_tensor("detach_copy", "input", 1, input).detach()
+    return deliver(apply1(Clone("C"), x), out)
 
 
 @public("diagonal_copy")

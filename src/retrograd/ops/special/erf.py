@@ -11,7 +11,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import ElementwiseUnary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import deliver
+from retrograd.ops.common import deliver, memory_order
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.register import public
 from retrograd.ops.special.real import powers
@@ -54,7 +54,7 @@ def scaled_tail(y: Array) -> Array:
 def erf_array(x: Array) -> Array:
     """The error function of a real array, in its dtype."""
     xp = backend_of(x)
-    wide = xp.asarray(x, np.float64)
+    wide = x.astype(np.float64, order=memory_order(xp, x), copy=False)
     size = xp.abs(wide)
     far = size > 1
     out = xp.where(far, 0.0, wide)
@@ -67,7 +67,7 @@ def erf_array(x: Array) -> Array:
 def erfc_array(x: Array) -> Array:
     """1 - erf(x) of a real array, in its dtype; exact in the right tail, where the difference would cancel."""
     xp = backend_of(x)
-    wide = xp.asarray(x, np.float64)
+    wide = x.astype(np.float64, order=memory_order(xp, x), copy=False)
     size = xp.abs(wide)
     far = size > 1
     out = xp.where(far, 0.0, wide)

@@ -27,6 +27,7 @@ from retrograd.core.lost import NO_DERIVATIVE, cut
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.ops.common import memory_order
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
 
@@ -42,8 +43,7 @@ class Clone(Linear):
         self.order = order
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        # A broadcast array has overlapping memory: its copy is dense.
-        return xp.array(x, order=self.order if xp.is_writable(x) or x.flags.c_contiguous else "C", copy=True)
+        return xp.array(x, order=memory_order(xp, x) if self.order == "K" else self.order, copy=True)
 
     def transpose(self, g: Any) -> Any:
         return g
@@ -61,7 +61,7 @@ class ToCopy(Linear):
         self.source = x.dtype
         if x.dtype.kind == "c" and self.target.kind != "c":
             x = (x != 0) if self.target.kind == "b" else x.real
-        return x.astype(self.target)
+        return x.astype(self.target, order=memory_order(xp, x))
 
     def transpose(self, g: Any) -> Any:
         if g.dtype.kind == "c" and self.source.kind != "c":
