@@ -273,3 +273,9 @@ def truth_values_of_a_loss(torch: Any) -> Any:
     loss = leaf(torch, [1.0, 2.0]).sum()
     names = ("isfinite", "isnan", "isinf", "isreal", "isposinf", "isneginf", "signbit")
     return {name: (getattr(loss, name)(), ~getattr(torch, name)(loss)) for name in names}
+
+
+@program()
+def tolerances_held_by_tensors(torch: Any) -> Any:
+    x, y, tolerance = torch.tensor([1.0, 2.0]), torch.tensor([1.1, 2.5]), torch.tensor(0.2)
+    return [torch.isclose(x, y, tolerance), torch.allclose(x, y, tolerance, tolerance)]
