@@ -240,7 +240,7 @@ def where_a_single_number_is_not_zero(torch: Any) -> Any:
 @program(warns="uint8 condition")
 def a_condition_of_bytes(torch: Any) -> Any:
     condition, x = torch.tensor([1, 0, 2], dtype=torch.uint8), leaf(torch, [1.0, 2.0, 3.0])
-    return [torch.where(condition, x, 0.0), x.where(condition, -x)]
+    return [torch.where(condition, x, 0.0), x.where(condition, -x), torch.where(condition[0], x, 0.0)]
 
 
 @program()
@@ -266,3 +266,16 @@ def coordinates_are_integers_of_64_bits(torch: Any) -> Any:
 @program()
 def a_hinge_of_integers(torch: Any) -> Any:
     return torch.hinge_embedding_loss(torch.tensor([1, 2, 0]), torch.tensor([1, -1, -1]), 2.5)
+
+
+@program()
+def truth_values_of_a_loss(torch: Any) -> Any:
+    loss = leaf(torch, [1.0, 2.0]).sum()
+    names = ("isfinite", "isnan", "isinf", "isreal", "isposinf", "isneginf", "signbit")
+    return {name: (getattr(loss, name)(), ~getattr(torch, name)(loss)) for name in names}
+
+
+@program()
+def tolerances_held_by_tensors(torch: Any) -> Any:
+    x, y, tolerance = torch.tensor([1.0, 2.0]), torch.tensor([1.1, 2.5]), torch.tensor(0.2)
+    return [torch.isclose(x, y, tolerance), torch.allclose(x, y, tolerance, tolerance)]

@@ -126,6 +126,64 @@ def test_resize(torch):
     assert (first(rg), first(torch)) == (0.0, 100.0)
 
 
+@about("What is contiguous in PyTorch is contiguous here; more is")
+def test_layouts(torch):  # tests/ops/test_layouts.py is about the first half
+    def rows(lib):
+        x = lib.rand(3, 3, dtype=lib.float64).t()
+        functions = (lib.linalg.inv, lib.lgamma, lib.exp, lib.nn.functional.logsigmoid, lambda x: 2**x)
+        return [function(x).is_contiguous() for function in functions]
+
+    assert rows(rg) == [True, True, False, False, False]
+    assert rows(torch) == [False, False, False, True, True]
+
+
+@about("`einsum` of several operands is one node")
+def test_nodes_of_einsum(torch):
+    def name(lib):
+        return lib.einsum("ij,jk", leaf(lib, [[1.0]]), leaf(lib, [[1.0]])).grad_fn.name()
+
+    assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
+
+
+@about("A new `data` of another shape is taken")
+def test_other_data(torch):
+    def shrunk(lib):
+        p = leaf(lib, [1.0, 2.0])
+        y = p * p
+        p.data = p.data[1:]
+        (p * p).sum().backward()
+        return y, p.grad.tolist()
+
+    def replaced(lib):
+        p = leaf(lib, [1.0, 2.0])
+        y = (p * p).sum()
+        p.data = lib.zeros(2, dtype=lib.float64)
+        y.backward()
+        return p.grad.tolist()
+
+    assert shrunk(rg)[1] == [4.0]
+    assert fails(lambda: shrunk(torch), "invalid gradient")
+    assert (replaced(rg), replaced(torch)) == ([2.0, 4.0], [0.0, 0.0])
+
+
+@about("Attributes of `t.array` itself")
+def test_attributes_of_the_array(torch):
+    x = leaf(rg, [1.0, 2.0])
+    y = (x * x).sum()
+    x.array.dtype = "int64"
+    y.backward()
+    assert x.grad.tolist() != [2.0, 4.0]
+
+
+@about("Complex powers")
+def test_complex_powers_of_zero(torch):
+    def power(lib):
+        return (lib.tensor(0j) ** lib.tensor(0j)).item()
+
+    assert power(rg) == 1
+    assert np.isnan(power(torch))
+
+
 @about("Random numbers")
 def test_random_numbers(torch):
     rg.manual_seed(0)
@@ -185,6 +243,12 @@ def test_overlapping_view(torch):
     assert program(torch) != program(rg)
     for lib in (rg, torch):
         assert fails(lambda lib=lib: lib.zeros(1).expand(3).add_(1), "unsupported operation")
+
+    def added(lib):
+        x = lib.zeros(3, 1).expand(3, 4)
+        return x.index_put_((lib.tensor([0, 0]),), lib.ones(2, 4), accumulate=True)[0, 0].item()
+
+    assert (added(rg), added(torch)) == (2.0, 8.0)
 
 
 # ---- derivatives and values ---------------------------------------------------------------------------------------
@@ -273,6 +337,8 @@ SINGULAR = {
     "angle": (lambda lib, x: lib.angle(x), [0j]),
     "sgn": (lambda lib, x: lib.sgn(x), [0j]),
     "det": (lambda lib, x: lib.linalg.det(x), [[0.0, 0.0], [0.0, 0.0]]),
+    "logaddexp": (lambda lib, x: lib.logaddexp(x, lib.zeros(1, dtype=lib.float64)), [-np.inf]),
+    "atan2": (lambda lib, x: lib.atan2(x[:1], x[1:]), [0.0, 0.0]),
 }
 
 
@@ -337,6 +403,9 @@ def test_ties(torch):
     assert rg.kthvalue(rg.ones(20), 3)[1].item() == 2
     assert rg.sort(rg.ones(40))[1].tolist() == list(range(40))
     assert torch.topk(torch.ones(20), 3)[1].tolist() != [0, 1, 2]
+    numbers = [float("nan"), 2.0, 1.0]
+    assert rg.mode(rg.tensor(numbers)).values.item() == 1
+    assert np.isnan(torch.mode(torch.tensor(numbers)).values.item())
 
 
 @about("Out-of-range indices that PyTorch reads as garbage")

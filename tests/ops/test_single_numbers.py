@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -93,3 +94,9 @@ def test_a_result_has_pytorchs_shape_and_dtype(torch: Any, path: str) -> None:
             continue
         if not isinstance(wanted, str):
             assert found == wanted, mine
+
+
+@pytest.mark.parametrize("number", [np.bool_(True), np.int32(3), np.float64(0.5), np.complex64(1j)])
+def test_a_number_of_numpys_keeps_its_dtype(number: Any) -> None:
+    made = rg.Tensor(number)
+    assert (made.dtype, made.shape, made.item()) == (number.dtype, (), number.item())

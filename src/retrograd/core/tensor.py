@@ -517,6 +517,8 @@ def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
     """What PyTorch's old constructor makes: `Tensor(2, 3)` of that size, `Tensor([1, 2])` of those values."""
     if is_array(data) and type(data) is not np.ndarray:
         return data
+    if isinstance(data, np.generic):
+        return np.asarray(data)  # what NumPy gives in the place of an array without dimensions
     dtype = get_default_dtype()
     if data is None:
         return np.empty(0, dtype)

@@ -226,6 +226,7 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
             f"{SCALAR_NAMES[a.dtype]} did not match {SCALAR_NAMES[b.dtype]}: {function} compares tensors of one dtype. "
             "Convert one with .to()."
         )
+    rtol, atol = float(rtol), float(atol)  # which may be tensors, and NumPy would ask those for theirs
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
