@@ -184,9 +184,9 @@ def summed_outside(value: Any, array: BatchedArray, source: Node, shape: Any) ->
     return value
 
 
-def _by_sample(function: Callable[..., Any], *arguments: Any) -> Any:
+def _by_sample(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`by_sample`, of a module that is loaded when it is needed and imports this one."""
-    return load("retrograd.func.by_sample").by_sample(function, *arguments)
+    return load("retrograd.func.by_sample").by_sample(function, *args, **kwargs)
 
 
 UPWARD.leave_levels = summed_outside
