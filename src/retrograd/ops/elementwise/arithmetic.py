@@ -287,7 +287,8 @@ class PowOfZero(PowOfNumber):
     keeps: ClassVar[int] = X | OUT
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Where().on(plain(x).real >= 0, 0.0, out * -np.inf)
+        flat = plain(x).real >= 0
+        return Where().on(flat, 0.0, Where().on(flat, 1.0, out) * -np.inf)
 
 
 class RemainderOfNumber(ElementwiseUnary):
