@@ -151,11 +151,12 @@ EXEMPT_FUNCTIONS |= because(
     Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory Tensor.share_memory_ typename
     """,
 )
+EXEMPT_FUNCTIONS |= because("gives a dtype", "promote_types result_type")
 EXEMPT_FUNCTIONS |= because(
     "a switch of the whole process",
     """
-    are_deterministic_algorithms_enabled get_default_device get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision
-    is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device set_default_tensor_type
+    are_deterministic_algorithms_enabled get_default_device get_default_dtype get_deterministic_debug_mode
+    get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device set_default_tensor_type
     set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
     use_deterministic_algorithms
     """,
