@@ -157,7 +157,7 @@ EXEMPT_FUNCTIONS |= because(
     """
     are_deterministic_algorithms_enabled get_default_device get_default_dtype get_deterministic_debug_mode
     get_float32_matmul_precision is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled
-    set_default_device set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_warn_always
-    use_deterministic_algorithms
+    set_default_device set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
+    set_flush_denormal set_warn_always use_deterministic_algorithms
     """,
 )
