@@ -81,8 +81,12 @@ class Build:
         table = folder / "__native_retrograd.c"
         name_literals([path for path in sources if path.name.startswith("__native") and path != table], table)
         header = Header(sorted(folder.glob("__native*.h")))
+        freeing = (folder / "freeing.h").read_text(encoding="utf-8")  # which every module uses
         flags = flags_of(unit, folder, self.objects, self.level)
-        return self.link(self.objects.of(sources, unit.include_dirs, flags, header.seen_by), unit.name)
+        objects = self.objects.of(
+            sources, unit.include_dirs, flags, lambda text: header.seen_by(text) + freeing
+        )
+        return self.link(objects, unit.name)
 
     def native(self) -> Path:
         """The kernel pack."""
