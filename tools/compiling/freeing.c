@@ -13,56 +13,30 @@
 // then done its own part and does not look at the object again, so that it may wait there too.
 //
 // The interpreted classes, which have no deallocators of their own, do the same in core/plain.py.
-#include <Python.h>
+#include "freeing.h"
 
-#include <stdbool.h>
+PER_THREAD Ending ending;
 
-#if defined(_MSC_VER)
-#define PER_THREAD __declspec(thread)
-#else
-#define PER_THREAD __thread
-#endif
-
-#define DEEPEST 24  // ends inside each other; about 20 KB of stack where a list and a closure lie between any two
-
-typedef struct {
-    PyObject *object;
-    destructor end;
-} Waiting;
-
-static PER_THREAD int depth;
-static PER_THREAD Waiting *waiting;
-static PER_THREAD size_t count;
-static PER_THREAD size_t room;
-
-static bool put_off(PyObject *object, destructor end) {
-    if (count == room) {
-        size_t more = room == 0 ? 64 : 2 * room;
-        Waiting *larger = PyMem_RawRealloc(waiting, more * sizeof(Waiting));
+bool put_off(PyObject *object, destructor end) {
+    if (ending.count == ending.room) {
+        size_t more = ending.room == 0 ? 64 : 2 * ending.room;
+        Waiting *larger = PyMem_RawRealloc(ending.waiting, more * sizeof(Waiting));
         if (larger == NULL) return false;
-        waiting = larger;
-        room = more;
+        ending.waiting = larger;
+        ending.room = more;
     }
-    waiting[count++] = (Waiting){object, end};
+    ending.waiting[ending.count++] = (Waiting){object, end};
     return true;
 }
 
-// Whether an object has to wait; `end` is called again then. If not, retrograd_ended() must follow.
-bool retrograd_ends_later(PyObject *object, destructor end) {
-    if (depth >= DEEPEST && put_off(object, end)) return true;
-    depth++;
-    return false;
-}
-
-void retrograd_ended(void) {
-    if (depth == 1 && count != 0) {
-        while (count != 0) {
-            Waiting next = waiting[--count];
-            next.end(next.object);
-        }
-        PyMem_RawFree(waiting);
-        waiting = NULL;
-        room = 0;
+void end_waiting(void) {
+    ending.depth = 1;
+    while (ending.count != 0) {
+        Waiting next = ending.waiting[--ending.count];
+        next.end(next.object);
     }
-    depth--;
+    ending.depth = 0;
+    PyMem_RawFree(ending.waiting);
+    ending.waiting = NULL;
+    ending.room = 0;
 }

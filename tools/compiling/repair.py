@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 from tools.compiling.census import Census
 from tools.compiling.rewriting import Rewriting, Tally, Times, exactly
@@ -55,14 +54,14 @@ _CLEAR_REFERENCES = """\
 """
 _FREE = "    Py_TYPE(self)->tp_free((PyObject *)self);\n"
 _FREE_BOTH = """\
-    PyTypeObject *own_class = Py_TYPE(self);
-    own_class->tp_free((PyObject *)self);
-    Py_DECREF(own_class);
+    PyTypeObject *type = Py_TYPE(self);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
 """
-_TRASHCAN = re.compile(r"    CPy_TRASHCAN_BEGIN\(self, (\w+)\)\n((?:.*\n)*?)    CPy_TRASHCAN_END\(self\)\n")
-_IN_TURN = r"""    if (retrograd_ends_later((PyObject *)self, (destructor)\1)) return;
-\2    retrograd_ended();
-"""  # see Note [Freeing deep graphs]
+_TRASHCAN = re.compile(r"    CPy_TRASHCAN_BEGIN\((self, \w+)\)\n((?:.*\n)*?)    CPy_TRASHCAN_END\(self\)\n")
+_IN_TURN = r"""    BEGIN_END(\1)
+\2    END_END
+"""  # see Note [Freeing deep graphs] in freeing.c
 _FREED_BY_BASE = "_base_tp_dealloc->tp_dealloc((PyObject *)self);"  # of exceptions, which are few
 
 
@@ -83,12 +82,8 @@ DEALLOCATORS = Rewriting(
 DECLARATIONS = Rewriting(
     "declarations of what ends an object",
     re.compile(r'^#include "__native_internal_\w+\.h"\n', re.MULTILINE),
-    r"""\g<0>#include <stdbool.h>
-extern bool retrograd_ends_later(PyObject *object, destructor end);
-extern void retrograd_ended(void);
-""",
+    r'\g<0>#include "freeing.h"\n',
 )
-FREEING = Path(__file__).with_name("freeing.c")  # what they declare
 
 SETTERS = Rewriting(
     "properties that are deleted",

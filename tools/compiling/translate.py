@@ -68,7 +68,7 @@ def _translated(target: Path) -> Any:
     changed = sum(sources[module] != text for module, text in loose.items())
     expected = {loosen.IMPORTS: exactly(changed)} | _improve(target, loose, tally) | runtime.expected()
     runtime.change_runtime(unit, target, tally)
-    unit.sources.append(str(shutil.copy(repair.FREEING, target)))
+    _add_freeing(unit, target)
     tally.check(expected)
     if sys.platform == "linux":  # elsewhere assemblers know other words
         table = target / f"__native_{UNIT}.c"
@@ -125,6 +125,13 @@ def _improve(target: Path, sources: Mapping[str, str], tally: Tally) -> dict[Rew
         **{rewriting: exactly(count) for rewriting, count in described.items()},
         **repair.expected(Census(sources), texts),
     }
+
+
+def _add_freeing(unit: Any, target: Path) -> None:
+    """Has the unit compile what deallocators use, which is written here and not by mypyc."""
+    for name in ("freeing.h", "freeing.c"):
+        shutil.copyfile(Path(__file__).with_name(name), target / name)
+    unit.sources.append(str(target / "freeing.c"))
 
 
 @contextmanager

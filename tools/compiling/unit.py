@@ -11,6 +11,7 @@ from tools.compiling.objects import First, Objects
 from tools.compiling.stable import Header
 
 HEADER = "all.h"  # what every module includes: two megabytes of declarations
+FREEING = "freeing.h"  # and what it does not declare, but uses
 
 
 def unit_objects(unit: Extension, folder: Path, objects: Objects, level: str = "") -> list[str]:
@@ -23,8 +24,13 @@ def unit_objects(unit: Extension, folder: Path, objects: Objects, level: str = "
     def flags(source: Path) -> list[str]:
         return [*python_flags(kind, source, level), *hardened]
 
+    header, freeing = Header(headers), (folder / FREEING).read_text(encoding="utf-8")
+
+    def seen_by(text: str) -> str:
+        return header.seen_by(text) + freeing
+
     first = _first(sources, folder, headers) if kind == "gcc" else None
-    return objects.of(sources, unit.include_dirs, flags, Header(headers).seen_by, first)
+    return objects.of(sources, unit.include_dirs, flags, seen_by, first)
 
 
 def _first(sources: list[Path], folder: Path, headers: list[Path]) -> First:

@@ -136,7 +136,10 @@ class seal_saved_tensors(saved_tensors_hooks):  # noqa: N801 - named as its sibl
         """The line that saved an array which a frame of the traceback has at hand; the innermost frame counts."""
         found = None
         while trace is not None:
-            for value in (*trace.tb_frame.f_locals.values(), *_globals_used(trace)):
+            names: Any = (
+                trace.tb_frame.f_locals
+            )  # no dictionary since Python 3.13, which compiled code would insist on
+            for value in (*names.values(), *_globals_used(trace)):
                 array = value.array if isinstance(value, Tensor) else value
                 if isinstance(array, np.ndarray):
                     found = self.table.saved(array) or found
