@@ -293,7 +293,7 @@ class BatchedBackend(NumpyBackend):
         return op.computed(self, x) if found is None else found
 
     def max_pool_backward(self, op: Any, g: Any) -> Any:
-        found = merging.max_pool_back(g, op.positions, op.in_shape, op.rank)
+        found = merging.max_pool_back(g, op.positions.array, op.in_shape, op.rank)
         return op.formula(g) if found is None else found
 
     def avg_pool(self, op: Any, x: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of, stands_for_many
+from retrograd.backends.base import Backend, backend_of, is_array, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, is_differentiable
 from retrograd.backends.kernels.along_axis import WHOLE, is_index, lonely_axis
 from retrograd.core.apply import apply1, apply_n
@@ -268,13 +268,13 @@ def as_index(item: Any) -> Any:
         array = _index_array(item.array)
         if array is item.array:
             return constant_of(item)
-        return array if isinstance(array, (int, bool)) else constant_of(item).like(array)
+        return constant_of(item).like(array) if is_array(array) else array
     if isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item if isinstance(item, (range, np.ndarray)) else _numbers(item))
         if found.dtype.kind not in "bfiu" and found.size:
             raise TypeError(f"an index of this kind cannot be used: {item!r}")
         array = _index_array(found if found.dtype.kind == "b" else found.astype(np.int64))
-        return array if isinstance(array, (int, bool)) else SavedConstant(array)
+        return SavedConstant(array) if is_array(array) else array
     if isinstance(item, str):
         raise TypeError(f"an index must be made of integers, slices, masks or None, not str: {item!r}")
     if not isinstance(item, (float, complex, np.inexact, np.bool_)) and hasattr(item, "__index__"):

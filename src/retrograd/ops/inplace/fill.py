@@ -20,7 +20,8 @@ from retrograd.ops.common import memory_order, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import to
-from retrograd.ops.tensor.create import filled, number_from
+from retrograd.ops.tensor.create import number_from
+from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
 
 
@@ -100,7 +101,7 @@ def fill_(self: Tensor, value: Tensor | Number) -> Tensor:
     check_writable(require_tensor("fill_", "input", 1, self), stretched=not isinstance(value, Tensor))
     if isinstance(value, Tensor):
         return write(self, apply_n(FillTensorInPlace(), (self, _number_tensor("fill_", value))))
-    number = filled((), number_from("fill_", "value", 1, value), self.array.dtype).item()
+    number = number_for(number_from("fill_", "value", 1, value), self.array.dtype).item()
     if _recorded(self):
         return write(self, apply1(FillInPlace(number), self))
     self.array.fill(number)
@@ -123,7 +124,7 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
     if isinstance(value, Tensor):
         found: Tensor = apply_n(FillTensor(), (x, _number_tensor("fill", value)))
         return found
-    found = apply1(Fill(filled((), number_from("fill", "value", 2, value), x.array.dtype).item()), x)
+    found = apply1(Fill(number_for(number_from("fill", "value", 2, value), x.array.dtype).item()), x)
     return found
 
 

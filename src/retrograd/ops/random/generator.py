@@ -200,7 +200,7 @@ def fork_rng(devices: Sequence[Any] | None = None, enabled: bool = True, **optio
             generator.set_state(state)
 
 
-def stream_of(generator: Any, where: Device = CPU, *parameters: Any) -> Any:
+def stream_of(generator: Any, where: Device, *parameters: Any) -> Any:
     """What draws on a device for a `generator=` argument; draws may depend on arrays of parameters."""
     if generator is None:
         generator = default_generator if where is CPU else default_generator_of(where)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, placed
-from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.places import warn
@@ -25,7 +24,7 @@ from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Number, Shape
 
 
-def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device = CPU) -> Array:
+def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device) -> Array:
     """Memory for a tensor of this size and these strides, in elements."""
     if len(size) != len(stride):
         raise ShapeError(

@@ -23,7 +23,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, g
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import beside, deliver, require_tensor
+from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.data import (
@@ -36,7 +36,7 @@ from retrograd.ops.tensor.data import (
 from retrograd.values import Array, DType, Number, Shape
 
 
-def finish(array: Array, out: Any, requires_grad: bool, where: Device = CPU) -> Tensor:
+def finish(array: Array, out: Any, requires_grad: bool, where: Device) -> Tensor:
     """The tensor a creating function returns: a new leaf on a device, or `out` filled."""
     if out is None:
         return new_leaf(array if where is CPU else placed(array, where), requires_grad)
@@ -124,13 +124,14 @@ def scalar_tensor(
     """A 0-dim tensor of the default dtype."""
     where = check_options(device, layout, pin_memory)
     value = number_from("scalar_tensor", "s", 1, s)
-    return finish(filled((), value, dtype_for(dtype, None, get_default_dtype())), None, requires_grad, where)
+    array = filled((), value, dtype_for(dtype, None, get_default_dtype()), XP)
+    return finish(array, None, requires_grad, where)
 
 
 # -- filled --------------------------------------------------------------------------------------------------------
 
 
-def filled(shape: Shape, value: Any, dtype: DType, xp: Backend = XP) -> Array:
+def filled(shape: Shape, value: Any, dtype: DType, xp: Backend) -> Array:
     """An array full of one number, if the dtype can hold it."""
     number = number_for(value, dtype).item()
     found: Array = xp.empty(shape, dtype)
@@ -391,7 +392,7 @@ def full_like(
 ) -> Tensor:  # fmt: skip
     """One number everywhere, in the shape and dtype of `input`."""
     array = like("full_like", input, dtype, device, layout, pin_memory)
-    array[...] = beside(filled((), number_from("full_like", "fill_value", 2, fill_value), array.dtype), array)
+    array.fill(number_for(number_from("full_like", "fill_value", 2, fill_value), array.dtype).item())
     return new_leaf(array, requires_grad)
 
 
