@@ -15,7 +15,15 @@
 // The interpreted classes, which have no deallocators of their own, do the same in core/plain.py.
 #include "freeing.h"
 
-PER_THREAD Ending ending;
+#if defined(_MSC_VER)
+#define PER_THREAD __declspec(thread)
+#else
+#define PER_THREAD __thread
+#endif
+
+static PER_THREAD Ending ending;
+
+Ending *ending_here(void) { return &ending; }
 
 bool put_off(PyObject *object, destructor end) {
     if (ending.count == ending.room) {

@@ -6,12 +6,6 @@
 
 #include <stdbool.h>
 
-#if defined(_MSC_VER)
-#define PER_THREAD __declspec(thread)
-#else
-#define PER_THREAD __thread
-#endif
-
 #define DEEPEST 24  // ends inside each other; about 20 KB of stack where a list and a closure lie between any two
 
 typedef struct {
@@ -27,19 +21,19 @@ typedef struct {
     Waiting *waiting;
 } Ending;
 
-extern PER_THREAD Ending ending;
+Ending *ending_here(void);
 bool put_off(PyObject *object, destructor end);  // false where there is no memory
 void end_waiting(void);
 
 // Around the end of `self`, in its deallocator `end`, which is called again if it has to wait.
-#define BEGIN_END(self, end)                                                                             \
-    {                                                                                                    \
-        Ending *mine = &ending; /* looked up once */                                                     \
-        if (mine->depth >= DEEPEST && put_off((PyObject *)(self), (destructor)(end))) return;            \
-        mine->depth++;
+#define BEGIN_END(self, end)                                                                                    \
+    {                                                                                                           \
+        Ending *here = ending_here(); /* once, because a compiler would look up a variable again and again */   \
+        if (here->depth >= DEEPEST && put_off((PyObject *)(self), (destructor)(end))) return;                   \
+        here->depth++;
 
-#define END_END                                                                                          \
-        if (--mine->depth == 0 && mine->count != 0) end_waiting();                                       \
+#define END_END                                                                                                 \
+        if (--here->depth == 0 && here->count != 0) end_waiting();                                              \
     }
 
 #endif
