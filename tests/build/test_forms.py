@@ -107,11 +107,6 @@ def test_a_traceback_shows_the_lines_of_the_library():
     assert lines[place + 1].strip() == Path(file).read_text(encoding="utf-8").splitlines()[line - 1].strip()
 
 
-@pytest.mark.xfail(
-    is_compiled() and sys.version_info >= (3, 13),
-    reason="Python looks for the line of a class in its __firstlineno__, which mypyc does not set",
-    strict=True,
-)
 def test_the_source_of_a_node_can_be_shown():
     x = rg.ones(3, requires_grad=True)
     for y, name in ((x * x, "class Mul("), (x.exp(), "class Exp("), (rg.erfinv(x / 2), "class Erfinv(")):

@@ -95,8 +95,6 @@ def interrupted_at(number: int) -> Callable[..., Any]:
             return
         if event == "c_return" and arg.__name__ == "set" and isinstance(arg.__self__, contextvars.ContextVar):
             return  # the one call whose result must not be lost: it says how NumPy's warnings were
-        if event == "c_return" and arg.__name__ == "__enter__":
-            return  # Python 3.14 reports this call; after it, and before the block, any lock would stay locked
         if event == "call" and frame.f_code.co_name in outside:
             return
         left[0] -= 1

@@ -5,11 +5,15 @@ the function itself back, so it can as well be called on it when all is defined:
 becomes `public("exp")(exp)` below everything, and what is compiled has no decorator.
 
 Of variants: `EluInPlace = variant(Elu, "EluBackward1", "…")` becomes a class statement, and that a native class.
+
+Of classes: Python 3.13 and newer note the line where a class begins in the class itself, and `inspect.getsource` looks
+there; mypyc does not, so the module does at its end.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 
 from tools.compiling.syntax import tree_of
@@ -18,7 +22,7 @@ DECORATORS = {"public", "public_property"}
 
 
 def declared(source: str) -> str:
-    """A module with its public names declared at the end, and variants as classes; lines stay where they are."""
+    """A module with its public names and lines declared at its end, and variants as classes; no line moves."""
     tree = tree_of(source)
     lines = source.splitlines(keepends=True)
     calls = []
@@ -27,7 +31,20 @@ def declared(source: str) -> str:
         _replace(lines, decorator, "")
     for name, assignment, call in _variants(tree):
         _replace(lines, assignment, _class(name, call))
+    if sys.version_info >= (3, 13):
+        calls += [
+            f'setattr({node.name}, "__firstlineno__", {_first_line(node)})\n' for node in _classes(tree)
+        ]
     return "".join([*lines, *calls])
+
+
+def _classes(tree: ast.Module) -> Iterator[ast.ClassDef]:
+    return (node for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+def _first_line(node: ast.ClassDef) -> int:
+    """Where its text begins: with decorators, as Python counts."""
+    return min(part.lineno for part in (node, *node.decorator_list))
 
 
 def _replace(lines: list[str], node: ast.expr | ast.stmt, text: str) -> None:

@@ -6,7 +6,11 @@ How many gradients a node still waits for, and what has arrived, lies on the nod
 the node: a field is many times cheaper than a dictionary. `_counted_by` says whose numbers they are. A backward that
 meets a node of another one that still runs (it was started inside it, or on another thread) keeps all its counts in
 dictionaries of its own instead, and so does one that is shared among threads. Backwards therefore never see each
-other's counts or gradients. Counting holds a lock; no user code runs in it.
+other's counts or gradients.
+
+Counting holds a lock; no user code runs in it. An interrupt may come between a lock's `__enter__` and the first line of
+the block (since Python 3.14), or after `acquire`, and a lock that is left locked would stop every later backward. So
+the `try` begins before `acquire`, and the lock is one that knows its owner: to release what was not ours is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ class Counting:
     """Which backwards have their counts on nodes. See Note [Counts on nodes]."""
 
     def __init__(self) -> None:
-        self.lock: threading.Lock = threading.Lock()
+        self.lock: threading.RLock = threading.RLock()
         self.last = 0  # the number given last
         self.running: set[int] = set()
 
@@ -45,7 +49,7 @@ COUNTING: Final = Counting()
 
 def _count_anew() -> None:
     """In a forked child: another thread may have held the lock, and its backwards are not ours."""
-    COUNTING.lock = threading.Lock()
+    COUNTING.lock = threading.RLock()
 
 
 at_fork(after_in_child=_count_anew)
@@ -109,7 +113,9 @@ class GraphTask(Plain):
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
         self.root = root
-        with COUNTING.lock:
+        lock = COUNTING.lock
+        try:  # not `with`: see Note [Counts on nodes]
+            lock.acquire()
             COUNTING.last += 1
             self.number = COUNTING.last
             if self._claim(root) and self._count(root, min_topological_nr):
@@ -119,6 +125,11 @@ class GraphTask(Plain):
             for node in (root, *self.nodes):
                 if node._counted_by == self.number:
                     node._counted_by = 0
+        finally:
+            try:  # noqa: SIM105 - a call before `release` would be one more moment for an interrupt
+                lock.release()
+            except RuntimeError:
+                pass  # an interrupt came before it was ours
         self.number = 0
         self.nodes = []
         self._count_apart(root, min_topological_nr)
