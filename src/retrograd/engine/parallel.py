@@ -32,6 +32,7 @@ from retrograd.core.version import PACKED
 from retrograd.engine import threads
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.evaluate import claim, outgoing, run_node
+from retrograd.engine.locks import held
 from retrograd.engine.ready import NodeTask, ReadyQueue
 from retrograd.engine.task import GraphTask
 
@@ -97,7 +98,7 @@ class Inbox:
     """The gradients on their way to one node: added in the planned order, whatever order they come in."""
 
     def __init__(self, buffer: InputBuffer, expected: int) -> None:
-        self.lock: threading.Lock = threading.Lock()
+        self.lock: threading.RLock = threading.RLock()
         self.buffer = buffer
         self.expected = expected
         self.next: int = 0
@@ -105,14 +106,19 @@ class Inbox:
 
     def put(self, number: int, nr: int, value: Any, owned: bool) -> bool:
         """Takes gradient `number`, which goes to input `nr`; whether it was the last to come."""
-        with self.lock:
-            self.early[number] = (nr, value, owned)
-            while self.next in self.early:
-                nr, value, owned = self.early.pop(self.next)
-                if value is not None:
-                    self.buffer.add(nr, value, owned, False)
-                self.next += 1
-            return self.next == self.expected
+        self.early[number] = (nr, value, owned)
+        return held(self.lock, self._add)
+
+    def _add(self) -> bool:
+        """Adds those whose turn it is; whether there are now all."""
+        if self.next == self.expected:
+            return False  # another thread has added the last
+        while self.next in self.early:
+            nr, value, owned = self.early.pop(self.next)
+            if value is not None:
+                self.buffer.add(nr, value, owned, False)
+            self.next += 1
+        return self.next == self.expected
 
 
 class Shared:

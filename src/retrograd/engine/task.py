@@ -6,11 +6,7 @@ How many gradients a node still waits for, and what has arrived, lies on the nod
 the node: a field is many times cheaper than a dictionary. `_counted_by` says whose numbers they are. A backward that
 meets a node of another one that still runs (it was started inside it, or on another thread) keeps all its counts in
 dictionaries of its own instead, and so does one that is shared among threads. Backwards therefore never see each
-other's counts or gradients.
-
-Counting holds a lock; no user code runs in it. An interrupt may come between a lock's `__enter__` and the first line of
-the block (since Python 3.14), or after `acquire`, and a lock that is left locked would stop every later backward. So
-the `try` begins before `acquire`, and the lock is one that knows its owner: to release what was not ours is an error.
+other's counts or gradients. Counting holds a lock; no user code runs in it.
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
 from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
+from retrograd.engine.locks import held
 from retrograd.engine.ready import ReadyQueue, StoppedQueue
 from retrograd.forks import at_fork
 from retrograd.hints import Plain
@@ -91,6 +88,7 @@ class GraphTask(Plain):
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.place: Place = here()  # the line that asked for this backward
         self.root: Node | None = None
+        self.min_topological_nr: int = 0  # of the nodes that gradients are wanted for
         self.number: int = 0  # among those that have their counts on nodes; 0: this one has not
         self.nodes: list[Node] = []  # all that gradients may come to, but for the root
         self.dependencies: dict[Node, int] = {}  # counts and gradients, if not on nodes
@@ -113,26 +111,27 @@ class GraphTask(Plain):
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts, for each node reachable from `root`, the edges that gradients will come along."""
         self.root = root
-        lock = COUNTING.lock
-        try:  # not `with`: see Note [Counts on nodes]
-            lock.acquire()
-            COUNTING.last += 1
-            self.number = COUNTING.last
-            if self._claim(root) and self._count(root, min_topological_nr):
-                COUNTING.running.add(self.number)
-                root._missing = 0
-                return
-            for node in (root, *self.nodes):
-                if node._counted_by == self.number:
-                    node._counted_by = 0
-        finally:
-            try:  # noqa: SIM105 - a call before `release` would be one more moment for an interrupt
-                lock.release()
-            except RuntimeError:
-                pass  # an interrupt came before it was ours
+        self.min_topological_nr = min_topological_nr
+        if held(COUNTING.lock, self._count_on_nodes):
+            return
         self.number = 0
         self.nodes = []
         self._count_apart(root, min_topological_nr)
+
+    def _count_on_nodes(self) -> bool:
+        """Counts on the nodes themselves; False if another backward needs one of them."""
+        root = self.root
+        assert root is not None
+        COUNTING.last += 1
+        self.number = COUNTING.last
+        if self._claim(root) and self._count(root, self.min_topological_nr):
+            COUNTING.running.add(self.number)
+            root._missing = 0
+            return True
+        for node in (root, *self.nodes):
+            if node._counted_by == self.number:
+                node._counted_by = 0
+        return False
 
     def _claim(self, node: Node) -> bool:
         """Takes a node's fields for this backward, unless another one needs them."""

@@ -26,8 +26,10 @@ import contextvars
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import count
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -35,6 +37,7 @@ from retrograd.backends.device import device
 from retrograd.backends.pack import PACK
 from retrograd.backends.quiet import QUIET, hush
 from retrograd.core.modes import current
+from retrograd.engine.locks import held
 from retrograd.forks import at_fork
 
 MOST_NESTED = 60  # backwards inside backwards on one stack, as in PyTorch
@@ -47,26 +50,30 @@ Job = Callable[[], None]
 
 
 class JobQueue:
-    """A priority queue that threads wait at."""
+    """A priority queue that threads wait at.
+
+    Without a lock that an interrupt could leave locked: the calls are single steps in C. There is a token for each job,
+    and one more for each push that was interrupted.
+    """
 
     def __init__(self) -> None:
-        self.waiting: threading.Condition = threading.Condition()
         self.heap: list[tuple[Priority, int, Job | None]] = []
-        self.pushed: int = 0
+        self.tokens: SimpleQueue[None] = SimpleQueue()
+        self.numbers: Iterator[int] = count()
 
     def push(self, priority: Priority, job: Job | None) -> None:
         """Adds a job; None sends one worker home."""
-        with self.waiting:
-            self.pushed += 1
-            heappush(self.heap, (priority, self.pushed, job))
-            self.waiting.notify()
+        try:
+            heappush(self.heap, (priority, next(self.numbers), job))
+        finally:
+            self.tokens.put(None)
 
     def pop(self) -> Job | None:
         """Waits for the job of the highest priority."""
-        with self.waiting:
-            while not self.heap:
-                self.waiting.wait()
-            return heappop(self.heap)[2]
+        while True:
+            self.tokens.get()
+            if self.heap:
+                return heappop(self.heap)[2]
 
 
 class Workers:
@@ -76,19 +83,26 @@ class Workers:
         self.name = name
         self.queue: JobQueue = JobQueue()
         self.threads: list[threading.Thread] = []
+        self.wanted: int = 0  # the most that anybody asked for
         self.starting: threading.RLock = threading.RLock()
 
-    def ensure(self, count: int) -> int:
-        """Has `count` threads serve the queue if they can be had; how many of them do."""
-        if len(self.threads) < count:
-            with self.starting:
-                while len(self.threads) < count:
-                    name = f"retrograd-{self.name}-{len(self.threads)}"
-                    thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
-                    if not _start(thread):
-                        return len(self.threads)
-                    self.threads.append(thread)
-        return count
+    def ensure(self, wanted: int) -> int:
+        """Has `wanted` threads serve the queue if they can be had; how many of them do."""
+        self.wanted = max(self.wanted, wanted)
+        while len(self.threads) < wanted and held(self.starting, self._start_one):
+            pass
+        return min(len(self.threads), wanted)
+
+    def _start_one(self) -> bool:
+        """One more thread, if there are still too few; False if none can be had."""
+        if len(self.threads) >= self.wanted:
+            return True
+        name = f"retrograd-{self.name}-{len(self.threads)}"
+        thread = threading.Thread(target=_serve, args=(self.queue,), name=name, daemon=True)
+        if not _start(thread):
+            return False
+        self.threads.append(thread)
+        return True
 
     def stop(self) -> None:
         """Sends every thread home after the jobs before it, and waits a moment for them."""
@@ -124,14 +138,12 @@ class Threads:
     def __init__(self) -> None:
         self.cpu: Workers = Workers("cpu")
         self.devices: dict[device, Workers] = {}
-        self.lock: threading.RLock = threading.RLock()
 
     def of_device(self, where: device) -> Workers | None:
         """The single worker of a device; None if it cannot be had."""
-        with self.lock:
-            found = self.devices.get(where)
-            if found is None:
-                found = self.devices[where] = Workers(str(where))
+        found = self.devices.get(where)
+        if found is None:
+            found = self.devices.setdefault(where, Workers(str(where)))
         return found if found.ensure(1) else None
 
     def stop(self) -> None:
