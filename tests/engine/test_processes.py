@@ -139,7 +139,7 @@ from retrograd.engine import threads
 train()
 held, leave = threading.Event(), threading.Event()
 def hold():
-    with accumulate.LOCKS[0], threads.THREADS.lock:
+    with accumulate.LOCKS[0], threads.THREADS.cpu.starting:
         for lock in accumulate.LOCKS: lock.acquire()
         held.set()
         leave.wait()

@@ -6,8 +6,9 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
-from retrograd.core.modes import INFERENCE, current, update_forward
+from retrograd.core.modes import current
 from retrograd.core.places import warn
+from retrograd.core.switches import GradSwitch, InferenceSwitch, MultithreadingSwitch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class ModeContext:
     """A context manager that also wraps functions, generators and coroutines, and can be entered many times.
 
-    Subclasses give `clone()` (the same mode, not yet entered), `__enter__` and `__exit__`.
+    Subclasses give `clone()` (the same mode, not yet entered); a switch gives `__enter__` and `__exit__`.
     """
 
     def __enter__(self) -> Any:
@@ -126,24 +127,7 @@ def _wrap_async_generator(mode: ModeContext, func: Any) -> Any:
     return wrapped
 
 
-class _GradMode(ModeContext):
-    """Sets grad mode on entry and restores it on exit; nested entries keep a stack."""
-
-    mode: bool = True
-
-    def __init__(self) -> None:
-        self.previous: list[bool] = []
-
-    def __enter__(self) -> None:
-        state = current()
-        self.previous.append(state.grad_enabled)
-        state.grad_enabled = self.mode
-
-    def __exit__(self, *exc: object) -> None:
-        current().grad_enabled = self.previous.pop()
-
-
-class _BareDecorator(_GradMode):
+class _BareDecorator(GradSwitch, ModeContext):
     """A mode that also decorates without parentheses: `@no_grad` is `@no_grad()`."""
 
     @overload
@@ -151,10 +135,7 @@ class _BareDecorator(_GradMode):
     @overload
     def __new__(cls, orig_func: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, orig_func: Any = None) -> Any:
-        return object.__new__(cls) if orig_func is None else cls()(orig_func)
-
-    def __init__(self, orig_func: Any = None) -> None:
-        super().__init__()
+        return super().__new__(cls) if orig_func is None else cls()(orig_func)
 
 
 class no_grad(_BareDecorator):  # noqa: N801 - torch's name
@@ -168,25 +149,24 @@ class no_grad(_BareDecorator):  # noqa: N801 - torch's name
     False
     """
 
-    mode = False
+    def __init__(self, orig_func: Any = None) -> None:
+        self.mode = False
 
 
 class enable_grad(_BareDecorator):  # noqa: N801 - torch's name
     """Records again inside `no_grad`. Use as `with enable_grad():` or as a decorator."""
 
-    mode = True
+    def __init__(self, orig_func: Any = None) -> None:
+        self.mode = True
 
 
-class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
+class set_grad_enabled(GradSwitch, ModeContext):  # noqa: N801 - torch's name
     """Sets grad mode at once, as a function; as a context manager or decorator it restores it afterwards."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__()
-        self.mode: bool = bool(mode)
-        state = current()
-        self.previous.append(state.grad_enabled)
+        self.mode = bool(mode)
         self.applied: bool = True
-        state.grad_enabled = self.mode
+        super().__enter__()
 
     def __enter__(self) -> None:
         if self.applied:
@@ -197,7 +177,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
     def __call__(self, func: F) -> F:
         if self.applied:
             self.applied = False
-            current().grad_enabled = self.previous.pop()
+            self.put_back()
         return super().__call__(func)
 
     def clone(self) -> ModeContext:
@@ -207,7 +187,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801 - torch's name
         return f"set_grad_enabled(mode={self.mode})"
 
 
-class set_multithreading_enabled(ModeContext):  # noqa: N801 - torch's name
+class set_multithreading_enabled(MultithreadingSwitch, ModeContext):  # noqa: N801 - torch's name
     """Whether backwards called in this thread may use other threads; at once, and as a context manager for a while.
 
     Results are the same to the last bit either way.
@@ -219,15 +199,9 @@ class set_multithreading_enabled(ModeContext):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool) -> None:
         state = current()
-        self.mode: bool = bool(mode)
-        self.before: bool = state.multithreading
+        self.mode = bool(mode)
+        self.before = state.multithreading
         state.multithreading = self.mode
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        current().multithreading = self.before
 
     def clone(self) -> ModeContext:
         return type(self)(self.mode)
@@ -238,7 +212,7 @@ def is_multithreading_enabled() -> bool:
     return current().multithreading
 
 
-class inference_mode(ModeContext):  # noqa: N801 - torch's name
+class inference_mode(InferenceSwitch, ModeContext):  # noqa: N801 - torch's name
     """Like `no_grad`, and tensors made inside can never be recorded later; a little faster.
 
     >>> import retrograd as rg
@@ -253,27 +227,14 @@ class inference_mode(ModeContext):  # noqa: N801 - torch's name
     @overload
     def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
+        made = super().__new__(cls)
         if isinstance(mode, bool):
-            return object.__new__(cls)
-        made = object.__new__(cls)
+            return made
         made.__init__()  # type: ignore[misc]
         return made(mode)
 
     def __init__(self, mode: bool = True) -> None:
         self.mode = mode
-        self.previous: list[tuple[bool, int]] = []
-
-    def __enter__(self) -> None:
-        state = current()
-        self.previous.append((state.grad_enabled, state.special))
-        state.grad_enabled = not self.mode
-        state.special = state.special | INFERENCE if self.mode else state.special & ~INFERENCE
-        update_forward(state)
-
-    def __exit__(self, *exc: object) -> None:
-        state = current()
-        state.grad_enabled, state.special = self.previous.pop()
-        update_forward(state)
 
     def clone(self) -> ModeContext:
         return type(self)(self.mode)

@@ -8,10 +8,11 @@ from typing import Any
 from retrograd.autograd.forward_ad import make_dual, pop_level, push_level, unpack_dual
 from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import current
+from retrograd.core.switches import differentiating
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, tree_map, unflatten
 from retrograd.func.grads import Recording, end, gradients
-from retrograd.func.transform import Function, R, differentiating, require_tensors, with_aux
+from retrograd.func.transform import Function, R, require_tensors, with_aux
 from retrograd.ops.tensor.create import zeros_like
 
 CALL = "jvp(f, primals, tangents)"

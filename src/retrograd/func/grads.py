@@ -22,6 +22,7 @@ from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.accumulate import AccumulateGrad, edge_of, grad_accumulator
 from retrograd.core.modes import current
 from retrograd.core.node import Node
+from retrograd.core.switches import differentiating
 from retrograd.core.tangent import hand_tangents
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, tree_map, unflatten
@@ -31,7 +32,6 @@ from retrograd.func.transform import (
     P,
     R,
     checked_argnums,
-    differentiating,
     picked,
     replaced,
     require_tensors,

@@ -8,10 +8,11 @@ from typing import Any
 
 from retrograd.backends.batch.array import Level, levels_of
 from retrograd.core.modes import current
+from retrograd.core.switches import transforming
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, flatten, spread_over, unflatten
 from retrograd.func.levels import entered, left, unshare, written
-from retrograd.func.transform import Function, P, R, name_of, transforming
+from retrograd.func.transform import Function, P, R, name_of
 from retrograd.ops.common import wrap_dim
 from retrograd.ops.random.generator import get_rng_state, set_rng_state
 from retrograd.ops.shape.join import cat

@@ -20,12 +20,13 @@ from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
 from retrograd.backends.batch.array import BatchedArray, Level, unpacked
 from retrograd.core.modes import current
+from retrograd.core.switches import differentiating, transforming
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import Form, children_of, flatten, unflatten
 from retrograd.func.levels import left, unshare
 from retrograd.func.mapping import Batch
 from retrograd.func.own import OwnOfEach, check_paths
-from retrograd.func.transform import Function, differentiating, name_of, transforming
+from retrograd.func.transform import Function, name_of
 from retrograd.ops.shape.join import cat
 
 Each = Callable[[Any, Tensor], None]

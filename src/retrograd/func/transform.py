@@ -1,46 +1,12 @@
-"""What all transforms share: that one is running, arguments by number, results with an extra value."""
+"""What all transforms share: arguments by number, results with an extra value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from retrograd.core.modes import INFERENCE, current, update_forward
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
-
-
-class transforming:  # noqa: N801 - a context manager, as `no_grad` is
-    """While a function runs inside a transform, some of what PyTorch's own graphs allow is refused."""
-
-    def __enter__(self) -> None:
-        current().transforms += 1
-
-    def __exit__(self, *error: object) -> None:
-        current().transforms -= 1
-
-
-class differentiating(transforming):  # noqa: N801
-    """The same for one that differentiates: inference mode and a forward mode that is off end at its door."""
-
-    def __init__(self, forward: bool = False) -> None:
-        self.forward = forward
-
-    def __enter__(self) -> None:
-        state = current()
-        self.inference: int = state.special & INFERENCE
-        self.enabled: bool = state.forward_enabled
-        state.special &= ~INFERENCE
-        state.forward_enabled = self.enabled or self.forward
-        update_forward(state)
-        super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        state = current()
-        state.special |= self.inference
-        state.forward_enabled = self.enabled
-        update_forward(state)
 
 
 def name_of(function: Any) -> str:
