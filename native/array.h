@@ -11,7 +11,9 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 #include "memory.h"
 #include "sizes.h"
@@ -44,8 +46,15 @@ class Ref {
 class Unlocked {
  public:
   explicit Unlocked(bool really) : state_(really ? PyEval_SaveThread() : nullptr) {}
+  // Before 3.14, Python ends a daemon thread that comes back while the interpreter is finalised, by unwinding its stack.
+  // The destructors below would touch objects without the GIL: the thread waits for the end of the process instead.
   ~Unlocked() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
+    if (state_ == nullptr) return;
+    try {
+      PyEval_RestoreThread(state_);
+    } catch (...) {
+      for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
   }
 
  private:

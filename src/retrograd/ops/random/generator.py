@@ -54,11 +54,16 @@ class Generator:
     @property
     def raw(self) -> Any:
         """What draws outside of vmap, on the CPU NumPy's generator; made when it is first needed."""
-        if self._stream is None:
-            with _LOCK:
-                if self._stream is None:
-                    self._stream = BACKENDS.on(self.device).new_stream(self.initial_seed())
-        return self._stream
+        stream = self._stream
+        return self._begin() if stream is None else stream
+
+    def _begin(self) -> Any:
+        """Makes what draws, unless another thread was quicker."""
+        with _LOCK:
+            stream = self._stream
+            if stream is None:
+                stream = self._stream = BACKENDS.on(self.device).new_stream(self.initial_seed())
+        return stream
 
     def manual_seed(self, seed: int) -> Generator:
         """Begins the stream that belongs to `seed`, and returns the generator."""
