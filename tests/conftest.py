@@ -3,6 +3,7 @@ about the tests that did not run for want of the native pack."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,12 @@ def settings_put_back() -> Iterator[None]:
     yield
     dtypes.set_default_dtype(dtypes.float32)
     rg.autograd.set_grad_enabled(True)
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays: the collector need not look at a million objects of pytest's again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
