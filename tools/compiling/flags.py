@@ -35,7 +35,7 @@ def _symbols() -> list[str]:
 
 def python_flags(kind: str, source: Path, level: str = "") -> list[str]:
     """For C that mypyc wrote; `kind` is the compiler's. It declares more than it uses, and nobody need say so."""
-    small = _is_small(source)
+    small = is_small(source)
     if kind == "msvc":
         quiet = ["/GL-", "/wd4102", "/wd4101", "/wd4146", "/utf-8"]
         return ["/O1" if small else "/O2", *quiet, *(["/Z7"] if debugged() else [])]
@@ -50,7 +50,7 @@ def python_flags(kind: str, source: Path, level: str = "") -> list[str]:
     return [*flags, *_WITHOUT_PASSES] if small and kind == "gcc" else flags
 
 
-def _is_small(source: Path) -> bool:
+def is_small(source: Path) -> bool:
     """Whether a C file is of a module that is loaded on demand: those pass arguments on, and small code will do."""
     module = source.stem.removeprefix("__native_").replace("___", ".")
     return module.startswith(ON_DEMAND) and module not in loaded_at_once()
