@@ -72,18 +72,27 @@ def enter_dual_level() -> int:
             "Nested forward mode AD is not supported at the moment: a dual level is open in this thread already. Leave "
             "it first, with exit_dual_level(); for a second derivative take autograd.grad() inside one level."
         )
-    push_level()
+    _push_level()
     return 0
 
 
-def push_level() -> None:
-    """Opens a level inside those that are open: transforms nest, and so do theirs."""
+class inner_level:  # noqa: N801 - a context manager, as `dual_level` is
+    """A level inside those that are open: transforms nest, and so do theirs. See Note [Leaving a mode]."""
+
+    def __enter__(self) -> None:
+        _push_level()
+
+    def __exit__(self, *exc: object) -> None:
+        _pop_level()
+
+
+def _push_level() -> None:
     state = current()
     state.level = DualLevel(state.level)
     update_forward(state)
 
 
-def pop_level() -> None:
+def _pop_level() -> None:
     """Leaves the innermost level."""
     state = current()
     closing = state.level
@@ -104,7 +113,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         )
     if state.level is None:
         raise RuntimeError("Dual level must be a positive number. (No dual level is open: enter one first.)")
-    pop_level()
+    _pop_level()
 
 
 class dual_level(ModeContext):  # noqa: N801 - torch's name

@@ -12,13 +12,12 @@ The graph's nodes own the Kepts; the block knows them weakly, by the memory they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
+from retrograd.autograd.modes import ModeContext
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
@@ -101,8 +100,7 @@ def _owner(array: Any) -> int:
     return id(array)
 
 
-@contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
+class allow_mutation_on_saved_tensors(ModeContext):  # noqa: N801 - torch's name
     """Inside the block, tensors that a graph has saved may be overwritten; backward uses the values they had.
 
     A saved value is copied when it is first overwritten, and not before. Run `backward()` inside the block: at its end
@@ -118,19 +116,26 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
     >>> x.grad
     tensor([2., 4.])
     """
-    state = current()
-    if state.write_guard is not None:
-        raise RuntimeError(
-            "allow_mutation_on_saved_tensors contexts cannot be nested. The outer block covers the inner code already."
-        )
-    context = MutationContext()
-    with saved_tensors_hooks(context.pack, context.unpack):
-        state.write_guard = context
-        try:
-            yield context
-        finally:
-            state.write_guard = None
-            context.clear()
+
+    def __init__(self) -> None:
+        self.context: MutationContext = MutationContext()
+        self.hooks: saved_tensors_hooks = saved_tensors_hooks(self.context.pack, self.context.unpack)
+
+    def __enter__(self) -> MutationContext:
+        state = current()
+        if state.write_guard is not None:
+            raise RuntimeError(
+                "allow_mutation_on_saved_tensors contexts cannot be nested. The outer block covers the inner code "
+                "already."
+            )
+        self.hooks.__enter__()
+        state.write_guard = self.context
+        return self.context
+
+    def __exit__(self, *exc: object) -> None:
+        current().write_guard = None
+        self.hooks.__exit__()
+        self.context.clear()
 
 
 class _unsafe_preserve_version_counter:  # noqa: N801 - torch's name

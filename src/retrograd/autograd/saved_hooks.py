@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
+from retrograd.autograd.modes import ModeContext
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.tensor import Tensor
 from retrograd.hints import mypyc_attr
@@ -65,15 +65,22 @@ def _as_is(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Inside the block, `saved_tensors_hooks` raises a RuntimeError with this message."""
-    state = current()
-    if state.saved_hooks:
-        raise RuntimeError(error_message)
-    before = state.saved_hooks_refused
-    state.saved_hooks_refused = error_message
-    try:
-        yield
-    finally:
-        state.saved_hooks_refused = before
+class disable_saved_tensors_hooks(ModeContext):  # noqa: N801 - torch's name
+    """Inside the block, or the function it decorates, `saved_tensors_hooks` raises a RuntimeError with this message."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+        self.before: str = ""
+
+    def __enter__(self) -> None:
+        state = current()
+        if state.saved_hooks:
+            raise RuntimeError(self.error_message)
+        self.before = state.saved_hooks_refused
+        state.saved_hooks_refused = self.error_message
+
+    def __exit__(self, *exc: object) -> None:
+        current().saved_hooks_refused = self.before
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.error_message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from retrograd.autograd.forward_ad import make_dual, pop_level, push_level, unpack_dual
+from retrograd.autograd.forward_ad import inner_level, make_dual, unpack_dual
 from retrograd.autograd.modes import enable_grad
 from retrograd.core.modes import current
 from retrograd.core.switches import differentiating
@@ -35,24 +35,20 @@ def jvp(
     (tensor(9.), tensor(6.))
     """
     given, directions, form = _checked(primals, tangents)
-    with differentiating(forward=True):
-        push_level()
-        try:
-            duals = [make_dual(p, t) for p, t in zip(given, directions, strict=True)]
-            output, aux = with_aux(func(*unflatten(duals, form)), has_aux, CALL)
-            leaves, out_form = flatten(output)
-            if not leaves:
-                raise RuntimeError(
-                    f"{CALL}: Expected f to be a function that has non-empty output (got output = {leaves})"
-                )
-            require_tensors(
-                leaves, CALL + ": expected f(*primals) to return only tensors, got unsupported type {}"
+    with differentiating(forward=True), inner_level():
+        duals = [make_dual(p, t) for p, t in zip(given, directions, strict=True)]
+        output, aux = with_aux(func(*unflatten(duals, form)), has_aux, CALL)
+        leaves, out_form = flatten(output)
+        if not leaves:
+            raise RuntimeError(
+                f"{CALL}: Expected f to be a function that has non-empty output (got output = {leaves})"
             )
-            pairs = [_unpacked(leaf, strict) for leaf in leaves]
-            if has_aux:
-                aux = tree_map(_primal, aux)
-        finally:
-            pop_level()
+        require_tensors(
+            leaves, CALL + ": expected f(*primals) to return only tensors, got unsupported type {}"
+        )
+        pairs = [_unpacked(leaf, strict) for leaf in leaves]
+        if has_aux:
+            aux = tree_map(_primal, aux)
     outputs = unflatten([p for p, _ in pairs], out_form)
     changes = unflatten([t for _, t in pairs], out_form)
     return (outputs, changes, aux) if has_aux else (outputs, changes)
