@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.autograd.logs import logs
 from retrograd.backends.base import backend_of
+from retrograd.core.lost import warn_about_lost_loss
 from retrograd.core.modes import current
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
@@ -293,6 +294,8 @@ def _implicit_grad(output: Any) -> Tensor | None:
     if isinstance(output, Tensor):
         if not output._requires:
             return None
+        if output._node is None:
+            warn_about_lost_loss(output)
         if output.array.size == 1 and output.array.dtype.kind == "f":
             return Tensor(backend_of(output.array).ones_like(output.array))
     shape, dtype = _kind_of(output)
