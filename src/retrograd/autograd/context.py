@@ -104,6 +104,7 @@ class BackwardCFunction(FunctionCtx):
     """The node of a custom Function; a subclass of it is made for each Function."""
 
     tensor_inputs: tuple[bool, ...] = ()
+    fresh_results: bool = True  # since `call_backward` gives views of those that others can see
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
         return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrograd.backends.base import BACKENDS
 from retrograd.core.node import Grads, Node
+from retrograd.core.references import unwrap
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 
@@ -23,10 +24,11 @@ def call_backward(
         given.append(_given(ctx, i, grad, tensors))
     results = backward(ctx, given) if boxed else backward(ctx, *given)
     made = _checked(ctx, results if isinstance(results, tuple) else (results,))
+    results = None
     if not tensors:
-        for i, grad in enumerate(made):
-            if grad is not None:
-                made[i] = grad.array
+        for i in range(len(made)):
+            if made[i] is not None and not unwrap(made, i):
+                made[i] = made[i][...]  # a view is nobody's to write into: see Note [Ownership]
     return made
 
 

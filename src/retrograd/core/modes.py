@@ -32,6 +32,7 @@ class ThreadState:
     check_nan: bool = True  # whether anomaly mode raises on NaN
     running_node: Any = None  # in anomaly mode: the node whose backward runs
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
+    grad_layout: bool = True  # what enforce_grad_layout_policy says: `.grad` lies in memory as its leaf does
     replaying: bool = False  # whether a backward runs again in search of a NaN: `.grad` stays as it is
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
     level: Any = None  # the open level of forward mode

@@ -316,15 +316,14 @@ def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     for nr, table in list(node.tensor_hooks.tables.items()):
         if not table:
             continue
-        grad = shown(buffer.values[nr], tensors)
+        box = [shown(buffer.values[nr], tensors)]
         for index, hook in enumerate(list(table.values())):
-            new = call_hook(hook, f"tensor hook {index}", node.name(), grad)
+            new = call_hook(hook, f"tensor hook {index}", node.name(), box[0])
             if new is not None:
-                check_replacement(hook, new, grad)
-                grad = new
-        values = list(buffer.values)
-        values[nr] = taken(grad, tensors)
-        buffer.replace(values)
+                check_replacement(hook, new, box[0])
+                box[0] = new
+            new = None
+        buffer.replace(nr, box, tensors)
 
 
 def check_replacement(hook: Any, new: Any, old: Any) -> None:
@@ -371,7 +370,10 @@ def run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
         new = call_hook(hook, f"pre-hook {index}", node.name(), grads)
         if new is not None:
             grads = _replaced(hook, new, grads)
-    buffer.replace([taken(g, tensors) for g in grads])
+        new = None
+    box = list(grads)
+    grads = ()
+    buffer.replace_all(box, tensors)
 
 
 def run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> Grads:
