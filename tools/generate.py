@@ -41,6 +41,9 @@ OTHERS = {
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
     "retrograd.backends.limits": ["finfo", "iinfo"],
+    "retrograd.backends.memory_format": [
+        "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
+    ],
     "retrograd.core.plain": ["Size"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
@@ -234,7 +237,7 @@ def package_text() -> str:
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
     numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]
-    words = ["strided", "contiguous_format", "preserve_format"]
+    words = ["strided"]
     sources = {"bool_": "_bool"}
     lines = [
         *docstring(HEADER.rstrip()),

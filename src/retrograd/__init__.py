@@ -48,6 +48,13 @@ from retrograd.backends.limits import (
     finfo,
     iinfo,
 )
+from retrograd.backends.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from retrograd.core.modes import (
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -965,8 +972,6 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 strided = "strided"
-contiguous_format = "contiguous_format"
-preserve_format = "preserve_format"
 e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
@@ -1080,6 +1085,8 @@ __all__ = [
     "cfloat",
     "chain_matmul",
     "channel_shuffle",
+    "channels_last",
+    "channels_last_3d",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
@@ -1361,6 +1368,7 @@ __all__ = [
     "mean",
     "median",
     "memory",
+    "memory_format",
     "meshgrid",
     "min",
     "minimum",

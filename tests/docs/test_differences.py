@@ -495,7 +495,7 @@ def test_mutation_through_views(torch):
     assert gradient(torch) != gradient(rg)
 
 
-@about("A loss whose history was lost warns when `requires_grad` is set on it")
+@about("A loss whose history was lost, and that was made a leaf, warns in backward")
 def test_a_lost_history(torch):
     def warned(lib):
         with lib.no_grad():
@@ -503,9 +503,23 @@ def test_a_lost_history(torch):
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             loss.requires_grad = True
+            assert not found
+            loss.backward()
         return len(found)
 
     assert (warned(rg), warned(torch)) == (1, 0)
+
+
+@about("A part of a tensor that a custom backward or a hook returns")
+def test_a_part_of_a_tensor_as_a_gradient(torch):
+    def shared(lib):
+        table, x = lib.ones(4), lib.ones(2, requires_grad=True)
+        x.register_hook(lambda g: table[:2])
+        (x * 2).sum().backward()
+        x.grad.zero_()
+        return table.sum().item() == 2
+
+    assert (shared(rg), shared(torch)) == (False, True)
 
 
 @about("Several differentiable steps of Adam with `amsgrad`")

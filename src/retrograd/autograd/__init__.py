@@ -10,6 +10,7 @@ from retrograd.autograd import modes as grad_mode
 from retrograd.autograd.backward import backward, grad
 from retrograd.autograd.modes import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
     no_grad,
@@ -58,6 +59,7 @@ __all__ = [
     "detect_anomaly",
     "detect_nonfinite",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "functional",
     "grad",

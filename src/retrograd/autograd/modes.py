@@ -238,6 +238,38 @@ def is_multithreading_enabled() -> bool:
     return current().multithreading
 
 
+class enforce_grad_layout_policy(ModeContext):  # noqa: N801 - torch's name
+    """Whether `.grad` must lie in memory as its leaf does; at once, and as a context manager for a while.
+
+    It does so by default, if the leaf is dense. Without the policy a gradient that nobody else can see becomes `.grad`
+    as it is, which saves a copy.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(3, 2).t().requires_grad_()
+    >>> with rg.autograd.enforce_grad_layout_policy(False):
+    ...     x.sum().backward()
+    """
+
+    def __init__(self, enable: bool = True) -> None:
+        state = current()
+        self.mode: bool = bool(enable)
+        self.before: bool = state.grad_layout
+        state.grad_layout = self.mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        current().grad_layout = self.before
+
+    def __call__(self, func: F) -> F:
+        current().grad_layout = self.before
+        return super().__call__(func)
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)
+
+
 class inference_mode(ModeContext):  # noqa: N801 - torch's name
     """Like `no_grad`, and tensors made inside can never be recorded later; a little faster.
 
