@@ -83,7 +83,12 @@ def a_view_made_without_recording_and_written(torch: Any) -> Any:
         (v[0] if several else v).mul_(2)
 
     return [
-        attempt("A view was created in no_grad mode and is being modified inplace with grad", run, torch.no_grad(), 0),
+        attempt(
+            "A view was created in no_grad mode and is being modified inplace with grad",
+            run,
+            torch.no_grad(),
+            0,
+        ),
         attempt("A view was created in inference mode and is being", run, torch.inference_mode(), 0),
         attempt("inside the no_grad block", run, torch.no_grad(), True),
         attempt("inside the inference_mode block", run, torch.inference_mode(), True),

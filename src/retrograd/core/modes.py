@@ -38,6 +38,9 @@ class ThreadState:
     level: Any = None  # the open level of forward mode
     forward_enabled: bool = True  # what set_fwd_grad_enabled says
     task: Any = None  # the backward that is running, the innermost of nested ones
+    graph_group: Any = (
+        None  # backwards that share what checkpoints compute again: see utils/checkpoint_frame.py
+    )
     checkpoint_valid: bool = True  # of the backwards around it
     # With hooks on, or tangents: weak reference to the array that an in-place op works on, and its version.
     overwriting: Any = None
