@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from retrograd.autograd.function_backward import call_backward
 from retrograd.core.node import Grads, Node
 from retrograd.core.places import warn
-from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
+from retrograd.core.saved import SavedTensor, SavedValue, freed_graph, saved_tensor
 from retrograd.core.tensor import Tensor
 from retrograd.hints import mypyc_attr
 
@@ -70,7 +70,7 @@ class FunctionCtx(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        return tuple(SavedTensor(self, "", s) for s in self._saved)
+        return tuple(saved_tensor(self, "", s) for s in self._saved)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:

@@ -501,7 +501,7 @@ def _finish_special(
     if state.special & SAVED_HOOKS and recorded:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():
-            op.pack(name, pack, unpack)
+            op.pack(name, pack, unpack, operands)
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
 
