@@ -151,8 +151,6 @@ def grad(
     if not wanted:
         raise GradientError("`inputs` argument to `grad()` cannot be empty.")
     _checked_inputs(wanted)
-    if materialize_grads and any(isinstance(item, GradientEdge) for item in wanted):
-        raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = as_tuple(outputs)
     grads = make_grads(roots, grad_list(grad_outputs, len(roots)), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
@@ -215,6 +213,8 @@ def _run_batched(
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
+    if isinstance(like, GradientEdge):
+        raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     made = Tensor(backend_of(like.array).zeros_like(like.array))
     made._requires = requires_grad
     return made

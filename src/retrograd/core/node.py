@@ -237,6 +237,11 @@ class Node(PlainNode):
 
     def __call__(self, *grads: Any) -> Any:
         """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
+        if len(grads) != self.num_inputs():
+            raise TypeError(f"expected {self.num_inputs()} arguments, got {len(grads)} instead")
+        for i, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, UPWARD.tensor):
+                raise TypeError(f"argument {i} is not a Variable: {self.name()} takes Tensors, and None")
         results = self.apply(grads, True, 0)
         return results[0] if len(results) == 1 else tuple(results)
 

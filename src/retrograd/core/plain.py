@@ -149,7 +149,8 @@ class MethodForm:
 class TensorMethods:
     """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`.
 
-    `grad` is here because a compiled class cannot have a property that can be deleted; nor can it have `__index__`.
+    `grad` and `data` are here because a compiled class cannot say what deleting a property does; nor can it have
+    `__index__`.
     """
 
     def __index__(self) -> int:
@@ -167,6 +168,19 @@ class TensorMethods:
     @grad.deleter
     def grad(self) -> None:
         self._set_grad(None)  # type: ignore[attr-defined]
+
+    @property
+    def data(self) -> Any:
+        """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+        return self._get_data()  # type: ignore[attr-defined]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._set_data(value)  # type: ignore[attr-defined]
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 class ThreadLocal(threading.local):

@@ -361,16 +361,15 @@ class Tensor(TensorOperators):
         self._tangent = None
         return self
 
-    @property
-    def data(self) -> Tensor:
-        """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+    def _get_data(self) -> Tensor:
+        """What `t.data` gives."""
         check_data_read(self.array)
         twin = Tensor(self.array)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
 
-    @data.setter
-    def data(self, value: Any) -> None:
+    def _set_data(self, value: Any) -> None:
+        """What `t.data = value` does."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self._requires and not is_differentiable(value.array.dtype):
