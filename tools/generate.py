@@ -65,7 +65,7 @@ SUBPACKAGES = [
     "autograd", "cuda", "fft", "func", "linalg", "memory", "nn", "optim", "optimize", "random", "special", "utils",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
-INTERNAL = ["__config__", "inspect", "serialization"]
+INTERNAL = ["_C", "__config__", "inspect", "serialization"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",

@@ -82,6 +82,7 @@ if _typing.TYPE_CHECKING:
     import builtins as _builtins
     from collections.abc import Sequence as _Sequence
 
+    from retrograd import _C as _C
     from retrograd import __config__ as __config__
     from retrograd import (
         autograd,
@@ -939,6 +940,7 @@ else:
         __name__,
         _FUNCTIONS,
         {
+            "retrograd._C": "_C=",
             "retrograd.__config__": "__config__=",
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",

@@ -23,6 +23,7 @@ LAYERS = (
         "utils",
         "datasets",
         "serialization",
+        "_C",
         "cuda",
         "memory",
         "random",

@@ -270,6 +270,33 @@ class enforce_grad_layout_policy(ModeContext):  # noqa: N801 - torch's name
         return type(self)(self.mode)
 
 
+class _force_original_view_tracking(ModeContext):  # noqa: N801 - torch's name
+    """Says that views of what was written are to be made again by the functions that made them first.
+
+    It is remembered, and nothing more: such a view has its history by its place in memory, which gives the same
+    gradients.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        state = current()
+        self.mode: bool = bool(mode)
+        self.before: bool = state.view_replay
+        state.view_replay = self.mode
+
+    def __enter__(self) -> None:
+        current().view_replay = self.mode
+
+    def __exit__(self, *exc: object) -> None:
+        current().view_replay = self.before
+
+    def __call__(self, func: F) -> F:
+        current().view_replay = self.before
+        return super().__call__(func)
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)
+
+
 class inference_mode(ModeContext):  # noqa: N801 - torch's name
     """Like `no_grad`, and tensors made inside can never be recorded later; a little faster.
 

@@ -83,6 +83,7 @@ class AccumulateGrad(Node):
             self._accumulate(variable, g, tensors, owned)
         hooks = variable._post_accumulate
         if hooks is not None:
+            current().running_node = self
             for index, hook in enumerate(list(hooks.values())):
                 if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -29,7 +29,8 @@ from retrograd.hints import Plain
 
 # What `dir(node)` lists: PyTorch's names. The others are the engine's, and those of a node's op.
 NODE_NAMES = {
-    "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "_set_sequence_nr", "dirty_tensors", "mark_dirty",
+    "_input_metadata", "_materialize_non_diff_grads", "_raw_saved_tensors", "_register_hook_dict", "_sequence_nr",
+    "_set_sequence_nr", "dirty_tensors", "mark_dirty",
     "mark_non_differentiable", "mark_shared_storage", "materialize_grads", "maybe_clear_saved_tensors", "metadata",
     "name", "needs_input_grad", "next_functions", "non_differentiable", "register_hook", "register_prehook",
     "requires_grad", "save_for_backward", "save_for_forward", "saved_for_forward", "saved_tensors", "saved_variables",

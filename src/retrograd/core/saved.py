@@ -135,6 +135,9 @@ def reloaded(
 ) -> Any:
     """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
     if isinstance(array, Packed):
+        state = current()
+        if state.task is not None:
+            state.running_node = saver
         return array.unpack()
     raise version_error(saver, array, counter, version, node, nr)
 

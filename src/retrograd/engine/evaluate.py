@@ -137,12 +137,14 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
         return None
     if node.tensor_hooks is None and node.node_hooks is None:
         return call_node(task, node, buffer.values, buffer.owned)
+    current().running_node = node
     run_tensor_hooks(node, buffer, task.tensors)
     _store_retained(node, buffer, task.tensors)
     run_prehooks(node, buffer, task.tensors)
     given = buffer.values
     results = call_node(task, node, given, buffer.owned)
     if node.node_hooks is not None and node.node_hooks.post:
+        current().running_node = node  # the formula may have had a backward of its own
         results = run_posthooks(node, match_receivers(node, results, task.tensors), given, task.tensors)
     return results
 
@@ -411,6 +413,7 @@ def _captures_or_runs(task: GraphTask, node: Node, buffer: InputBuffer) -> bool:
         return False
     if not info.needed and node.tensor_hooks is not None:
         task.capturing = True
+        current().running_node = node
         run_tensor_hooks(node, buffer, task.tensors)
         _store_retained(node, buffer, task.tensors)
         task.capturing = False

@@ -90,6 +90,7 @@ class GraphTask(Plain):
         self.outer = outer  # the backward that this one runs inside of
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.place: Place = here()  # the line that asked for this backward
+        self.asked_id: int = -1  # a number for people's tools, once they have asked for one
         self.root: Node | None = None
         self.number: int = 0  # among those that have their counts on nodes; 0: this one has not
         self.nodes: list[Node] = []  # all that gradients may come to, but for the root
