@@ -56,7 +56,12 @@ OTHERS = {
     ],
     "retrograd.func.mapping": ["vmap"],
     "retrograd.inspect.why": ["why_no_grad"],
+    "retrograd.legacy_types": [
+        "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
+        "LongTensor", "ShortTensor",
+    ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
+    "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
     "retrograd.serialization": ["load", "save"],
 }  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.

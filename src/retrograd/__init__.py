@@ -114,6 +114,17 @@ if _typing.TYPE_CHECKING:
     from retrograd.inspect.why import (
         why_no_grad,
     )
+    from retrograd.legacy_types import (
+        BoolTensor,
+        ByteTensor,
+        CharTensor,
+        DoubleTensor,
+        FloatTensor,
+        HalfTensor,
+        IntTensor,
+        LongTensor,
+        ShortTensor,
+    )
     from retrograd.ops.elementwise.addcmul import (
         addcdiv,
         addcmul,
@@ -859,6 +870,11 @@ if _typing.TYPE_CHECKING:
         set_warn_always,
         use_deterministic_algorithms,
     )
+    from retrograd.ops.tensor.storage import (
+        TypedStorage,
+        UntypedStorage,
+        is_storage,
+    )
     from retrograd.serialization import (
         load,
         save,
@@ -951,10 +967,15 @@ else:
             "retrograd.func.mapping": "vmap",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
+            "retrograd.legacy_types": (
+                "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
+                "LongTensor ShortTensor"
+            ),
             "retrograd.linalg": "linalg=",
             "retrograd.memory": "memory=",
             "retrograd.nn": "nn=",
             "retrograd.ops.random.generator": "Generator default_generator",
+            "retrograd.ops.tensor.storage": "TypedStorage UntypedStorage",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
             "retrograd.random": "random=",
@@ -981,9 +1002,20 @@ pi: _builtins.float = _np.pi
 newaxis = _np.newaxis
 
 __all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
     "Generator",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "Size",
     "Tensor",
+    "TypedStorage",
+    "UntypedStorage",
     "__version__",
     "abs",
     "abs_",
@@ -1299,6 +1331,7 @@ __all__ = [
     "is_nonzero",
     "is_same_size",
     "is_signed",
+    "is_storage",
     "is_tensor",
     "is_warn_always_enabled",
     "isclose",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from typing import Any
 
@@ -257,3 +258,90 @@ def view_replay(torch: Any) -> Any:
         y.mul_(3)
         (v * v).sum().backward()
     return inside, torch._C._is_view_replay_enabled(), x.grad
+
+
+@program()
+def old_types_of_tensors(torch: Any) -> Any:
+    x = torch.arange(4.0)
+    names = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
+    types = [getattr(torch, f"{name}Tensor") for name in names]
+    return [
+        [(t.__name__, t.dtype, t(2, 3).dtype, t([1, 0]), isinstance(x, t), t().shape) for t in types],
+        torch.FloatTensor(torch.Size((2, 3))).shape,
+        torch.FloatTensor((2, 3)),
+        torch.LongTensor([1.5]),
+        torch.LongTensor([[1, 2], [3, 4]]),
+        torch.FloatTensor(x).data_ptr() == x.data_ptr(),
+        attempt("expected", torch.FloatTensor, x.double()),
+        attempt("data must be a sequence", torch.FloatTensor, 2.5),
+        x.type(torch.LongTensor),
+        x.to(torch.DoubleTensor.dtype).dtype,
+        isinstance(1, torch.LongTensor),
+        x.new(2, 3).shape,
+        x.long().new([1, 2]),
+        x.new(),
+        x.new(x),
+        x.new(torch.Size((2,))).shape,
+        x.new(3, device="cpu").shape,
+    ]
+
+
+@program()
+def the_storage_of_a_tensor(torch: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch warns of a TypedStorage once
+        return looked_at(torch)
+
+
+def looked_at(torch: Any) -> Any:
+    """What storages say of themselves."""
+    x = torch.arange(4.0)
+    part, typed = x[1:].untyped_storage(), x[1:].storage()
+    return [
+        (part.size(), len(part), part.nbytes(), part.data_ptr() == x.data_ptr(), str(part.device)),
+        (part == x.untyped_storage(), part == x.clone().untyped_storage(), part.tolist(), part[6]),
+        (
+            typed.size(),
+            len(typed),
+            typed.nbytes(),
+            typed.tolist(),
+            typed[1],
+            typed.dtype,
+            typed.element_size(),
+        ),
+        (typed.data_ptr() == x.data_ptr(), repr(typed), repr(x[:1].clone().untyped_storage())),
+        (torch.is_storage(part), torch.is_storage(typed), torch.is_storage(x)),
+        typed.untyped() == part,
+        x.t().untyped_storage().data_ptr() == x.view(2, 2).untyped_storage().data_ptr(),
+        torch.zeros(0).untyped_storage().nbytes(),
+    ]
+
+
+@program(warns="volatile was removed")
+def a_volatile_tensor(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    x.volatile = True
+    return x.volatile, x.requires_grad
+
+
+@program(warns="was part of PyTorch's private API")
+def jacobians_of_old_scripts(torch: Any) -> Any:
+    import importlib
+
+    module = importlib.import_module(f"{torch.__name__}.autograd.gradcheck")
+    numerical, analytical = module.get_numerical_jacobian, module.get_analytical_jacobian
+    a = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([[3.0, 4.0], [5.0, 6.0], [7.0, 8.0]], dtype=torch.float64, requires_grad=True)
+    c = torch.ones(2, dtype=torch.float64)
+
+    def run(inputs: Any) -> Any:
+        return inputs[1] @ inputs[0]
+
+    return [
+        numerical(run, (a, b, c), eps=1e-6),
+        numerical(run, (a, b), target=b, eps=1e-6),
+        numerical(lambda i: (i[0] * 2, i[1] * 3), (a, b), eps=1e-6),
+        analytical((a, b, c), b @ a),
+        attempt("Expected grad_out to be 1.0", numerical, run, (a, b), grad_out=2.0),
+        attempt("Expected grad_out to be 1.0", analytical, (a, b), b @ a, grad_out=2.0),
+    ]

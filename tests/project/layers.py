@@ -24,6 +24,7 @@ LAYERS = (
         "datasets",
         "serialization",
         "_C",
+        "legacy_types",
         "cuda",
         "memory",
         "random",

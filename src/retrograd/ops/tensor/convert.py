@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, overload
 from retrograd.backends.base import Backend, check_device, device_of, placed
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
+from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import (
     SCALAR_NAMES,
     as_dtype,
@@ -207,7 +208,8 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     if isinstance(dtype, str) and dtype.startswith("torch."):
         wanted = dtype.removeprefix("torch.").removesuffix("Tensor")
         dtype = next((d for d, name in SCALAR_NAMES.items() if name == wanted), dtype)
-    return convert(input, dtype)
+    of_type = getattr(dtype, "dtype", None)  # of an old type, such as LongTensor
+    return convert(input, of_type if isinstance(of_type, DtypeClass) else dtype)
 
 
 @public("cpu", method=True)
