@@ -41,6 +41,9 @@ OTHERS = {
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
     "retrograd.backends.limits": ["finfo", "iinfo"],
+    "retrograd.backends.memory_format": [
+        "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
+    ],
     "retrograd.core.plain": ["Size"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
@@ -53,7 +56,12 @@ OTHERS = {
     ],
     "retrograd.func.mapping": ["vmap"],
     "retrograd.inspect.why": ["why_no_grad"],
+    "retrograd.legacy_types": [
+        "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
+        "LongTensor", "ShortTensor",
+    ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
+    "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
     "retrograd.serialization": ["load", "save"],
 }  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
@@ -62,7 +70,7 @@ SUBPACKAGES = [
     "autograd", "cuda", "fft", "func", "linalg", "memory", "nn", "optim", "optimize", "random", "special", "utils",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
-INTERNAL = ["__config__", "inspect", "serialization"]
+INTERNAL = ["_C", "__config__", "inspect", "serialization"]
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -122,6 +130,10 @@ class TensorMethods:
     def grad(self, value: Tensor | None) -> None: ...
     @grad.deleter
     def grad(self) -> None: ...
+    @property
+    def data(self) -> Tensor: ...
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
     ...  # the methods
 class ThreadLocal(threading.local):
     state: Any
@@ -234,7 +246,7 @@ def package_text() -> str:
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
     numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]
-    words = ["strided", "contiguous_format", "preserve_format"]
+    words = ["strided"]
     sources = {"bool_": "_bool"}
     lines = [
         *docstring(HEADER.rstrip()),

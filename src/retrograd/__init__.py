@@ -48,6 +48,13 @@ from retrograd.backends.limits import (
     finfo,
     iinfo,
 )
+from retrograd.backends.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from retrograd.core.modes import (
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -75,6 +82,7 @@ if _typing.TYPE_CHECKING:
     import builtins as _builtins
     from collections.abc import Sequence as _Sequence
 
+    from retrograd import _C as _C
     from retrograd import __config__ as __config__
     from retrograd import (
         autograd,
@@ -105,6 +113,17 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.inspect.why import (
         why_no_grad,
+    )
+    from retrograd.legacy_types import (
+        BoolTensor,
+        ByteTensor,
+        CharTensor,
+        DoubleTensor,
+        FloatTensor,
+        HalfTensor,
+        IntTensor,
+        LongTensor,
+        ShortTensor,
     )
     from retrograd.ops.elementwise.addcmul import (
         addcdiv,
@@ -851,6 +870,11 @@ if _typing.TYPE_CHECKING:
         set_warn_always,
         use_deterministic_algorithms,
     )
+    from retrograd.ops.tensor.storage import (
+        TypedStorage,
+        UntypedStorage,
+        is_storage,
+    )
     from retrograd.serialization import (
         load,
         save,
@@ -932,6 +956,7 @@ else:
         __name__,
         _FUNCTIONS,
         {
+            "retrograd._C": "_C=",
             "retrograd.__config__": "__config__=",
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
@@ -942,10 +967,15 @@ else:
             "retrograd.func.mapping": "vmap",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
+            "retrograd.legacy_types": (
+                "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
+                "LongTensor ShortTensor"
+            ),
             "retrograd.linalg": "linalg=",
             "retrograd.memory": "memory=",
             "retrograd.nn": "nn=",
             "retrograd.ops.random.generator": "Generator default_generator",
+            "retrograd.ops.tensor.storage": "TypedStorage UntypedStorage",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
             "retrograd.random": "random=",
@@ -965,8 +995,6 @@ long = int64
 cfloat = complex64
 cdouble = complex128
 strided = "strided"
-contiguous_format = "contiguous_format"
-preserve_format = "preserve_format"
 e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
@@ -974,9 +1002,20 @@ pi: _builtins.float = _np.pi
 newaxis = _np.newaxis
 
 __all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
     "Generator",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "Size",
     "Tensor",
+    "TypedStorage",
+    "UntypedStorage",
     "__version__",
     "abs",
     "abs_",
@@ -1080,6 +1119,8 @@ __all__ = [
     "cfloat",
     "chain_matmul",
     "channel_shuffle",
+    "channels_last",
+    "channels_last_3d",
     "cholesky",
     "cholesky_inverse",
     "cholesky_solve",
@@ -1290,6 +1331,7 @@ __all__ = [
     "is_nonzero",
     "is_same_size",
     "is_signed",
+    "is_storage",
     "is_tensor",
     "is_warn_always_enabled",
     "isclose",
@@ -1361,6 +1403,7 @@ __all__ = [
     "mean",
     "median",
     "memory",
+    "memory_format",
     "meshgrid",
     "min",
     "minimum",

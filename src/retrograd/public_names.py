@@ -133,6 +133,7 @@ METHODS: dict[str, str] = {
         "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
+    "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
 }
 FUNCTIONS: dict[str, str] = {
     "retrograd.core.tensor": (
@@ -320,6 +321,7 @@ FUNCTIONS: dict[str, str] = {
         "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
         "set_warn_always use_deterministic_algorithms"
     ),
+    "retrograd.ops.tensor.storage": "is_storage",
 }
 FUNCTIONAL: dict[str, str] = {
     "retrograd.core.tensor": "relu_=Tensor.relu_",

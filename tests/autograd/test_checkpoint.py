@@ -111,7 +111,7 @@ def test_a_report_is_short_unless_asked_for_more():
 
     assert len(failure(long, doubled).splitlines()) < 12
     listed = failure(long, doubled, debug=True)
-    assert "Saved during forward:\n  0: [2] float64" in listed
+    assert "Saved during the original forward:\n  0: [2] float64" in listed
     assert "\n  99: [2] float64" in listed
     assert "Saved during recomputation:\n  0: [2] float64" in listed
 

@@ -414,14 +414,12 @@ def test_a_loop_is_called_a_loop(program: Program) -> None:
 @pytest.mark.parametrize(
     "program", [under_no_grad, detached, by_a_comparison, all_constant, left_through_numpy]
 )
-def test_requires_grad_on_a_lost_loss_warns(program: Callable[[], rg.Tensor]) -> None:
+def test_a_lost_loss_that_was_made_a_leaf_warns(program: Callable[[], rg.Tensor]) -> None:
     loss = program()
+    loss.requires_grad = True
     with pytest.warns(UserWarning, match="nothing will train") as caught:
-        loss.requires_grad = True
+        loss.backward()
     assert f"line {marked(program, 'lost')[0]}" in str(caught[0].message)
-    assert caught[0].filename == __file__
-    with pytest.warns(UserWarning, match="nothing will train") as caught:
-        program().requires_grad_()
     assert caught[0].filename == __file__
 
 
@@ -435,7 +433,9 @@ def test_making_leaves_does_not_warn() -> None:
         weights().sum().detach().requires_grad_()
         with rg.no_grad():
             moved = weights() + 1
+            total = weights().sum()
         moved.requires_grad_()
+        (total.detach().requires_grad_() * 2).backward()
 
 
 # -- why_no_grad -----------------------------------------------------------------------------------------------------

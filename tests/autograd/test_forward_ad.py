@@ -333,12 +333,11 @@ def test_views_of_primals_of_any_layout_are_views_of_their_tangents(layout):
         np.testing.assert_array_equal(tangent(y).array, wanted)
 
 
-def test_a_view_beyond_its_base_is_refused():
+def test_the_tangent_of_a_view_is_zero_beyond_its_base():
     memory = rg.zeros(6)
     with fwd.dual_level():
         d = fwd.make_dual(memory[:2], rg.ones(2))
-        with pytest.raises(RuntimeError, match="reaches memory outside"):
-            d.as_strided((3,), (2,), 0)
+        np.testing.assert_array_equal(tangent(d.as_strided((3,), (2,), 0)).array, [1, 0, 0])
 
 
 def test_as_strided_shares_the_tangent():

@@ -23,6 +23,8 @@ LAYERS = (
         "utils",
         "datasets",
         "serialization",
+        "_C",
+        "legacy_types",
         "cuda",
         "memory",
         "random",

@@ -9,7 +9,11 @@ from retrograd.autograd import graph
 from retrograd.autograd import modes as grad_mode
 from retrograd.autograd.backward import backward, grad
 from retrograd.autograd.modes import (
+    _force_original_view_tracking as _force_original_view_tracking,
+)
+from retrograd.autograd.modes import (
     enable_grad,
+    enforce_grad_layout_policy,
     inference_mode,
     is_multithreading_enabled,
     no_grad,
@@ -58,6 +62,7 @@ __all__ = [
     "detect_anomaly",
     "detect_nonfinite",
     "enable_grad",
+    "enforce_grad_layout_policy",
     "forward_ad",
     "functional",
     "grad",

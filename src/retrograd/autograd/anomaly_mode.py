@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd.core.modes import ANOMALY, current
 from retrograd.core.places import warn
+from retrograd.hints import Plain
 
 
 def is_anomaly_enabled() -> bool:
@@ -18,7 +19,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return current().check_nan
 
 
-class set_detect_anomaly:  # noqa: N801 - torch's name
+class set_detect_anomaly(Plain):  # noqa: N801 - torch's name
     """Switches anomaly mode at once, as a function; as a context manager it restores it afterwards.
 
     Args:
@@ -41,7 +42,7 @@ class set_detect_anomaly:  # noqa: N801 - torch's name
         state.special = (state.special & ~ANOMALY) | bit
 
 
-class detect_anomaly:  # noqa: N801 - torch's name
+class detect_anomaly(Plain):  # noqa: N801 - torch's name
     """Inside the block, a backward that fails or computes a NaN shows the forward call that made the failing node.
 
     It is for debugging: every operation keeps its stack.

@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.autograd.logs import logs
 from retrograd.backends.base import backend_of
+from retrograd.core.lost import warn_about_lost_loss
 from retrograd.core.modes import current
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
@@ -150,8 +151,6 @@ def grad(
     if not wanted:
         raise GradientError("`inputs` argument to `grad()` cannot be empty.")
     _checked_inputs(wanted)
-    if materialize_grads and any(isinstance(item, GradientEdge) for item in wanted):
-        raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     roots = as_tuple(outputs)
     grads = make_grads(roots, grad_list(grad_outputs, len(roots)), is_grads_batched)
     keep = create_graph if retain_graph is None else retain_graph
@@ -214,6 +213,8 @@ def _run_batched(
 
 
 def _zeros(like: Any, requires_grad: bool) -> Tensor:
+    if isinstance(like, GradientEdge):
+        raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     made = Tensor(backend_of(like.array).zeros_like(like.array))
     made._requires = requires_grad
     return made
@@ -293,6 +294,8 @@ def _implicit_grad(output: Any) -> Tensor | None:
     if isinstance(output, Tensor):
         if not output._requires:
             return None
+        if output._node is None:
+            warn_about_lost_loss(output)
         if output.array.size == 1 and output.array.dtype.kind == "f":
             return Tensor(backend_of(output.array).ones_like(output.array))
     shape, dtype = _kind_of(output)

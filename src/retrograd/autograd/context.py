@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from retrograd.autograd.function_backward import call_backward
-from retrograd.core.node import Grads, Node
+from retrograd.core.node import Node
 from retrograd.core.places import warn
-from retrograd.core.saved import SavedTensor, SavedValue, freed_graph
+from retrograd.core.saved import SavedTensor, SavedValue, freed_graph, saved_tensor
 from retrograd.core.tensor import Tensor
 from retrograd.hints import mypyc_attr
 
@@ -29,6 +29,7 @@ class FunctionCtx(Node):
     materialize_grads: Any = True
     to_save: Any = None
     saved_for_forward: Any = None
+    _materialize_non_diff_grads: Any = True  # whether that goes for outputs which have no gradient too
     non_differentiable: Any = ()
     dirty_tensors: Any = ()
     _forward_cls: ClassVar[Any] = None  # the Function this is the context of
@@ -70,7 +71,7 @@ class FunctionCtx(Node):
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        return tuple(SavedTensor(self, "", s) for s in self._saved)
+        return tuple(saved_tensor(self, "", s) for s in self._saved)
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -104,8 +105,15 @@ class BackwardCFunction(FunctionCtx):
     """The node of a custom Function; a subclass of it is made for each Function."""
 
     tensor_inputs: tuple[bool, ...] = ()
+    fresh_results: bool = True  # since `call_backward` gives views of those that others can see
 
-    def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
+    _bare: tuple[int, ...] = ()  # outputs whose missing gradient stays None, though others become zeros
+
+    def apply(self, grads: Any, tensors: Any = None, owned: Any = None, *more: Any) -> Any:
+        """Runs `backward`: `node.apply(*grads)`; the engine says with two numbers more that it is the one who calls."""
+        if not isinstance(tensors, bool):
+            given = (grads, tensors, owned, *more)[: max(self.num_inputs(), 3 + len(more) if more else 0)]
+            return self._user_backward()(self, *given)
         return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:

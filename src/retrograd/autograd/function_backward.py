@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.backends.base import BACKENDS
+from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
+from retrograd.core.references import unwrap
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 
@@ -21,12 +23,16 @@ def call_backward(
     given: list[Any] = []
     for i, grad in enumerate(grads):
         given.append(_given(ctx, i, grad, tensors))
+    state = current()
+    if state.task is not None:
+        state.running_node = ctx
     results = backward(ctx, given) if boxed else backward(ctx, *given)
     made = _checked(ctx, results if isinstance(results, tuple) else (results,))
+    results = None
     if not tensors:
-        for i, grad in enumerate(made):
-            if grad is not None:
-                made[i] = grad.array
+        for i in range(len(made)):
+            if made[i] is not None and not unwrap(made, i):
+                made[i] = made[i][...]  # a view is nobody's to write into: see Note [Ownership]
     return made
 
 
@@ -35,7 +41,7 @@ def _given(ctx: BackwardCFunction, i: int, grad: Any, tensors: bool) -> Any:
     if grad is not None:
         return grad if tensors else Tensor(grad)
     node: Node = ctx
-    if not ctx.materialize_grads or node.input_dtype(i) is None:
+    if not ctx.materialize_grads or node.input_dtype(i) is None or i in ctx._bare:
         return None
     xp = BACKENDS.on(node._where)
     return Tensor(xp.zeros(node.input_shape(i), node.input_dtype(i)))

@@ -48,6 +48,10 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
         node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]
+        if not ctx._materialize_non_diff_grads:
+            ctx._bare = tuple(
+                [i for i, out in enumerate(outputs) if not (isinstance(out, Tensor) and out._requires)]
+            )
         ctx._saved = _saved_values(ctx, outputs)
         if state.nonfinite:
             remember_results(ctx, args, outputs)

@@ -18,12 +18,19 @@ from retrograd.autograd.gradcheck_manners import (
     check_undefined_forward,
 )
 from retrograd.autograd.gradcheck_report import GradcheckError
+from retrograd.autograd.old_jacobians import get_analytical_jacobian, get_numerical_jacobian
 from retrograd.backends.base import backend_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
 
-__all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
+__all__ = [
+    "GradcheckError",
+    "get_analytical_jacobian",
+    "get_numerical_jacobian",
+    "gradcheck",
+    "gradgradcheck",
+]
 
 
 class CheckPlan(NamedTuple):

@@ -96,9 +96,13 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    for tensor in tensors:
+    if mode == "any":
+        tensors = tuple(t for t in tensors if t.requires_grad)  # of the others no gradient will come
+    for i, tensor in enumerate(tensors):
         if not tensor.requires_grad:
-            raise GradientError("all tensors passed to register_multi_grad_hook must require grad")
+            raise AssertionError(
+                f"Expected gradient function to be set: tensor {i} of register_multi_grad_hook does not require grad"
+            )
     watch: Any = _AllGrads(tensors, fn) if mode == "all" else _AnyGrad(fn)
     return _MultiHandle([t.register_hook(_Arrival(watch, i)) for i, t in enumerate(tensors)])
 

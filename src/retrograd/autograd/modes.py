@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar, overload
 
 from retrograd.core.modes import current
 from retrograd.core.places import warn
-from retrograd.core.switches import GradSwitch, InferenceSwitch, MultithreadingSwitch
+from retrograd.core.switches import FieldSwitch, GradSwitch, InferenceSwitch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -187,7 +187,26 @@ class set_grad_enabled(GradSwitch, ModeContext):  # noqa: N801 - torch's name
         return f"set_grad_enabled(mode={self.mode})"
 
 
-class set_multithreading_enabled(MultithreadingSwitch, ModeContext):  # noqa: N801 - torch's name
+class _Setting(FieldSwitch, ModeContext):
+    """Sets a field of the thread's state at once, and puts it back at the end of a block."""
+
+    name: str  # of the field
+
+    def __init__(self, mode: bool) -> None:
+        self.field = self.name
+        self.mode = bool(mode)
+        self.before = getattr(current(), self.name)
+        self.put(self.mode)
+
+    def __call__(self, func: F) -> F:
+        self.put(self.before)
+        return super().__call__(func)
+
+    def clone(self) -> ModeContext:
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Setting):  # noqa: N801 - torch's name
     """Whether backwards called in this thread may use other threads; at once, and as a context manager for a while.
 
     Results are the same to the last bit either way.
@@ -197,19 +216,40 @@ class set_multithreading_enabled(MultithreadingSwitch, ModeContext):  # noqa: N8
     ...     pass  # backward() here runs on this thread alone
     """
 
-    def __init__(self, mode: bool) -> None:
-        state = current()
-        self.mode = bool(mode)
-        self.before = state.multithreading
-        state.multithreading = self.mode
-
-    def clone(self) -> ModeContext:
-        return type(self)(self.mode)
+    name = "multithreading"
 
 
 def is_multithreading_enabled() -> bool:
     """Whether backwards called in this thread may use other threads."""
     return current().multithreading
+
+
+class enforce_grad_layout_policy(_Setting):  # noqa: N801 - torch's name
+    """Whether `.grad` must lie in memory as its leaf does; at once, and as a context manager for a while.
+
+    It does so by default, if the leaf is dense. Without the policy a gradient that nobody else can see becomes `.grad`
+    as it is, which saves a copy.
+
+    >>> import retrograd as rg
+    >>> x = rg.ones(3, 2).t().requires_grad_()
+    >>> with rg.autograd.enforce_grad_layout_policy(False):
+    ...     x.sum().backward()
+    """
+
+    name = "grad_layout"
+
+    def __init__(self, enable: bool = True) -> None:
+        super().__init__(enable)
+
+
+class _force_original_view_tracking(_Setting):  # noqa: N801 - torch's name
+    """Says that views of what was written are to be made again by the functions that made them first.
+
+    It is remembered, and nothing more: such a view has its history by its place in memory, which gives the same
+    gradients.
+    """
+
+    name = "view_replay"
 
 
 class inference_mode(InferenceSwitch, ModeContext):  # noqa: N801 - torch's name

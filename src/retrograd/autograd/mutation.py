@@ -34,7 +34,7 @@ class Kept(Plain):
         self.is_copy = False
 
 
-class MutationContext:
+class MutationContext(Plain):
     """What `allow_mutation_on_saved_tensors` yields: the values saved inside the block."""
 
     def __init__(self) -> None:

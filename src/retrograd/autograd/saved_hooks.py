@@ -8,11 +8,11 @@ from typing import Any
 from retrograd.autograd.modes import ModeContext
 from retrograd.core.modes import SAVED_HOOKS, current
 from retrograd.core.tensor import Tensor
-from retrograd.hints import mypyc_attr
+from retrograd.hints import Plain, mypyc_attr
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class saved_tensors_hooks:  # noqa: N801 - torch's name
+class saved_tensors_hooks(Plain):  # noqa: N801 - torch's name
     """Values saved inside the block go through `pack_hook`, and through `unpack_hook` when backward needs them.
 
     Args:

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import backend_of, is_writable, where_of
+from retrograd.backends.layout import copied_like, lies_like
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
 from retrograd.core.hooks import call_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
-from retrograd.core.modes import before_write, is_grad_enabled
+from retrograd.core.modes import before_write, current, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -82,6 +83,7 @@ class AccumulateGrad(Node):
             self._accumulate(variable, g, tensors, owned)
         hooks = variable._post_accumulate
         if hooks is not None:
+            current().running_node = self
             for index, hook in enumerate(list(hooks.values())):
                 if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
@@ -99,14 +101,17 @@ class AccumulateGrad(Node):
         if tensors and not is_grad_enabled():
             # Forward mode: the sum has a tangent if both have one, a first gradient has none, as in PyTorch.
             variable._grad = (
-                Tensor(_dense_copy(new.array)) if old is None else UPWARD.operators.iadd(old, new)
+                Tensor(copied_like(new.array, variable.array))
+                if old is None
+                else UPWARD.operators.iadd(old, new)
             )
         elif tensors:
             # The gradient may itself be part of a graph: never write into it.
-            variable._grad = UPWARD.operators.clone(new) if old is None else old + new
+            variable._grad = UPWARD.operators.clone_like(new, variable) if old is None else old + new
         elif old is None:
             # Take over an array that nobody else can see (Note [Ownership] in engine/buffer.py); copy any other.
-            variable._grad = Tensor(new if owned and _is_dense(new) else _dense_copy(new))
+            leaf = variable.array
+            variable._grad = Tensor(new if owned and _may_stay(new, leaf) else copied_like(new, leaf))
         elif old.array.dtype == new.dtype and is_writable(old.array):
             before_write(old.array)
             try:
@@ -128,12 +133,12 @@ class AccumulateGrad(Node):
         return ()
 
 
-def _is_dense(array: Array) -> bool:
-    return bool(array.flags.c_contiguous and is_writable(array))
-
-
-def _dense_copy(array: Array) -> Array:
-    return backend_of(array).array(array, order="C", copy=True, subok=True)
+def _may_stay(new: Array, leaf: Array) -> bool:
+    """Whether a gradient can be `.grad` as it is: one that may be written into, in the leaf's layout."""
+    flags = new.flags
+    if flags.c_contiguous and leaf.flags.c_contiguous:
+        return is_writable(new) if type(new) is not np.ndarray else bool(flags.writeable)
+    return is_writable(new) and (lies_like(new, leaf) or not current().grad_layout)
 
 
 def edge_of(tensor: Tensor) -> Edge:

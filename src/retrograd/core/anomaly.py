@@ -9,6 +9,7 @@ by a backward that records itself, the node that was running then in `metadata["
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from retrograd.backends.base import backend_of
@@ -36,8 +37,11 @@ def report(node: Node, error: BaseException) -> None:
     current: Any = node
     while current is not None:
         text = _origin(current, first)
-        warn(text, UserWarning)
         add_note(error, text)
+        with suppress(
+            UserWarning
+        ):  # made an error by a filter: it may not hide this one, whose note says the same
+            warn(text, UserWarning)
         current = None if current.user_metadata is None else current.user_metadata.get("parent_")
         first = False
 

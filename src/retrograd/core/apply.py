@@ -71,6 +71,8 @@ def apply1(op: Unary, input: Any) -> Any:
     out = Tensor(result)
     if traits.is_view:
         mark_view(out, x, state, NORMAL)
+        if out._base is None and not state.transforms:
+            x = Tensor(a)  # a view of an inference tensor is not recorded, even if that one requires grad
     if state.grad_enabled and x._base is not None:
         x = recorded(x)
     if x._requires and state.grad_enabled and traits.differentiable:
@@ -499,7 +501,7 @@ def _finish_special(
     if state.special & SAVED_HOOKS and recorded:
         pack, unpack = state.saved_hooks[-1]
         for name in op.slot_names():
-            op.pack(name, pack, unpack)
+            op.pack(name, pack, unpack, operands)
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
 

@@ -9,6 +9,8 @@ from retrograd.backends.device import device
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.memory_format import check_format, lies_in
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
 from retrograd.hints import mypyc_attr
@@ -125,9 +127,10 @@ class TensorFacts(TensorMethods):
         start = xp.extent_of(xp.memory_of(array))[0]
         return int(xp.extent_of(array)[0] - start) // int(array.itemsize)
 
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps."""
-        return bool(self.array.flags.c_contiguous)
+    def is_contiguous(self, memory_format: MemoryFormat | None = None) -> bool:
+        """Whether the elements lie in memory without gaps, in row-major order or in that of a memory format."""
+        wanted = check_format("is_contiguous", memory_format)
+        return bool(self.array.flags.c_contiguous) if wanted is None else lies_in(self.array, wanted)
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is float16, float32 or float64."""

@@ -76,6 +76,19 @@ def call_hook(hook: Any, which: str, owner: str, *args: Any) -> Any:
         raise
 
 
+class EachHook:
+    """A tensor hook that calls those of a table, one after the other."""
+
+    def __init__(self, hooks: Any) -> None:
+        self.hooks = hooks
+
+    def __call__(self, grad: Any) -> Any:
+        for hook in list(self.hooks.values()):
+            new = hook(grad)
+            grad = grad if new is None else new
+        return grad
+
+
 class TensorHooks(Plain):
     """Hooks of the tensors that are outputs of one node, by output number."""
 

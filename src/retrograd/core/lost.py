@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.core.modes import INFERENCE, ThreadState
-from retrograd.core.places import made_at, mark
+from retrograd.core.places import made_at, mark, warn
 
 if TYPE_CHECKING:
     from retrograd.core.tensor import Tensor
@@ -142,12 +142,20 @@ def note_of_constant(operands: Sequence[Any]) -> Lost | None:
     return found
 
 
-def looks_like_loss(tensor: Any) -> bool:
-    """Whether a tensor without history is a single number that was computed: nobody makes parameters that way."""
-    lost = tensor._lost
-    if lost is None or tensor.array.ndim:
-        return False
-    return tensor._reduced or lost.why in (NO_GRAD, NO_DERIVATIVE)
+def warn_about_lost_loss(loss: Tensor) -> None:
+    """`loss.requires_grad = True` silences backward()'s error, and nothing trains: said when the leaf is a root.
+
+    A leaf may be made of anything, but a single number that was computed and now begins a backward is a loss.
+    """
+    lost: Lost | None = loss._lost
+    if lost is None or loss.array.ndim or not (loss._reduced or lost.why in (NO_GRAD, NO_DERIVATIVE)):
+        return
+    warn(
+        "requires_grad=True was set on the result of a computation that was not recorded. This backward() runs, but "
+        "nothing it was computed from gets a gradient, so nothing will train. Leave the flag alone and mend the cause: "
+        f"{lost.text()}",
+        UserWarning,
+    )
 
 
 def _why(state: ThreadState) -> int:

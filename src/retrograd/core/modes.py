@@ -30,13 +30,19 @@ class ThreadState:
     multithreading: bool = True  # whether a backward called here may use other threads
     saved_hooks: tuple[Any, ...] = ()  # (pack, unpack) pairs, the innermost last
     check_nan: bool = True  # whether anomaly mode raises on NaN
-    running_node: Any = None  # in anomaly mode: the node whose backward runs
+    # The node on whose behalf a user's code runs; in anomaly mode, any that runs. In between, an earlier one.
+    running_node: Any = None
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
+    grad_layout: bool = True  # what enforce_grad_layout_policy says: `.grad` lies in memory as its leaf does
+    view_replay: bool = False  # what _force_original_view_tracking says; nothing depends on it
     replaying: bool = False  # whether a backward runs again in search of a NaN: `.grad` stays as it is
     saved_hooks_refused: str = ""  # why hooks may not be used here, if they may not
     level: Any = None  # the open level of forward mode
     forward_enabled: bool = True  # what set_fwd_grad_enabled says
     task: Any = None  # the backward that is running, the innermost of nested ones
+    graph_group: Any = (
+        None  # backwards that share what checkpoints compute again: see utils/checkpoint_frame.py
+    )
     checkpoint_valid: bool = True  # of the backwards around it
     # With hooks on, or tangents: weak reference to the array that an in-place op works on, and its version.
     overwriting: Any = None

@@ -10,7 +10,7 @@ import numpy as np
 from retrograd.backends.base import where_of
 from retrograd.backends.device import device
 from retrograd.core.collector import expose
-from retrograd.core.hooks import NodeHooks, RemovableHandle, TensorHooks, add_hook
+from retrograd.core.hooks import EachHook, NodeHooks, RemovableHandle, TensorHooks, add_hook
 from retrograd.core.metadata import InputMetadata, metadata_of
 from retrograd.core.plain import PlainNode
 from retrograd.core.upward import UPWARD
@@ -229,6 +229,14 @@ class Node(PlainNode):
         """Calls `fn(grad_outputs)` before each run; a tuple it returns replaces `grad_outputs`."""
         return add_hook(self._hooks().pre, fn)
 
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Calls the hooks in `tensor._backward_hooks`, whatever is there then, as hooks of that tensor."""
+        if not isinstance(tensor, UPWARD.tensor):
+            raise TypeError("_register_hook_dict expected a variable")
+        hooks = getattr(tensor, "_backward_hooks", None)
+        if hooks is not None:
+            add_hook(tensor._hooks_of_node(self).table(tensor.output_nr), EachHook(hooks))
+
     def _hooks(self) -> NodeHooks:
         if self.node_hooks is None:
             self.node_hooks = NodeHooks()
@@ -237,6 +245,11 @@ class Node(PlainNode):
 
     def __call__(self, *grads: Any) -> Any:
         """Runs the node by hand: gradients of the outputs in, gradients of the inputs out."""
+        if len(grads) != self.num_inputs():
+            raise TypeError(f"expected {self.num_inputs()} arguments, got {len(grads)} instead")
+        for i, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, UPWARD.tensor):
+                raise TypeError(f"argument {i} is not a Variable: {self.name()} takes Tensors, and None")
         results = self.apply(grads, True, 0)
         return results[0] if len(results) == 1 else tuple(results)
 

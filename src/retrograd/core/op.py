@@ -26,7 +26,18 @@ from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backen
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
-from retrograd.core.saved import SavedConstant, SavedTensor, checked, freed_graph, packed, reloaded, revived
+from retrograd.core.saved import (
+    Packed,
+    SavedConstant,
+    checked,
+    freed_graph,
+    given,
+    living,
+    packed,
+    reloaded,
+    revived,
+    saved_tensor,
+)
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
@@ -161,8 +172,18 @@ class Op(Node):
             return Tensor(backend_of(value).asarray(value))  # a number, as PyTorch shows it
         return revived(self, name, node, nr, checked(self, value, counter, version, node, nr), counter)
 
-    def pack(self, name: str, pack: Any, unpack: Any) -> None:
-        """Puts the value of a slot through a pack hook. See Note [Packed values]."""
+    def shown_value(self, name: str) -> Any:
+        """`unpacked`, as the very Tensor that was saved where there is still one."""
+        value, _, _, node, _ = self.slot(name)
+        if isinstance(value, Packed) and node is None:
+            return value.tensor()
+        found = self.unpacked(name)
+        if node is self or not isinstance(found, Tensor) or found.array is not value:
+            return found
+        return living(found)
+
+    def pack(self, name: str, pack: Any, unpack: Any, operands: Sequence[Any] = ()) -> None:
+        """Puts the value of a slot through a pack hook, if it can as the operand itself. See Note [Packed values]."""
         held, counter, version, _, _ = self.slot(name)
         if counter is not None or is_array(held):
             state = current()
@@ -170,7 +191,7 @@ class Op(Node):
             if written is not None and written() is held and state.overwriting_version == version:
                 # About to be overwritten, and the hook may keep what it is given.
                 self.set_slot(name, held.copy(), VersionCounter(), 0)
-            self.set_slot(name, packed(self.unpacked(name), pack, unpack), PACKED, 0)
+            self.set_slot(name, packed(given(self.unpacked(name), operands), pack, unpack), PACKED, 0)
             expose(self)
 
     def saved_slot(self, name: str) -> str:
@@ -183,8 +204,8 @@ class Op(Node):
     def raw_saved(self, name: str) -> Any:
         slot = self.saved_slot(name)
         if slot != CONSTANTS:
-            return SavedTensor(self, slot)
-        return tuple([SavedTensor(self, f"{CONSTANT}{i}") for i in range(self._constant_count())])
+            return saved_tensor(self, slot)
+        return tuple([saved_tensor(self, f"{CONSTANT}{i}") for i in range(self._constant_count())])
 
     def saved_value(self, name: str) -> Any:
         """The value PyTorch shows as `_saved_<name>`; raises KeyError where there is none."""
@@ -192,8 +213,8 @@ class Op(Node):
             return getattr(self, self.shown[name])
         slot = self.saved_slot(name)
         if slot != CONSTANTS:
-            return self.unpacked(slot)
-        return tuple([self.unpacked(f"{CONSTANT}{i}") for i in range(self._constant_count())])
+            return self.shown_value(slot)
+        return tuple([self.shown_value(f"{CONSTANT}{i}") for i in range(self._constant_count())])
 
     def _constant_count(self) -> int:
         if self.constants is None:

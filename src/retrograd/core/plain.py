@@ -29,7 +29,8 @@ from retrograd.hints import Plain
 
 # What `dir(node)` lists: PyTorch's names. The others are the engine's, and those of a node's op.
 NODE_NAMES = {
-    "_input_metadata", "_raw_saved_tensors", "_sequence_nr", "_set_sequence_nr", "dirty_tensors", "mark_dirty",
+    "_input_metadata", "_materialize_non_diff_grads", "_raw_saved_tensors", "_register_hook_dict", "_sequence_nr",
+    "_set_sequence_nr", "dirty_tensors", "mark_dirty",
     "mark_non_differentiable", "mark_shared_storage", "materialize_grads", "maybe_clear_saved_tensors", "metadata",
     "name", "needs_input_grad", "next_functions", "non_differentiable", "register_hook", "register_prehook",
     "requires_grad", "save_for_backward", "save_for_forward", "saved_for_forward", "saved_tensors", "saved_variables",
@@ -149,7 +150,8 @@ class MethodForm:
 class TensorMethods:
     """The place where the method forms of functions (`t.exp()`, `t.sum(dim=0)`) are installed by `retrograd.ops`.
 
-    `grad` is here because a compiled class cannot have a property that can be deleted; nor can it have `__index__`.
+    `grad` and `data` are here because a compiled class cannot say what deleting a property does; nor can it have
+    `__index__`.
     """
 
     def __index__(self) -> int:
@@ -167,6 +169,19 @@ class TensorMethods:
     @grad.deleter
     def grad(self) -> None:
         self._set_grad(None)  # type: ignore[attr-defined]
+
+    @property
+    def data(self) -> Any:
+        """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+        return self._get_data()  # type: ignore[attr-defined]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._set_data(value)  # type: ignore[attr-defined]
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 class ThreadLocal(threading.local):

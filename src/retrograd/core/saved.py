@@ -10,7 +10,9 @@ What has no place in the graph, an index or a mask, is a constant: see Note [Con
 
 from __future__ import annotations
 
-from typing import Any
+import gc
+from collections.abc import Sequence
+from typing import Any, Final
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.accumulate import grad_accumulator
@@ -20,7 +22,10 @@ from retrograd.core.places import here, made_at
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import FREED_GRAPH, FreedGraphError, InferenceError, InplaceError, sizes, type_name
+from retrograd.hints import Plain
 from retrograd.values import Array
+
+_KEY: Final = object()
 
 
 def freed_graph(node: Node) -> FreedGraphError:
@@ -88,6 +93,10 @@ class Packed:
 
     def unpack(self) -> Array:
         """The array again."""
+        return self.tensor().array
+
+    def tensor(self) -> Tensor:
+        """What the unpack hook returns."""
         state = current()
         was_enabled, was_special, hooks = state.grad_enabled, state.special, state.saved_hooks
         state.grad_enabled = False
@@ -99,7 +108,7 @@ class Packed:
             raise TypeError(
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type_name(found)}"
             )
-        return found.array
+        return found
 
 
 def packed(tensor: Tensor, pack: Any, unpack: Any) -> Packed:
@@ -126,6 +135,9 @@ def reloaded(
 ) -> Any:
     """What to do when versions differ: unpack a packed value, or raise the error of an overwritten one."""
     if isinstance(array, Packed):
+        state = current()
+        if state.task is not None:
+            state.running_node = saver
         return array.unpack()
     raise version_error(saver, array, counter, version, node, nr)
 
@@ -170,6 +182,29 @@ def revived(
             if tangent is not None and current().level is not None:
                 level.give(found, tangent)
     return found
+
+
+def living(twin: Tensor) -> Tensor:
+    """Another Tensor over this array at this place in the graph, if somebody still holds it, or else this one.
+
+    Nodes know arrays, not Tensors; but the collector can say who refers to an array. It takes a while: this is for
+    people who look at a node.
+    """
+    for holder in gc.get_referrers(twin.array):
+        found = given(twin, gc.get_referrers(holder) if type(holder) is dict else (holder,))
+        if found is not twin:
+            return found
+    return twin
+
+
+def given(twin: Tensor, among: Sequence[Any]) -> Tensor:
+    """The Tensor over this array at this place in the graph among these objects, or else this one."""
+    for found in among:
+        if isinstance(found, Tensor) and found.array is twin.array and found is not twin:
+            same_place = found._node is twin._node and found.output_nr == twin.output_nr
+            if same_place and found._requires == twin._requires:
+                return found
+    return twin
 
 
 class SavedConstant:
@@ -240,6 +275,8 @@ class SavedValue:
     def unpack(self, owner: Node) -> Tensor:
         """The tensor again, unless it has been overwritten."""
         node = owner if self.is_output else self.node
+        if node is None and isinstance(self.array, Packed):
+            return self.array.tensor()  # the very object, since it needs no place in the graph
         array = checked(owner, self.array, self.counter, self.version, node, self.output_nr)
         if self.original is not None:
             return self.original
@@ -247,13 +284,51 @@ class SavedValue:
         return found
 
 
-class SavedTensor:
+class _OfDetached:
+    """A pack hook that gets its value without the graph."""
+
+    def __init__(self, hook: Any) -> None:
+        self.hook = hook
+
+    def __call__(self, tensor: Tensor) -> Any:
+        return self.hook(tensor.detach())
+
+
+class SavedTensor(Plain):
     """One saved value of one node, as `_raw_saved_<name>` gives it: the place to register hooks for it alone."""
 
-    def __init__(self, node: Any, name: str, value: SavedValue | None = None) -> None:
+    def __init__(
+        self, key: object = None, node: Any = None, name: str = "", value: SavedValue | None = None
+    ) -> None:
+        if key is not _KEY:
+            raise RuntimeError(
+                "Trying to create a SavedTensor object from Python is forbidden. Nodes have them, as `_raw_saved_self`."
+            )
         self.node = node
-        self.name = name
+        self.name = name  # of the slot; empty for one of a custom Function's
         self.value = value
+
+    @property
+    def data(self) -> Any:
+        """The saved tensor, or what the pack hook has made of it."""
+        held = self._held()
+        if isinstance(held, Packed):
+            return held.value
+        if held is None:
+            return None
+        return self.node.shown_value(self.name) if self.value is None else self.value.unpack(self.node)
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The hook that gives the tensor back, or None."""
+        held = self._held()
+        return held.unpack_hook if isinstance(held, Packed) else None
+
+    def _held(self) -> Any:
+        """What the node keeps: an array, something packed, or None."""
+        if self.value is not None:
+            return self.value.array
+        return self.node.slot(self.name).value if self.name else None
 
     def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
         """Puts the saved value through `pack_hook` now, and through `unpack_hook` when backward needs it."""
@@ -261,10 +336,11 @@ class SavedTensor:
             if not callable(hook):
                 raise TypeError(f"register_hooks(): hooks must be callable, not {type(hook).__name__}")
         self._check()
+        pack = _OfDetached(pack_hook)
         if self.value is not None:
-            self.value.pack(self.node, pack_hook, unpack_hook)
+            self.value.pack(self.node, pack, unpack_hook)
         else:
-            self.node.pack(self.name, pack_hook, unpack_hook)
+            self.node.pack(self.name, pack, unpack_hook)
 
     def _check(self) -> None:
         """Hooks are for a value that is there and has none yet."""
@@ -273,7 +349,7 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor after it has been freed. Register before backward, or keep "
                 "the graph with retain_graph=True."
             )
-        held = self.value.array if self.value is not None else self.node.slot(self.name).value
+        held = self._held()
         if held is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if isinstance(held, Packed):
@@ -281,3 +357,8 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. There can be one pair "
                 "only."
             )
+
+
+def saved_tensor(node: Any, name: str, value: SavedValue | None = None) -> SavedTensor:
+    """What `_raw_saved_<name>` gives: a slot of an op, or a value that a custom Function saved."""
+    return SavedTensor(_KEY, node, name, value)

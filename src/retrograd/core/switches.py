@@ -59,17 +59,22 @@ class InferenceSwitch:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class MultithreadingSwitch:
-    """Whether backwards may use other threads; what was so before is put back on exit."""
+class FieldSwitch:
+    """The same for any field that is on or off."""
 
+    field: str = ""
     mode: bool = True
     before: bool = True
 
+    def put(self, value: bool) -> None:
+        """Sets the field."""
+        setattr(current(), self.field, value)
+
     def __enter__(self) -> None:
-        pass
+        self.put(self.mode)
 
     def __exit__(self, *exc: object) -> None:
-        current().multithreading = self.before
+        self.put(self.before)
 
 
 class transforming:  # noqa: N801 - a context manager, as `no_grad` is

@@ -166,7 +166,8 @@ def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     moved = extent_of(tangent.array)[0] - extent_of(base)[0]
     part = Tensor(xp.zeros(view.shape, view.dtype))
     if view.size:
-        _check_inside(memory, like, moved)
+        if not _is_inside(memory, like, moved):
+            return _beyond(tangent, like, base)
         count = len(xp.lead)  # each with its batch in front
         shape, strides = (*memory.shape[:count], *like.shape), (*memory.strides[:count], *like.strides)
         found = xp.inner.at_address(memory, extent_of(like)[0] + moved, like.dtype, shape, strides)
@@ -176,14 +177,21 @@ def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     return part
 
 
-def _check_inside(array: Array, view: Array, moved: int) -> None:
+def _is_inside(array: Array, view: Array, moved: int) -> bool:
     """Whether memory that lies `moved` bytes from `view` is all memory of the owner of `array`."""
     (_, first, last), (_, low, high) = extent_of(view), extent_of(owner_of(array))
-    if first + moved < low or last + moved > high:
-        raise RuntimeError(
-            "forward mode: a view made by as_strided() reaches memory outside of its base, where there is no tangent. "
-            "Make the view of a tensor that holds all of it."
-        )
+    return bool(first + moved >= low and last + moved <= high)
+
+
+def _beyond(tangent: Tensor, view: Array, base: Array) -> Tensor:
+    """The tangent of a view that reaches memory outside of its base, where tangents are zero. It is a copy."""
+    size = view.itemsize
+    _, low, high = extent_of(owner_of(view))
+    inside, outside = (extent_of(a)[0] - low for a in (base, view))
+    room: Any = tangent.new_zeros((high - low) // size)
+    full = room.as_strided_scatter(tangent, base.shape, [s // size for s in base.strides], inside // size)
+    found: Tensor = full.as_strided(view.shape, [s // size for s in view.strides], outside // size)
+    return found
 
 
 # -- the tangents of an op's results -------------------------------------------------------------------------------

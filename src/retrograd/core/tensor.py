@@ -24,7 +24,7 @@ from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
 from retrograd.core.collector import expose
 from retrograd.core.hooks import HookTable, RemovableHandle, TensorHooks, add_hook
-from retrograd.core.lost import DETACHED, FROZEN, Lost, cut, looks_like_loss
+from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
@@ -134,8 +134,6 @@ class Tensor(TensorOperators):
             )
         if self._requires and not requires_grad:
             self._lost = cut(self, FROZEN, "requires_grad")
-        elif requires_grad and not self._requires and looks_like_loss(self):
-            _warn_about_lost_loss(self)
         self._requires = requires_grad
 
     @property
@@ -363,16 +361,15 @@ class Tensor(TensorOperators):
         self._tangent = None
         return self
 
-    @property
-    def data(self) -> Tensor:
-        """The same memory, cut off from the graph and from version tracking. Prefer `detach()`."""
+    def _get_data(self) -> Tensor:
+        """What `t.data` gives."""
         check_data_read(self.array)
         twin = Tensor(self.array)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
         return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
 
-    @data.setter
-    def data(self, value: Any) -> None:
+    def _set_data(self, value: Any) -> None:
+        """What `t.data = value` does."""
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
         if self._requires and not is_differentiable(value.array.dtype):
@@ -487,16 +484,6 @@ def _text_of_samples(level: Any, value: Array) -> str:
     depth = next((i for i, open_ in enumerate(current().batch_levels, 1) if open_ is level), -1)
     text = repr(Tensor(value)).replace("\n", "\n    ")
     return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {text}\n)"
-
-
-def _warn_about_lost_loss(loss: Tensor) -> None:
-    """`loss.requires_grad = True` silences backward()'s error, and nothing trains: say so."""
-    warn(
-        "requires_grad=True was set on the result of a computation that was not recorded. backward() will run, but "
-        "nothing it was computed from gets a gradient, so nothing will train. Leave the flag alone and mend the cause: "
-        f"{'' if loss._lost is None else loss._lost.text()}",
-        UserWarning,
-    )
 
 
 # Fields that belong to Tensor itself: in the interpreted build they sit in the same __dict__ as a user's attributes.

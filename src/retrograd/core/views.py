@@ -429,9 +429,10 @@ def view_error(view: Tensor, what: str) -> InplaceError:
 
 
 _REASONS = {
-    NO_GRAD_MODE: "Whether the write should be recorded cannot be told. Make the view and write to it both inside "
-    "no_grad, where nothing is recorded, or both outside.",
-    INFERENCE_MODE: "What was made in inference mode is not tracked. Make the view outside of it, or clone() it first.",
+    NO_GRAD_MODE: "Whether the write should be recorded cannot be told. Move the view and the write both inside the "
+    "no_grad block, where nothing is recorded, or both outside.",
+    INFERENCE_MODE: "Whether the write should be recorded cannot be told. Move the view and the write both inside the "
+    "inference_mode block, where nothing is recorded, or both outside.",
     MULTI_OUTPUT: "This view is the output of a function that returns multiple views, which cannot be modified "
     "inplace. Use an out-of-place operation, or clone() the view first.",
     IN_CUSTOM_FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is), "

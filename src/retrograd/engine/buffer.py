@@ -4,7 +4,8 @@ Note [Ownership]
 ~~~~~~~~~~~~~~~~
 A gradient may be written into only if nobody else can see it. Bit `i` of `owned` says that slot `i` is such an array:
 fresh from a formula, shared with no hook, no user and no other slot. `add` then sums in place, and AccumulateGrad takes
-the array over as `.grad` without a copy. It is a flag that travels with the value, never a reference count.
+the array over as `.grad` without a copy. It is a flag that travels with the value. References are counted in one case
+alone, what a user's code gave or saw: a gradient that it has not kept is ours again (`unwrap` in core/references.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.native import add_into
-from retrograd.core.node import Grads
+from retrograd.core.references import unwrap
 
 ndarray: Final[Any] = np.ndarray
 
@@ -53,7 +54,20 @@ class InputBuffer:
         if owned:
             self.owned |= bit
 
-    def replace(self, values: Grads) -> None:
-        """Takes what hooks have made of the gradients; a hook may have kept them, so none is ours any more."""
-        self.values = list(values)
-        self.owned = 0
+    def replace(self, nr: int, box: list[Any], tensors: bool) -> None:
+        """Takes what hooks have made of the gradient in slot `nr`, the only element of `box`."""
+        values = list(self.values)
+        values[nr] = None  # so that the array is not counted twice
+        self.values = values
+        ours = not tensors and box[0] is not None and unwrap(box, 0)
+        values[nr] = box[0]
+        self.owned = self.owned | 1 << nr if ours else self.owned & ~(1 << nr)
+
+    def replace_all(self, box: list[Any], tensors: bool) -> None:
+        """Takes what hooks have made of all gradients."""
+        self.values, self.owned = box, 0
+        if tensors:
+            return
+        for nr in range(len(box)):
+            if box[nr] is not None and unwrap(box, nr):
+                self.owned |= 1 << nr

@@ -137,12 +137,14 @@ def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
         return None
     if node.tensor_hooks is None and node.node_hooks is None:
         return call_node(task, node, buffer.values, buffer.owned)
+    current().running_node = node
     run_tensor_hooks(node, buffer, task.tensors)
     _store_retained(node, buffer, task.tensors)
     run_prehooks(node, buffer, task.tensors)
     given = buffer.values
     results = call_node(task, node, given, buffer.owned)
     if node.node_hooks is not None and node.node_hooks.post:
+        current().running_node = node  # the formula may have had a backward of its own
         results = run_posthooks(node, match_receivers(node, results, task.tensors), given, task.tensors)
     return results
 
@@ -316,15 +318,14 @@ def run_tensor_hooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
     for nr, table in list(node.tensor_hooks.tables.items()):
         if not table:
             continue
-        grad = shown(buffer.values[nr], tensors)
+        box = [shown(buffer.values[nr], tensors)]
         for index, hook in enumerate(list(table.values())):
-            new = call_hook(hook, f"tensor hook {index}", node.name(), grad)
+            new = call_hook(hook, f"tensor hook {index}", node.name(), box[0])
             if new is not None:
-                check_replacement(hook, new, grad)
-                grad = new
-        values = list(buffer.values)
-        values[nr] = taken(grad, tensors)
-        buffer.replace(values)
+                check_replacement(hook, new, box[0])
+                box[0] = new
+            new = None
+        buffer.replace(nr, box, tensors)
 
 
 def check_replacement(hook: Any, new: Any, old: Any) -> None:
@@ -371,7 +372,10 @@ def run_prehooks(node: Node, buffer: InputBuffer, tensors: bool) -> None:
         new = call_hook(hook, f"pre-hook {index}", node.name(), grads)
         if new is not None:
             grads = _replaced(hook, new, grads)
-    buffer.replace([taken(g, tensors) for g in grads])
+        new = None
+    box = list(grads)
+    grads = ()
+    buffer.replace_all(box, tensors)
 
 
 def run_posthooks(node: Node, results: Grads, given: Grads, tensors: bool) -> Grads:
@@ -409,6 +413,7 @@ def _captures_or_runs(task: GraphTask, node: Node, buffer: InputBuffer) -> bool:
         return False
     if not info.needed and node.tensor_hooks is not None:
         task.capturing = True
+        current().running_node = node
         run_tensor_hooks(node, buffer, task.tensors)
         _store_retained(node, buffer, task.tensors)
         task.capturing = False

@@ -87,6 +87,7 @@ class GraphTask(Plain):
         self.outer = outer  # the backward that this one runs inside of
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.place: Place = here()  # the line that asked for this backward
+        self.asked_id: int = -1  # a number for people's tools, once they have asked for one
         self.root: Node | None = None
         self.min_topological_nr: int = 0  # of the nodes that gradients are wanted for
         self.number: int = 0  # among those that have their counts on nodes; 0: this one has not

@@ -32,6 +32,7 @@ from retrograd.ops.elementwise.arithmetic import (
 )
 from retrograd.ops.elementwise.sign import abs as absolute
 from retrograd.ops.index.getitem import getitem, setitem
+from retrograd.ops.inplace.fill import clone_like
 from retrograd.ops.linalg.matmul import matmul
 from retrograd.ops.reduce.sums import sum_to
 from retrograd.ops.shape.split import unbind
@@ -210,6 +211,9 @@ class TensorArithmetic(Operators):
 
     def clone(self, x: Any, /) -> Any:
         return clone(x)
+
+    def clone_like(self, x: Any, other: Any, /) -> Any:
+        return clone_like(x, other)
 
     def sum_to(self, x: Any, shape: Any, /) -> Any:
         return sum_to(x, shape)

@@ -14,7 +14,7 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
 from retrograd.ops.random.generator import get_rng_state
-from retrograd.utils.checkpoint_frame import CheckpointError, Frame, random_numbers_again
+from retrograd.utils.checkpoint_frame import CheckpointError, Frame, GraphExecGroup, random_numbers_again
 
 R = TypeVar("R")
 
@@ -22,6 +22,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointFunction",
     "DefaultDeviceType",
+    "GraphExecGroup",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",

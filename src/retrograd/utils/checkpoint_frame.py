@@ -21,7 +21,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -49,6 +49,38 @@ class StopRecomputation(BaseException):
 
     def __init__(self, run: Rerun) -> None:
         self.run = run
+
+
+class GraphExecGroup:
+    """Inside the block, a checkpointed call is run again at most once, however many backwards need its values.
+
+    Each saved value may be needed by one of the backwards only. It concerns checkpoints with `use_reentrant=False`.
+
+    >>> import retrograd as rg
+    >>> from retrograd.utils.checkpoint import GraphExecGroup, checkpoint
+    >>> x = rg.ones(2, requires_grad=True)
+    >>> a, b = checkpoint(lambda t: (t.exp(), t.sin()), x, use_reentrant=False)
+    >>> with GraphExecGroup():  # one second run for both
+    ...     a.sum().backward()
+    ...     b.sum().backward()
+    """
+
+    def __enter__(self) -> Self:
+        state = current()
+        if state.graph_group is not None:
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {state.graph_group}"
+            )
+        state.graph_group = self
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        current().graph_group = None
+
+    @classmethod
+    def _get_current_group(cls) -> GraphExecGroup | None:
+        group: GraphExecGroup | None = current().graph_group
+        return group
 
 
 class Record(NamedTuple):
@@ -148,7 +180,10 @@ class Frame:
         self.complete: bool = False  # whether the first run is over
         self.records: list[Record] = []
         self.holders: list[weakref.ref[Holder]] = []
-        self.found: weakref.WeakKeyDictionary[GraphTask, Values] = weakref.WeakKeyDictionary()
+        # By backward, or by the group of backwards that share one second run.
+        self.found: weakref.WeakKeyDictionary[GraphTask | GraphExecGroup, Values] = (
+            weakref.WeakKeyDictionary()
+        )
         self.owner: CheckpointInputs = CheckpointInputs()
         mark(self.owner)
         self.inputs: list[Any] = [self.owner.save(a) for a in args]
@@ -160,7 +195,12 @@ class Frame:
         """The first run."""
         with saved_tensors_hooks(self.pack, self.unpack), forward_context:
             result = self.function(*args, **self.kwargs)
-        self.complete = True
+            self.complete = True
+        if not self.complete:
+            raise RuntimeError(
+                "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised "
+                "during the checkpointed forward. There is no value to return: let the context pass the exception on."
+            )
         return result
 
     def pack(self, tensor: Tensor) -> Holder:
@@ -175,15 +215,15 @@ class Frame:
         value = self.values(holder.position).pop(holder.position, None)
         if value is None:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. Its "
-                "value was dropped then, to save memory. Let the backward of a custom Function read ctx.saved_tensors "
-                "only once and keep the result."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+                f"{'' if current().graph_group is None else _OVERLAP}Its value was dropped then, to save memory. Let "
+                "the backward  of a custom Function read ctx.saved_tensors only once and keep the result."
             )
         return value
 
     def values(self, position: int) -> Values:
         """The values of this backward; the function, and those around it, are run again if they have not been yet."""
-        backward = ENGINE.current_task()
+        backward = current().graph_group or ENGINE.current_task()
         if backward is None:
             return self.rerun()
         values = self.found.get(backward)
@@ -278,11 +318,13 @@ class Rerun:
 
     def _fail(self, what: str) -> None:
         text = f"torch.utils.checkpoint: {what}\n{self._first_difference()}\n{_CURE}"
-        if self.frame.debug:
-            text = f"An error happened while unpacking tensors; {text}{self._listing()}"
-        else:
-            text += " debug=True lists everything that both runs saved."
-        raise CheckpointError(text)
+        if not self.frame.debug:
+            raise CheckpointError(f"{text} debug=True lists everything that both runs saved.")
+        raise CheckpointError(
+            "An error happened while unpacking tensors; dumping logs of latest computation because you passed "
+            f"`debug=True` to `torch.utils.checkpoint.checkpoint()`.\n{self._listing()}\n\n"
+            f"ERROR: Detected non-determinism while running activation checkpointing\n{text}"
+        ) from CheckpointError(text)
 
     def _first_difference(self) -> str:
         """Where the two runs part, in three lines."""
@@ -300,13 +342,20 @@ class Rerun:
     def _listing(self) -> str:
         """Everything both runs saved, for `debug=True`."""
         lines: list[str] = []
-        sides = (("forward", self.frame.records[: self.expected]), ("recomputation", self.records))
+        sides = (
+            ("the original forward", self.frame.records[: self.expected]),
+            ("recomputation", self.records),
+        )
         for title, records in sides:
             lines.append(f"\nSaved during {title}:")
             lines += [f"  {i}: {r}" for i, r in enumerate(records)]
         return "\n".join(lines)
 
 
+_OVERLAP = (
+    "Performing two backward calls that overlap (both need the same saved value) is not allowed inside a "
+    "GraphExecGroup. "
+)
 _CURE = (
     "The function must do the same when backward runs it again. Look for what has changed since: a global or a "
     "counter, a module's mode, an argument that is no tensor, random numbers not from the default generator."

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import Backend, common_backend, device_of
+from retrograd.backends.base import Backend, backend_of, common_backend, device_of
+from retrograd.backends.layout import copied_like, is_dense, lies_like
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable
@@ -19,7 +20,7 @@ from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
 from retrograd.ops.common import memory_order, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
-from retrograd.ops.tensor.convert import to
+from retrograd.ops.tensor.convert import Clone, to
 from retrograd.ops.tensor.create import number_from
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
@@ -159,6 +160,20 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
         unhush(token)
     self._bump_version()
     return self
+
+
+def clone_like(x: Tensor, other: Tensor) -> Tensor:
+    """A copy of `x` that lies in memory as `other` of the same shape does: what a recorded first gradient is."""
+    place = other.array
+    if x.array.shape != place.shape or not is_dense(place):
+        found: Tensor = apply1(Clone("C"), x)
+        return found
+    if place.dtype != x.array.dtype:
+        place = backend_of(place).empty_like(place, dtype=x.array.dtype)
+    found = apply_n(Copied(), (Tensor(place), x))
+    if not lies_like(found.array, place):
+        found.array = copied_like(found.array, place)  # nobody has seen it yet
+    return found
 
 
 def _check_fits(shape: Shape, target: Shape) -> None:

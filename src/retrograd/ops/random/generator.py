@@ -19,6 +19,7 @@ from retrograd.backends.device import device as Device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
+from retrograd.hints import Plain
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import new_leaf
 
@@ -30,7 +31,7 @@ def _unforeseeable() -> int:
     return int.from_bytes(os.urandom(8), "big") >> 1
 
 
-class Generator:
+class Generator(Plain):
     """A stream of random numbers with a seed and a state of its own.
 
     >>> import retrograd as rg

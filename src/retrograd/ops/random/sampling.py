@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of, is_array
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
@@ -179,10 +180,10 @@ def randperm(
 def rand_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
     device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Numbers uniform on [0, 1), in the shape and dtype of `input`."""
-    array = like("rand_like", input, dtype, device, layout, pin_memory)
+    array = like("rand_like", input, dtype, device, layout, pin_memory, memory_format)
     array[...] = beside(
         uniform_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array
     )
@@ -193,10 +194,10 @@ def rand_like(
 def randn_like(
     input: Tensor, *, generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
     device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Normal numbers with mean 0 and variance 1, in the shape and dtype of `input`."""
-    array = like("randn_like", input, dtype, device, layout, pin_memory)
+    array = like("randn_like", input, dtype, device, layout, pin_memory, memory_format)
     array[...] = beside(normal_array(stream_of(generator, device_of(array)), array.shape, array.dtype), array)
     return new_leaf(array, requires_grad)
 
@@ -206,11 +207,11 @@ def randint_like(
     input: Tensor, *args: int, low: int | None = None, high: int | None = None,
     generator: Generator | None = None, dtype: DType | None = None, layout: Any = None,
     device: Device | str | int | None = None, pin_memory: bool = False, requires_grad: bool = False,
-    memory_format: Any = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Integers from low (0) up to, but not including, high, in the shape and dtype of `input`."""
     first, last = _bounds("randint_like", args, low, high)
-    array = like("randint_like", input, dtype, device, layout, pin_memory)
+    array = like("randint_like", input, dtype, device, layout, pin_memory, memory_format)
     drawn = integer_array(stream_of(generator, device_of(array)), first, last, array.shape, array.dtype)
     array[...] = beside(drawn, array)
     return new_leaf(array, requires_grad)

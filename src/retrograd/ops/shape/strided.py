@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, stands_for_many, whole
+from retrograd.backends.memory_format import check_format, copied_in, format_of, preserve_format
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -408,7 +410,7 @@ def set_(
 
 
 @public("Tensor.resize_")
-def resize_(self: Tensor, *given: int | Sequence[int], memory_format: str | None = None) -> Tensor:
+def resize_(self: Tensor, *given: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
     """Gives this tensor another shape; elements that are new have any value.
 
     The elements are those that lie first in its memory, in row-major order. Where that memory is too small, the tensor
@@ -416,6 +418,7 @@ def resize_(self: Tensor, *given: int | Sequence[int], memory_format: str | None
     """
     x = require_tensor("resize_", "input", 1, self)
     size = sizes_of("resize_", "size", given)
+    order = check_format("resize_", memory_format)
     if any(n < 0 for n in size):
         raise ShapeError(f"Trying to create tensor with negative dimension: resize_ got {sizes(size)}")
     if x.requires_grad:
@@ -433,6 +436,10 @@ def resize_(self: Tensor, *given: int | Sequence[int], memory_format: str | None
         flat = strided(x.array, (_room(x.array),), (1,), None)
         array.reshape(-1)[: flat.size] = flat
     x.array = array
+    if order is not None and order.rank:
+        x.array = copied_in(
+            backend_of(array), array, order
+        )  # elements are promised to no place in this order
     x._bump_version()
     return x
 
@@ -444,9 +451,11 @@ def _room(array: Array) -> int:
 
 
 @public("resize_as_", method=True)
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: str | None = None) -> Tensor:
-    """`resize_` to the shape of another tensor."""
-    return resize_(self, require_tensor("resize_as_", "the_template", 1, the_template).array.shape)
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """`resize_` to the shape of another tensor, and to its memory format if that is to be preserved."""
+    array = require_tensor("resize_as_", "the_template", 1, the_template).array
+    order = check_format("resize_as_", memory_format)
+    return resize_(self, array.shape, memory_format=format_of(array) if order is preserve_format else order)
 
 
 # What gives a tensor other memory, and is no operation on its values.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.base import backend_of
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
@@ -119,7 +120,10 @@ def pin_memory(self: Tensor, device: DeviceLike = None) -> Tensor:
 
 @public("Tensor.cuda")
 def cuda(
-    self: Tensor, device: DeviceLike = None, non_blocking: bool = False, memory_format: str | None = None
+    self: Tensor,
+    device: DeviceLike = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Copies to a GPU; an error, for there is none."""
     raise AssertionError(

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, overload
 from retrograd.backends.base import Backend, check_device, device_of, placed
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
+from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import (
     SCALAR_NAMES,
     as_dtype,
@@ -22,11 +23,20 @@ from retrograd.backends.dtypes import (
     int64,
     uint8,
 )  # fmt: skip
+from retrograd.backends.memory_format import (
+    check_format,
+    copied_in,
+    format_of,
+    lies_in,
+    preserve_format,
+)
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1
 from retrograd.core.lost import NO_DERIVATIVE, cut
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.errors import type_name
 from retrograd.ops.common import memory_order
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
@@ -39,10 +49,12 @@ class Clone(Linear):
 
     params = ("order",)
 
-    def __init__(self, order: str = "K") -> None:
+    def __init__(self, order: str | MemoryFormat = "K") -> None:
         self.order = order
 
     def forward(self, xp: Backend, x: Array) -> Array:
+        if isinstance(self.order, MemoryFormat):
+            return copied_in(xp, x, self.order)
         return xp.array(x, order=memory_order(xp, x) if self.order == "K" else self.order, copy=True)
 
     def transpose(self, g: Any) -> Any:
@@ -54,13 +66,16 @@ class ToCopy(Linear):
 
     params = ("target",)
 
-    def __init__(self, target: DType) -> None:
+    def __init__(self, target: DType, order: MemoryFormat | None = None) -> None:
         self.target = target
+        self.order = order  # None keeps that of the operand
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.source = x.dtype
         if x.dtype.kind == "c" and self.target.kind != "c":
             x = (x != 0) if self.target.kind == "b" else x.real
+        if self.order is not None:
+            return copied_in(xp, x.astype(self.target), self.order)
         return x.astype(self.target, order=memory_order(xp, x))
 
     def transpose(self, g: Any) -> Any:
@@ -87,39 +102,51 @@ class ToDevice(Linear):
         return ToDevice(self.source).on(g)
 
 
-def convert(x: Tensor, dtype: Any) -> Tensor:
-    """`x` in `dtype`: itself if it has it already."""
+def convert(x: Tensor, dtype: Any, function: str = "to", memory_format: Any = None) -> Tensor:
+    """`x` in `dtype`, and in a memory format if one is given: itself if it is so already."""
     target = as_dtype(dtype)
-    if x.array.dtype is target or x.array.dtype == target:
+    order = None
+    if memory_format is not None and check_format(function, memory_format) is not preserve_format:
+        order = memory_format
+    if (x.array.dtype is target or x.array.dtype == target) and (
+        order is None or format_of(x.array) is order
+    ):
         return x
     if x.array.dtype.kind == "c" and target.kind not in "cb":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
     if target.kind in "fc":
-        result: Tensor = apply1(ToCopy(target), x)
+        result: Tensor = apply1(ToCopy(target, order), x)
         return result
-    result = apply1(ToCopy(target), x.detach())  # integers have no gradient
+    result = apply1(ToCopy(target, order), x.detach())  # integers have no gradient
     if x.requires_grad:
         result._lost = cut(x, NO_DERIVATIVE, f"the conversion to {target}")
     return result
 
 
 @public("clone", method=True)
-def clone(input: Tensor, *, memory_format: str | None = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy of `input`; gradients pass through to it."""
-    found: Tensor = apply1(Clone(), input)
+    order = check_format("clone", memory_format)
+    found: Tensor = apply1(Clone() if order is None or order is preserve_format else Clone(order), input)
     return found
 
 
 @public("Tensor.contiguous")
-def contiguous(input: Tensor, memory_format: str | None = None) -> Tensor:
-    """`input` itself if its elements lie in row-major order, else a copy where they do."""
-    return input if input.array.flags.c_contiguous else apply1(Clone("C"), input)
+def contiguous(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+    """`input` itself if its elements lie in row-major order, or in the memory format, else a copy where they do."""
+    order = check_format("contiguous", memory_format)
+    if input.array.flags.c_contiguous if order is None else lies_in(input.array, order):
+        return input
+    if order is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    found: Tensor = apply1(Clone("C" if order is None else order), input)
+    return found
 
 
 @public("Tensor.to")
 def to(
     input: Tensor, *args: Any, device: DeviceLike = None, dtype: DType | None = None, non_blocking: bool = False,
-    copy: bool = False, memory_format: str | None = None, other: Tensor | None = None,
+    copy: bool = False, memory_format: MemoryFormat | None = None, other: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """`input` in another dtype or on another device: `to(dtype)`, `to(device)`, `to(device, dtype)`, `to(other)`.
 
@@ -137,13 +164,26 @@ def to(
         device, dtype, rest = args[0], dtype if len(args) == 1 else args[1], args[2:]
     if len(rest) > 1:
         copy = rest[1]
-    result = input if dtype is None else convert(input, dtype)
+    order = None if memory_format is None else _wanted_order(memory_format)
+    result = input
+    if dtype is not None or order is not None:
+        result = convert(input, input.array.dtype if dtype is None else dtype, "to", order)
     if device is not None:
         where = check_device(device)
         if where != result.device:
             found: Tensor = apply1(ToDevice(where), result)
             return found
-    return clone(result) if copy and result is input else result
+    return clone(result, memory_format=order) if copy and result is input else result
+
+
+def _wanted_order(value: Any) -> MemoryFormat:
+    """What `to` got as its memory format."""
+    if isinstance(value, MemoryFormat):
+        return value
+    raise TypeError(
+        "to() received an invalid combination of arguments: memory_format must be torch.memory_format, not "
+        f"{type_name(value)}"
+    )
 
 
 @public("Tensor.type_as")
@@ -168,79 +208,80 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     if isinstance(dtype, str) and dtype.startswith("torch."):
         wanted = dtype.removeprefix("torch.").removesuffix("Tensor")
         dtype = next((d for d, name in SCALAR_NAMES.items() if name == wanted), dtype)
-    return convert(input, dtype)
+    of_type = getattr(dtype, "dtype", None)  # of an old type, such as LongTensor
+    return convert(input, of_type if isinstance(of_type, DtypeClass) else dtype)
 
 
 @public("cpu", method=True)
-def cpu(input: Tensor) -> Tensor:
+def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` in the host's memory."""
-    return to(input, "cpu")
+    return to(input, "cpu", memory_format=check_format("cpu", memory_format))
 
 
 # -- one method per dtype name -------------------------------------------------------------------------------------
 
 
 @public("Tensor.half")
-def to_half(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_half(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float16."""
-    return convert(input, float16)
+    return convert(input, float16, "half", memory_format)
 
 
 @public("Tensor.float")
-def to_float(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_float(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float32."""
-    return convert(input, float32)
+    return convert(input, float32, "float", memory_format)
 
 
 @public("Tensor.double")
-def to_double(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_double(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float64."""
-    return convert(input, float64)
+    return convert(input, float64, "double", memory_format)
 
 
 @public("Tensor.short")
-def to_short(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_short(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int16."""
-    return convert(input, int16)
+    return convert(input, int16, "short", memory_format)
 
 
 @public("Tensor.int")
-def to_int(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_int(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int32."""
-    return convert(input, int32)
+    return convert(input, int32, "int", memory_format)
 
 
 @public("Tensor.long")
-def to_long(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_long(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int64."""
-    return convert(input, int64)
+    return convert(input, int64, "long", memory_format)
 
 
 @public("Tensor.cfloat")
-def to_cfloat(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_cfloat(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as complex64."""
-    return convert(input, complex64)
+    return convert(input, complex64, "cfloat", memory_format)
 
 
 @public("Tensor.cdouble")
-def to_cdouble(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_cdouble(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as complex128."""
-    return convert(input, complex128)
+    return convert(input, complex128, "cdouble", memory_format)
 
 
 @public("Tensor.bool")
-def to_bool(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_bool(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as bool."""
-    return convert(input, bool_)
+    return convert(input, bool_, "bool", memory_format)
 
 
 @public("Tensor.byte")
-def to_byte(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_byte(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as uint8."""
-    return convert(input, uint8)
+    return convert(input, uint8, "byte", memory_format)
 
 
 @public("Tensor.char")
-def to_char(input: Tensor, memory_format: str | None = None) -> Tensor:
+def to_char(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int8."""
-    return convert(input, int8)
+    return convert(input, int8, "char", memory_format)

@@ -20,6 +20,8 @@ from retrograd.backends.base import (
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
+from retrograd.backends.memory_format import check_format, empty_in, preserve_format
+from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
@@ -174,13 +176,15 @@ def ones(
 def empty(
     *args: int | Sequence[int], size: Sequence[int] | None = None, out: Tensor | None = None,
     dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None, pin_memory: bool = False,
-    requires_grad: bool = False, memory_format: str | None = None,
+    requires_grad: bool = False, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the given size: fill it before use."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
     xp = XP if where is CPU else BACKENDS.on(where)
-    return finish(xp.empty(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
+    wanted, order = dtype_for(dtype, out, get_default_dtype()), check_format("empty", memory_format)
+    array = xp.empty(shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
+    return finish(array, out, requires_grad, where)
 
 
 @public("full")
@@ -339,12 +343,17 @@ def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
 # -- like another --------------------------------------------------------------------------------------------------
 
 
-def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_memory: Any) -> Array:
+def like(
+    function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_memory: Any, memory_format: Any
+) -> Array:
     """Memory for a tensor of the same shape and order in memory as `input`, on its device unless another is given."""
+    wanted = check_format(function, memory_format)
     where = check_options(device, layout, pin_memory)
     x = require_tensor(function, "input", 1, input).array
     if device is not None and device_of(x) != where:
         x = placed(x, where)
+    if wanted is not None and wanted is not preserve_format:
+        return empty_in(backend_of(x), x.shape, x.dtype if dtype is None else as_dtype(dtype), wanted)
     if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
         return XP.empty_like(x)
     order: Any = (
@@ -356,10 +365,10 @@ def like(function: str, input: Any, dtype: Any, device: Any, layout: Any, pin_me
 @public("zeros_like")
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Zeros in the shape and dtype of `input`."""
-    array = like("zeros_like", input, dtype, device, layout, pin_memory)
+    array = like("zeros_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(0)
     return new_leaf(array, requires_grad)
 
@@ -367,10 +376,10 @@ def zeros_like(
 @public("ones_like")
 def ones_like(
     input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Ones in the shape and dtype of `input`."""
-    array = like("ones_like", input, dtype, device, layout, pin_memory)
+    array = like("ones_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(1)
     return new_leaf(array, requires_grad)
 
@@ -378,20 +387,22 @@ def ones_like(
 @public("empty_like")
 def empty_like(
     input: Tensor, *, dtype: DType | None = None, layout: str | None = None, device: DeviceLike = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """Memory as it is found, in the shape and dtype of `input`."""
-    return new_leaf(like("empty_like", input, dtype, device, layout, pin_memory), requires_grad)
+    return new_leaf(
+        like("empty_like", input, dtype, device, layout, pin_memory, memory_format), requires_grad
+    )
 
 
 @public("full_like")
 def full_like(
     input: Tensor, fill_value: Number | Tensor, *, dtype: DType | None = None, layout: str | None = None,
     device: DeviceLike = None, pin_memory: bool = False, requires_grad: bool = False,
-    memory_format: str | None = None,
+    memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
     """One number everywhere, in the shape and dtype of `input`."""
-    array = like("full_like", input, dtype, device, layout, pin_memory)
+    array = like("full_like", input, dtype, device, layout, pin_memory, memory_format)
     array.fill(number_for(number_from("full_like", "fill_value", 2, fill_value), array.dtype).item())
     return new_leaf(array, requires_grad)
 
