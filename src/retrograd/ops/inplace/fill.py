@@ -16,11 +16,10 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
-from retrograd.ops.common import memory_order, require_tensor, zero_like
+from retrograd.ops.common import memory_order, number_from, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import to
-from retrograd.ops.tensor.create import number_from
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
 

@@ -14,12 +14,12 @@ from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import dtype_for, finish, like_options, number_from, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish, like_options, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Number, Shape
 
