@@ -145,6 +145,22 @@ def test_nodes_of_einsum(torch):
     assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
 
 
+@about("Where a number is wanted, more stands for one")
+def test_numbers(torch):
+    for lib, refused in ((torch, True), (rg, False)):
+        x = lib.ones(2, 3)
+        assert fails(lambda lib=lib, x=x: lib.allclose(x, x, rtol=lib.tensor([0.5]))) is refused
+        assert fails(lambda x=x: x.sum(True)) is refused
+        assert fails(lambda lib=lib, x=x: lib.logit(x, lib.tensor(0.5, requires_grad=True)))
+
+
+@about("`fractional_max_pool2d` with a kernel of size 0")
+def test_windows_of_nothing(torch):
+    pooled = torch.nn.functional.fractional_max_pool2d(torch.ones(1, 4, 4), 0, output_size=2)
+    assert bool((pooled == -float("inf")).all())
+    assert fails(lambda: rg.nn.functional.fractional_max_pool2d(rg.ones(1, 4, 4), 0, output_size=2), "windows")
+
+
 @about("A new `data` of another shape is taken")
 def test_other_data(torch):
     def shrunk(lib):
