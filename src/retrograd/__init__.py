@@ -216,7 +216,6 @@ if _typing.TYPE_CHECKING:
         isreal,
         polar,
         real,
-        resolve_neg,
         view_as_complex,
         view_as_real,
     )
@@ -224,6 +223,7 @@ if _typing.TYPE_CHECKING:
         conj,
         conj_physical,
         resolve_conj,
+        resolve_neg,
     )
     from retrograd.ops.elementwise.exponential import (
         exp,

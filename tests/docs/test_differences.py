@@ -158,7 +158,9 @@ def test_numbers(torch):
 def test_windows_of_nothing(torch):
     pooled = torch.nn.functional.fractional_max_pool2d(torch.ones(1, 4, 4), 0, output_size=2)
     assert bool((pooled == -float("inf")).all())
-    assert fails(lambda: rg.nn.functional.fractional_max_pool2d(rg.ones(1, 4, 4), 0, output_size=2), "windows")
+    assert fails(
+        lambda: rg.nn.functional.fractional_max_pool2d(rg.ones(1, 4, 4), 0, output_size=2), "windows"
+    )
 
 
 @about("A new `data` of another shape is taken")

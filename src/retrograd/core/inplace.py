@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 
-from retrograd.backends.base import backend_of, extent_of, is_writable, owner_of, stands_for_many
+from retrograd.backends.base import backend_of, is_writable, owner_of, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
@@ -77,14 +77,7 @@ def _unlock(x: Tensor) -> None:
             "the memory of the written-to tensor is read-only: it belongs to a NumPy array whose flags say so. clone() "
             "the tensor first."
         )
-    array = x.array
-    xp = backend_of(array)
-    if xp.is_plain:  # a view of a view that is locked could not be unlocked
-        where = extent_of(array)[0]
-        x.array = xp.at_address(owner_of(array), where, array.dtype, array.shape, array.strides)
-    else:
-        x.array = array.view()
-        xp.set_writable(x.array, True)
+    x.array = backend_of(x.array).unlocked(x.array)
 
 
 def write_back(x: Tensor, result: Tensor) -> Tensor:

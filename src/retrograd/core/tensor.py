@@ -427,8 +427,9 @@ class Tensor(TensorOperators):
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
         array = self.array
-        if type(array) is not ndarray and device_of(array) is not CPU:
-            suffixes.insert(0, f"device='{device_of(array)}'")
+        if type(array) is not ndarray:
+            if device_of(array) is not CPU:
+                suffixes.insert(0, f"device='{device_of(array)}'")
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 

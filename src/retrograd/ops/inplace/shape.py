@@ -13,31 +13,53 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Dims, Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.ops.shape.transpose import T, Transpose
 
-TInPlace = variant(T, "TBackward1", "a matrix turned round, where it stands", is_view=False)
+TInPlace = variant(
+    T, "TBackward1", "a matrix turned round, where it stands", is_view=False, moves_memory=True
+)
 
 
 TransposeInPlace = variant(
-    Transpose, "TransposeBackward1", "two dimensions swapped, where they stand", is_view=False
+    Transpose,
+    "TransposeBackward1",
+    "two dimensions swapped, where they stand",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeInPlace = variant(
-    Squeeze, "SqueezeBackward3", "x without its dimensions of size 1, where it stands", is_view=False
+    Squeeze,
+    "SqueezeBackward3",
+    "x without its dimensions of size 1, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeDimInPlace = variant(
-    SqueezeDim, "SqueezeBackward4", "x without one dimension, where it stands", is_view=False
+    SqueezeDim,
+    "SqueezeBackward4",
+    "x without one dimension, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeDimsInPlace = variant(
-    SqueezeDims, "SqueezeBackward5", "x without some dimensions, where it stands", is_view=False
+    SqueezeDims,
+    "SqueezeBackward5",
+    "x without some dimensions, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 UnsqueezeInPlace = variant(
-    Unsqueeze, "UnsqueezeBackward1", "x with one more dimension, where it stands", is_view=False
+    Unsqueeze,
+    "UnsqueezeBackward1",
+    "x with one more dimension, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 

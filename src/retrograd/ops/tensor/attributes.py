@@ -51,7 +51,7 @@ def is_signed(input: Tensor) -> bool:
 
 @public("is_neg")
 def is_neg(input: Tensor) -> bool:
-    """Always false: negation is computed at once, never left pending."""
+    """Whether `input` shows what lies in its memory with the sign changed, as `z.conj().imag` does."""
     return require_tensor("is_neg", "input", 1, input).is_neg()
 
 
