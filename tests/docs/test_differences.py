@@ -145,6 +145,23 @@ def test_nodes_of_einsum(torch):
     assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
 
 
+@about("Conjugates inside of `vmap`")
+def test_conjugates(torch):
+    def facts(lib):
+        inside = []
+        z = leaf(lib, [1 + 2j], "complex64")
+        lib.func.vmap(lambda t: (inside.append(t.conj().is_conj()), t)[1])(z.detach())
+        (gradient,) = lib.autograd.grad(z.conj(), z, lib.ones(1, dtype=lib.complex64))
+        p = z.detach().conj().requires_grad_()
+        p.grad = z.detach().clone()
+        stuck = fails(lib.optim.Adam([p]).step)
+        signs = lib.nn.functional.max_pool1d(lib.ones(1, 2)._neg_view(), 1).sign().tolist()
+        return inside, gradient.is_conj(), stuck, signs
+
+    assert facts(torch) == ([True], True, True, [[1.0, 1.0]])
+    assert facts(rg) == ([False], False, False, [[-1.0, -1.0]])
+
+
 @about("Where a number is wanted, more stands for one")
 def test_numbers(torch):
     for lib, refused in ((torch, True), (rg, False)):

@@ -22,8 +22,17 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from retrograd.backends.base import Backend, backend_of, common_backend, device_of, extent_of, register
+from retrograd.backends.base import (
+    Backend,
+    backend_of,
+    common_backend,
+    device_of,
+    extent_of,
+    is_array,
+    register,
+)
 from retrograd.backends.device import device
+from retrograd.backends.native import CPU_BACKEND
 from retrograd.values import Array, Shape
 
 ndarray: Final[Any] = np.ndarray
@@ -301,10 +310,19 @@ class MirrorBackend(Backend):
     # Not so in truth, but it has other backends leave operands that are mirrors to this one: see `joined`.
     dynamic_shapes = False
 
+    def __init__(self, over: Backend) -> None:
+        self.over = over  # the backend of what is behind
+
+    def of(self, array: Array) -> MirrorBackend:
+        over = backend_of(behind(array))
+        if over is self.over:
+            return self
+        return _OVER_OTHERS.setdefault(over, MirrorBackend(over))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Through((name,))
+        return Through(self.over, (name,))
 
     def joined(self, other: Backend) -> Backend:
         return self
@@ -368,11 +386,12 @@ class MirrorBackend(Backend):
 class Through:
     """A function of the array library, by its name, of what comes out of mirrors."""
 
-    def __init__(self, path: tuple[str, ...]) -> None:
+    def __init__(self, over: Backend, path: tuple[str, ...]) -> None:
+        self.over = over  # for functions of no array, or of one of the host: `xp.zeros`, `xp.asarray`
         self.path = path
 
     def __getattr__(self, name: str) -> Any:
-        return Through((*self.path, name))  # `xp.linalg.solve`, `xp.add.at`
+        return Through(self.over, (*self.path, name))  # `xp.linalg.solve`, `xp.add.at`
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         if self.path[-1] == "at":
@@ -385,10 +404,12 @@ class Through:
 
     def _found(self, values: Sequence[Any]) -> Any:
         """The function that takes these values."""
-        found: Any = common_backend([behind(v) for v in values if not isinstance(v, str)])
+        found: Any = common_backend([behind(v) for v in values if is_array(v)])
+        found = self.over if found is CPU_BACKEND else found
         for name in self.path:
             found = getattr(found, name)
         return found
 
 
-register(MirrorBackend(), Mirror)
+_OVER_OTHERS: Final[dict[Backend, MirrorBackend]] = {}
+register(MirrorBackend(CPU_BACKEND), Mirror)
