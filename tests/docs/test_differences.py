@@ -145,6 +145,28 @@ def test_nodes_of_einsum(torch):
     assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
 
 
+@about("Calls that PyTorch takes by the way")
+def test_calls_that_are_taken_by_the_way(torch):
+    for lib, refused in ((torch, False), (rg, True)):
+        nothing, f = lib.zeros(0), lib.nn.functional
+        calls = (
+            lambda nothing=nothing: nothing.diff(0, 1),
+            lambda nothing=nothing: nothing.roll(0, 1),
+            lambda nothing=nothing: nothing.take_along_dim(nothing),
+            lambda lib=lib, f=f: f.multilabel_soft_margin_loss(lib.ones(2, 3), 0),
+            lambda lib=lib: lib.zeros(0, 3).cholesky(),
+            lambda lib=lib, f=f: f.hardtanh_(lib.ones(2), 2.5),
+            lambda lib=lib, f=f: f.threshold_(lib.ones(1).expand(2), 0, 1),
+        )
+        assert [fails(call) for call in calls] == [refused] * len(calls)
+
+
+@about("`V` of `svd`")
+def test_layout_of_v(torch):
+    assert torch.svd(torch.rand(3, 3)).V.is_contiguous()
+    assert rg.svd(rg.rand(3, 3)).V.mT.is_contiguous()
+
+
 @about("Conjugates inside of `vmap`")
 def test_conjugates(torch):
     def facts(lib):

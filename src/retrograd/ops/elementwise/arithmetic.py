@@ -376,7 +376,7 @@ def add(
 
 def old_alpha(function: str, alpha: Any) -> Any:
     """The factor of `add(input, alpha, other)`, the order of old."""
-    if isinstance(alpha, Tensor):
+    if isinstance(alpha, Tensor) and (alpha.array.ndim or alpha.requires_grad):
         raise TypeError(f"{function}() takes 2 positional arguments but 3 were given: give alpha by name")
     warn_of_order(function, ("alpha",))
     return alpha

@@ -63,6 +63,8 @@ class NanToNum(ElementwiseUnary):
         self.neginf = neginf
 
     def forward(self, xp: Backend, x: Array) -> Array:
+        if not xp.is_writable(x):
+            x = xp.ascontiguousarray(x)  # of dimensions that share memory NumPy would keep the order
         return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
 
     def slope(self, x: Any, out: Any) -> Any:

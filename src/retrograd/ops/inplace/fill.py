@@ -136,7 +136,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     tensor([[1., 2.],
             [1., 2.]])
     """
-    check_writable(self)
+    check_writable(self, stretched=src is self)
     if isinstance(src, (bool, int, float, complex)):
         src = Tensor(np.asarray(src))
     if not isinstance(src, Tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -419,7 +420,8 @@ def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, a
         losses: Tensor = -terms.sum(axis)
         return losses
     found: Tensor = -terms.sum()
-    return found / (logs.array.size / shape[axis]) if code == MEAN else found
+    classes = shape[axis]
+    return found / (logs.array.size / classes if classes else math.nan) if code == MEAN else found
 
 
 def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axis: int) -> Any:

@@ -225,4 +225,5 @@ def frobenius_norm(
     """The root of the sum of squares along `dim`, one dimension or two."""
     x = require_tensor("frobenius_norm", "input", 1, input)
     check_floating("linalg.vector_norm", x)
-    return deliver(apply1(Norm(2.0, wrap_dims(dim, x.array.ndim), bool(keepdim)), x), out)
+    axis = wrap_dims(dim, x.array.ndim)  # which lets a single number have a dimension 0
+    return deliver(apply1(Norm(2.0, axis if x.array.ndim else None, bool(keepdim)), x), out)
