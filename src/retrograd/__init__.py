@@ -235,7 +235,6 @@ if _typing.TYPE_CHECKING:
         isreal,
         polar,
         real,
-        resolve_neg,
         view_as_complex,
         view_as_real,
     )
@@ -243,6 +242,7 @@ if _typing.TYPE_CHECKING:
         conj,
         conj_physical,
         resolve_conj,
+        resolve_neg,
     )
     from retrograd.ops.elementwise.exponential import (
         exp,

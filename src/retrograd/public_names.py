@@ -26,8 +26,8 @@ METHODS: dict[str, str] = {
         "gt isclose le less less_equal logical_and logical_not logical_or logical_xor lt "
         "ne not_equal"
     ),
-    "retrograd.ops.elementwise.complex_numbers": "angle imag isreal real resolve_neg",
-    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj",
+    "retrograd.ops.elementwise.complex_numbers": "angle imag isreal real",
+    "retrograd.ops.elementwise.conjugate": ("_conj _neg_view conj conj_physical resolve_conj resolve_neg"),
     "retrograd.ops.elementwise.exponential": (
         "exp exp2 exp2_ exp_ expm1 expm1_ log log10 log10_ log1p log1p_ log2 log2_ log_ "
         "logit logit_ rsqrt rsqrt_ sigmoid sigmoid_ sqrt sqrt_"
@@ -173,9 +173,9 @@ FUNCTIONS: dict[str, str] = {
     ),
     "retrograd.ops.elementwise.complex_numbers": (
         "angle complex imag is_complex is_conj is_floating_point isreal polar real "
-        "resolve_neg view_as_complex view_as_real"
+        "view_as_complex view_as_real"
     ),
-    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj",
+    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj resolve_neg",
     "retrograd.ops.elementwise.exponential": ("exp exp2 expm1 log log10 log1p log2 logit rsqrt sigmoid sqrt"),
     "retrograd.ops.elementwise.floating_point": (
         "frexp isfinite isinf isnan isneginf isposinf nan_to_num signbit"

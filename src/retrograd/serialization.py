@@ -19,6 +19,7 @@ import numpy as np
 
 from retrograd.backends.base import check_device
 from retrograd.backends.device import device
+from retrograd.backends.mirror import Mirror
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor, rebuild_leaf
 
@@ -38,6 +39,7 @@ HARMLESS: dict[tuple[str, str], Any] = {
     ("collections", "deque"): collections.deque,
     ("retrograd.core.tensor", "Tensor"): Tensor,
     ("retrograd.core.tensor", "rebuild_leaf"): rebuild_leaf,
+    ("retrograd.backends.mirror", "Mirror"): Mirror,
     ("retrograd.core.plain", "Size"): Size,
     ("retrograd.backends.base", "device"): device,
     ("numpy", "dtype"): np.dtype,

@@ -158,6 +158,63 @@ def test_nodes_of_einsum(torch):
     assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
 
 
+@about("Calls that PyTorch takes by the way")
+def test_calls_that_are_taken_by_the_way(torch):
+    for lib, refused in ((torch, False), (rg, True)):
+        nothing, f = lib.zeros(0), lib.nn.functional
+        calls = (
+            lambda nothing=nothing: nothing.diff(0, 1),
+            lambda nothing=nothing: nothing.roll(0, 1),
+            lambda nothing=nothing: nothing.take_along_dim(nothing),
+            lambda lib=lib, f=f: f.multilabel_soft_margin_loss(lib.ones(2, 3), 0),
+            lambda lib=lib: lib.zeros(0, 3).cholesky(),
+            lambda lib=lib, f=f: f.hardtanh_(lib.ones(2), 2.5),
+            lambda lib=lib, f=f: f.threshold_(lib.ones(1).expand(2), 0, 1),
+        )
+        assert [fails(call) for call in calls] == [refused] * len(calls)
+
+
+@about("`V` of `svd`")
+def test_layout_of_v(torch):
+    assert torch.svd(torch.rand(3, 3)).V.is_contiguous()
+    assert rg.svd(rg.rand(3, 3)).V.mT.is_contiguous()
+
+
+@about("Conjugates inside of `vmap`")
+def test_conjugates(torch):
+    def facts(lib):
+        inside = []
+        z = leaf(lib, [1 + 2j], "complex64")
+        lib.func.vmap(lambda t: (inside.append(t.conj().is_conj()), t)[1])(z.detach())
+        (gradient,) = lib.autograd.grad(z.conj(), z, lib.ones(1, dtype=lib.complex64))
+        p = z.detach().conj().requires_grad_()
+        p.grad = z.detach().clone()
+        stuck = fails(lib.optim.Adam([p]).step)
+        signs = lib.nn.functional.max_pool1d(lib.ones(1, 2)._neg_view(), 1).sign().tolist()
+        return inside, gradient.is_conj(), stuck, signs
+
+    assert facts(torch) == ([True], True, True, [[1.0, 1.0]])
+    assert facts(rg) == ([False], False, False, [[-1.0, -1.0]])
+
+
+@about("Where a number is wanted, more stands for one")
+def test_numbers(torch):
+    for lib, refused in ((torch, True), (rg, False)):
+        x = lib.ones(2, 3)
+        assert fails(lambda lib=lib, x=x: lib.allclose(x, x, rtol=lib.tensor([0.5]))) is refused
+        assert fails(lambda x=x: x.sum(True)) is refused
+        assert fails(lambda lib=lib, x=x: lib.logit(x, lib.tensor(0.5, requires_grad=True)))
+
+
+@about("`fractional_max_pool2d` with a kernel of size 0")
+def test_windows_of_nothing(torch):
+    pooled = torch.nn.functional.fractional_max_pool2d(torch.ones(1, 4, 4), 0, output_size=2)
+    assert bool((pooled == -float("inf")).all())
+    assert fails(
+        lambda: rg.nn.functional.fractional_max_pool2d(rg.ones(1, 4, 4), 0, output_size=2), "windows"
+    )
+
+
 @about("A new `data` of another shape is taken")
 def test_other_data(torch):
     def shrunk(lib):

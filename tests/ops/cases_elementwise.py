@@ -127,6 +127,7 @@ MATH = (
          NO_ROUNDING, form="decimals"),
     unary("conj", np.conj, jvp="gives real arguments back"),
     unary("conj_physical", np.conj, jvp="gives real arguments back"),
+    Case("Tensor._neg_view", ONE, np.negative, call=lambda x: x._neg_view()),
 )  # fmt: skip
 
 CHOICE = (

@@ -26,6 +26,11 @@ EXEMPT_OPS: dict[str, str] = {
 }
 
 EXEMPT_OPS |= because(
+    "stands for conj or _neg_view, which have rows, inside of vmap",
+    "elementwise.conjugate.ConjCopy elementwise.conjugate.NegCopy",
+)
+
+EXEMPT_OPS |= because(
     "refuses a derivative; see test_without_derivative.py",
     "random.sampling.BinomialDraw index.scatter_reduce.TwoZeros",
 )
@@ -53,7 +58,10 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         "the random generator, not an operation", "get_rng_state initial_seed manual_seed seed set_rng_state"
     ),
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
-    **because("gives its argument back", "cpu resolve_conj resolve_neg"),
+    **because(
+        "gives its argument back, or a copy; see programs_conjugates.py", "cpu resolve_conj resolve_neg"
+    ),
+    **because("another name of conj, which has a row", "Tensor._conj"),
     **because(
         "a conversion like Tensor.to",
         """

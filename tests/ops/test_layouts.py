@@ -28,8 +28,6 @@ EXCEPTIONS = {
     ("pow-of_zero", "turned"): AS_ITS_INPUT,
     ("nn.functional.logsigmoid", "turned"): AS_ITS_INPUT,
     ("nn.functional.rrelu", "turned"): AS_ITS_INPUT,
-    ("rot90", "turned"): "no turn at all copies the layout",
-    ("nan_to_num", "stretched"): "NumPy's function copies the order of strides",
     ("as_strided_scatter", "stretched"): "it is about memory, of which there is less",
     ("linalg.lstsq", "stretched"): "the rank depends on rounding, and with it what is returned",
     ("linalg.tensorsolve", "stretched"): "whether the matrix is singular depends on rounding",

@@ -19,6 +19,7 @@ import numpy as np
 
 from retrograd.autograd.modes import ModeContext
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
+from retrograd.backends.mirror import behind, bits_of
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.hints import Plain
@@ -66,7 +67,8 @@ class MutationContext(Plain):
         neighbours = self._memories.get(owner)
         if neighbours is None:
             neighbours = self._memories[owner] = WeakValueDictionary()
-        place = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+        address = behind(array).__array_interface__["data"][0]
+        place = (address, array.shape, array.strides, array.dtype, bits_of(array))
         kept = neighbours.get(place)
         if kept is None:
             kept = neighbours[place] = Kept(array, neighbours)
@@ -95,6 +97,7 @@ class MutationContext(Plain):
 
 def _owner(array: Any) -> int:
     """The identity of the object that owns an array's memory; it lives at least as long as the array."""
+    array = behind(array)
     while isinstance(array, np.ndarray) and array.base is not None:
         array = array.base
     return id(array)

@@ -14,6 +14,7 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
     └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
        └─ NativeBackend     the kernel pack, where it serves
     BatchedBackend          vmap's arrays over any of them
+    MirrorBackend           conjugates of any of them, in the same memory: Note [Mirrors]
 
 No layer above asks which backend it has. `register` makes another kind of array known: docs/inside/backends.md.
 """
@@ -129,6 +130,12 @@ class Backend(LibraryNames):
 
     def set_writable(self, array: Array, writable: bool) -> None:
         """Says whether an array may be written into, where the array library can be told."""
+
+    def unlocked(self, array: Array) -> Array:
+        """An array over the same memory that may be written into; the memory itself is known to allow it."""
+        found = array.view()
+        self.set_writable(found, True)
+        return found
 
     def owner_of(self, array: Array) -> Array:
         """The array that owns the memory of another."""

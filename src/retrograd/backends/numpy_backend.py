@@ -70,6 +70,14 @@ class NumpyBackend(Backend):
         if isinstance(array, ndarray):
             array.flags.writeable = writable
 
+    def unlocked(self, array: Array) -> Array:
+        if not isinstance(array, ndarray):
+            return super().unlocked(array)
+        # NumPy would not unlock a view of a view that is locked.
+        return self.at_address(
+            self.owner_of(array), self.extent_of(array)[0], array.dtype, array.shape, array.strides
+        )
+
     def owner_of(self, array: Array) -> Array:
         base = array.base
         while True:

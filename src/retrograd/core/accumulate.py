@@ -18,7 +18,7 @@ from retrograd.core.modes import before_write, current, is_grad_enabled
 from retrograd.core.node import MAX_SEQUENCE_NR, Edge, Grads, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import GradientError
+from retrograd.errors import GradientError, sizes
 from retrograd.forks import at_fork
 from retrograd.values import Array
 
@@ -53,6 +53,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
         self.ended = False  # whether the leaf is one of a transform whose function has returned
+        self.outgrown = False  # whether the leaf has got data of another shape or dtype since
         self._has_pair = True
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:
@@ -79,6 +80,8 @@ class AccumulateGrad(Node):
         if g is None:
             return None, None
         variable = self.variable
+        if self.outgrown:
+            raise self._misfit()
         with lock_of(variable):
             self._accumulate(variable, g, tensors, owned)
         hooks = variable._post_accumulate
@@ -124,6 +127,15 @@ class AccumulateGrad(Node):
             old._bump_version()
         else:
             variable._grad = Tensor(backend_of(new).asarray(old.array + new))
+
+    def _misfit(self) -> GradientError:
+        """The error for a gradient of the data that a leaf had when the graph was made."""
+        now = self.variable.array
+        return GradientError(
+            f"the data of a leaf was replaced between forward and backward: its gradient is of shape "
+            f"{sizes(self.input_shape(0))} and {self.input_dtype(0)}, but the leaf has become {sizes(now.shape)} and "
+            f"{now.dtype}. Set x.data before the forward that you differentiate, or after its backward."
+        )
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.backends.base import backend_of, device_of
 from retrograd.backends.device import CPU
+from retrograd.backends.mirror import bits_of
 from retrograd.core.facts import TensorFacts
 from retrograd.core.modes import current
 from retrograd.core.places import warn
@@ -50,6 +51,13 @@ class TensorConversions(TensorFacts):
         array: Any = self.array
         if type(array) is ndarray:
             return cast("np.ndarray[Any, Any]", array)
+        conj, neg = bits_of(array)
+        if (conj or neg) and not force:
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {'conjugate' if conj else 'negative'} bit set. Use "
+                f"tensor.resolve_{'conj' if conj else 'neg'}().numpy() instead: NumPy would read the memory, where the "
+                "numbers have another sign."
+            )
         where = device_of(array)
         if where is not CPU and not force:
             raise TypeError(
@@ -59,8 +67,8 @@ class TensorConversions(TensorFacts):
         return cast("np.ndarray[Any, Any]", backend_of(array).numpy(array))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self._requires:
-            self.numpy()  # refuses where gradients are recorded, and says why
+        if self._requires or type(self.array) is not ndarray:
+            self.numpy()  # refuses where gradients are recorded or memory would be misread, and says why
         return np.array(self.array, dtype=dtype, copy=copy)
 
     def __bool__(self) -> bool:

@@ -11,6 +11,7 @@ from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.memory_format import check_format, lies_in
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.mirror import behind, bits_of
 from retrograd.core.plain import Size, TensorMethods
 from retrograd.errors import dimension_error
 from retrograd.hints import mypyc_attr
@@ -118,7 +119,7 @@ class TensorFacts(TensorMethods):
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return int(self.array.__array_interface__["data"][0])
+        return int(behind(self.array).__array_interface__["data"][0])
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""
@@ -145,12 +146,12 @@ class TensorFacts(TensorMethods):
         return bool(self.array.dtype.kind in "ifc")
 
     def is_conj(self) -> bool:
-        """Always false: conjugation is computed at once, never left pending."""
-        return False
+        """Whether this tensor shows the conjugates of what lies in its memory, as `z.conj()` does."""
+        return bits_of(self.array)[0]
 
     def is_neg(self) -> bool:
-        """Always false: negation is computed at once, never left pending."""
-        return False
+        """Whether this tensor shows what lies in its memory with the sign changed, as `z.conj().imag` does."""
+        return bits_of(self.array)[1]
 
     def get_device(self) -> int:
         """The GPU's number, or -1 on the CPU."""

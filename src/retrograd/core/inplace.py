@@ -77,8 +77,7 @@ def _unlock(x: Tensor) -> None:
             "the memory of the written-to tensor is read-only: it belongs to a NumPy array whose flags say so. clone() "
             "the tensor first."
         )
-    x.array = x.array.view()
-    backend_of(x.array).set_writable(x.array, True)
+    x.array = backend_of(x.array).unlocked(x.array)
 
 
 def write_back(x: Tensor, result: Tensor) -> Tensor:

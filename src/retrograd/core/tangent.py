@@ -29,6 +29,7 @@ from typing import Any
 
 from retrograd.backends.base import Backend, backend_of, common_backend, extent_of, owner_of, whole
 from retrograd.backends.dtypes import result_of_arrays
+from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
@@ -162,8 +163,9 @@ def step_up(state: ThreadState, level: DualLevel) -> None:
 
 def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
     """The view of `tangent` that lies in it as `view` lies in `base`; its history is found when it is asked for."""
-    xp, memory, like = backend_of(tangent.array), whole(tangent.array), backend_of(view).sample(view)
-    moved = extent_of(tangent.array)[0] - extent_of(base)[0]
+    held = behind(tangent.array)
+    xp, memory, like = backend_of(held), whole(held), backend_of(view).sample(view)
+    moved = extent_of(held)[0] - extent_of(base)[0]
     part = Tensor(xp.zeros(view.shape, view.dtype))
     if view.size:
         if not _is_inside(memory, like, moved):
@@ -171,10 +173,18 @@ def part_of(tangent: Tensor, view: Array, base: Array) -> Tensor:
         count = len(xp.lead)  # each with its batch in front
         shape, strides = (*memory.shape[:count], *like.shape), (*memory.strides[:count], *like.strides)
         found = xp.inner.at_address(memory, extent_of(like)[0] + moved, like.dtype, shape, strides)
-        part.array = xp.of_whole(found)
+        part.array = _through_mirrors(xp.of_whole(found), tangent.array, view, base)
     part._base = tangent if tangent._base is None else tangent._base
     part._view_version = -1  # older than any: see `refresh_view`
     return part
+
+
+def _through_mirrors(part: Array, *arrays: Array) -> Array:
+    """A part of a tangent's memory, seen through all the mirrors that the tangent, the view and its base have."""
+    conj = sum([bits_of(a)[0] for a in arrays]) % 2 == 1
+    neg = sum([bits_of(a)[1] for a in arrays]) % 2 == 1
+    # Inside of vmap there are no mirrors: see Note [Mirrors].
+    return (reflected if backend_of(part).stands_for_many else mirrored)(part, conj, neg)
 
 
 def _is_inside(array: Array, view: Array, moved: int) -> bool:

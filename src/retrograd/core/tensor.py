@@ -287,6 +287,13 @@ class Tensor(TensorOperators):
             accumulator.tensor_hooks = self._leaf_hooks
             accumulator.update()
 
+    def _leave_accumulator(self) -> None:
+        """Lets go of the accumulator that graphs made so far lead to: their gradients no longer fit."""
+        accumulator = self._accumulator() if self._accumulator is not None else None
+        if accumulator is not None:
+            accumulator.outgrown = True
+        self._accumulator = None
+
     def _refresh(self) -> None:
         """Brings a view's place in the graph up to date with its base."""
         UPWARD.refresh_view(self)
@@ -377,8 +384,11 @@ class Tensor(TensorOperators):
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
         check_data_written(self.array, value.array)
-        self.array = value.array
-        self._update_accumulator()
+        old, self.array = self.array, value.array
+        if old.shape != value.array.shape or old.dtype != value.array.dtype:
+            self._leave_accumulator()
+        else:
+            self._update_accumulator()
 
     def as_subclass(self, cls: type[Tensor]) -> Any:
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
@@ -414,8 +424,9 @@ class Tensor(TensorOperators):
             suffixes += self._tangent_suffix()
         prefix = "tensor(" if type(self) is Tensor else f"{type(self).__name__}("
         array = self.array
-        if type(array) is not ndarray and device_of(array) is not CPU:
-            suffixes.insert(0, f"device='{device_of(array)}'")
+        if type(array) is not ndarray:
+            if device_of(array) is not CPU:
+                suffixes.insert(0, f"device='{device_of(array)}'")
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 

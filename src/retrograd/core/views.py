@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, extent_of, stands_for_many, whole
+from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
@@ -114,6 +115,10 @@ class Region:
     """Where a view lies in its base, and how to lay values out as the two are; in a batch, in each sample."""
 
     def __init__(self, view: Array, base: Array) -> None:
+        # What one of them shows of the same memory and the other does not: see Note [Mirrors].
+        of_view, of_base = bits_of(view), bits_of(base)
+        self.conj: bool = of_view[0] != of_base[0]
+        self.neg: bool = of_view[1] != of_base[1]
         view, base = backend_of(view).sample(view), backend_of(base).sample(base)
         base_start, low, high = extent_of(base)
         view_start, view_low, view_high = extent_of(view)
@@ -126,6 +131,10 @@ class Region:
         self.empty: bool = bool(base.size == 0 or view.size == 0)
         # Whether a copy of the base that lies as usual is all the memory there is.
         self.dense: bool = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
+
+    def seen(self, values: Array) -> Array:
+        """Values of the base as the view shows them, and the other way round."""
+        return reflected(values, self.conj, self.neg) if self.conj or self.neg else values
 
     def is_simple(self, array: Array) -> bool:
         """Whether the region can be found in `array` itself, once its elements lie as usual."""
@@ -187,10 +196,10 @@ class AsStrided(View):
     def forward(self, xp: Backend, x: Array) -> Array:
         region = self.region
         if region.is_simple(x):
-            return region.view.on(xp.ascontiguousarray(x).reshape(-1)).copy()
+            return region.seen(region.view.on(xp.ascontiguousarray(x).reshape(-1)).copy())
         if region.base.overlaps and not region.empty:
-            return region.summed(region.base, region.view, x)
-        return region.laid_out(x)[1].copy()
+            return region.seen(region.summed(region.base, region.view, x))
+        return region.seen(region.laid_out(x)[1].copy())
 
     def transpose(self, g: Any) -> Any:
         return Placed(self.region).on(g)
@@ -211,6 +220,18 @@ class AsComplex(AsStrided):
     node_name = "ViewAsComplexBackward0"
 
 
+class AsConjugate(AsStrided):
+    """the complex conjugates, of a base that was written since"""
+
+    node_name = "ConjBackward0"
+
+
+class AsNegative(AsStrided):
+    """the negatives, of a base that was written since"""
+
+    node_name = "NegViewBackward0"
+
+
 class Placed(Linear):
     """zeros in the shape of the base, with x in the region that a view shows"""
 
@@ -221,7 +242,7 @@ class Placed(Linear):
         self.region = region
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        region = self.region
+        region, x = self.region, self.region.seen(x)
         if (region.view.overlaps or region.base.overlaps) and not region.empty:
             return region.summed(region.view, region.base, x)
         base, part = region.zeros(backend_of(x))
@@ -283,6 +304,7 @@ class CopySlices(Node):
             rest = Outside(self.region).on(g)
             return [rest if inside is None else rest + Placed(self.region).on(inside), *results[1:]]
         rest, hole = self.region.laid_out(g)
+        inside = None if inside is None else self.region.seen(inside)
         hole[...] = 0 if inside is None else inside.real if hole.dtype.kind == "f" else inside
         return [rest, *results[1:]]
 
@@ -361,8 +383,11 @@ UPWARD.refresh_view = refresh_view
 
 
 def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
-    """The arrays on the way from a base to its view, each with the op that leads there: one, unless dtypes differ."""
+    """The arrays on the way from a base to its view, each with the op that leads there: one, unless values differ."""
     array = view.array
+    conj, neg = bits_of(array)
+    if (conj, neg) != bits_of(base):
+        return _through_mirrors(view, base)
     if array.dtype.kind == base.dtype.kind or not array.size:
         return [(AsStrided, array)]
     conversion: type[AsStrided] = AsReal if base.dtype.kind == "c" else AsComplex
@@ -374,6 +399,33 @@ def _stations(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
     if made_of.shape == base.shape and made_of.strides == base.strides:
         return [(conversion, array)]
     return [(AsStrided, made_of), (conversion, array)]
+
+
+def _through_mirrors(view: Tensor, base: Array) -> list[tuple[type[AsStrided], Array]]:
+    """The same where only one of the two shows conjugates, or negatives, which may be done first or last."""
+    found: list[tuple[type[AsStrided], Array]] = []
+    array, source = view.array, base
+    if array.dtype.kind != base.dtype.kind:
+        source = _converted(behind(base), array.dtype)
+        if source is None:
+            return [(AsStrided, array)]
+        found.append((AsReal if base.dtype.kind == "c" else AsComplex, source))
+    conj, neg = bits_of(array)[0] != bits_of(source)[0], bits_of(array)[1] != bits_of(source)[1]
+    part = mirrored(array, conj, neg)
+    whole = part.shape == source.shape and part.strides == source.strides
+    last = view._node is None or type(view._node).__name__ in (AsConjugate.node_name, AsNegative.node_name)
+    if last and not whole:
+        found.append((AsStrided, part))
+        source = part
+    if conj:
+        source = mirrored(source, True, False)
+        found.append((AsConjugate, source))
+    if neg:
+        source = mirrored(source, False, True)
+        found.append((AsNegative, source))
+    if not last and not whole:
+        found.append((AsStrided, array))
+    return found
 
 
 def _converted(array: Array, dtype: Any) -> Any:

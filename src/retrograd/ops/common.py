@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,15 @@ from retrograd.core.modes import FORWARD, current
 from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, GradientError, dimension_error, operand_error, unsupported_dtype
+from retrograd.errors import (
+    DtypeError,
+    GradientError,
+    OperandError,
+    dimension_error,
+    operand_error,
+    type_name,
+    unsupported_dtype,
+)
 from retrograd.values import Array, Axis
 
 ndarray: Final[Any] = np.ndarray
@@ -199,3 +208,31 @@ def require_tensor(function: str, argument: str, position: int, value: Any) -> T
 def differ(*arguments: Any) -> bool:
     """Whether samples of a `vmap` have another of these tensors than their neighbours."""
     return any(isinstance(a, Tensor) and stands_for_many(a.array) for a in arguments)
+
+
+def number_from(function: str, argument: str, position: int, value: Any) -> Any:
+    """What stands for a number as Python's: NumPy's would decide dtypes, and a tensor would be recorded.
+
+    A 0-dim tensor is one unless it requires a gradient, which would be lost.
+    """
+    if type(value) is int or type(value) is float:
+        return value
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return value.item()
+    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.requires_grad:
+        return value.array.item()
+    raise OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
+    )
+
+
+def int_from(function: str, argument: str, position: int, value: Any) -> int:
+    """A whole number, of whichever type."""
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        with suppress(TypeError):  # an array of several, or of other numbers
+            return int(value.__index__())
+    raise OperandError(
+        f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
+    )

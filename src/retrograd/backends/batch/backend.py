@@ -54,6 +54,7 @@ from retrograd.backends.batch.methods import CONTROL_FLOW
 from retrograd.backends.batch.random import check_draw
 from retrograd.backends.batch.shape import DataDependent, Unbatchable
 from retrograd.backends.device import device
+from retrograd.backends.mirror import MirrorBackend
 from retrograd.backends.numpy_backend import SUBMODULES, NumpyBackend
 from retrograd.values import Array, Shape
 
@@ -79,9 +80,14 @@ class BatchedBackend(NumpyBackend):
             return level.backend or _first_backend(level)
         return _backend_over(level, backend_of(batch.value))
 
-    def joined(self, other: Backend) -> BatchedBackend:
+    def joined(self, other: Backend) -> Backend:
+        if isinstance(other, MirrorBackend):
+            return other
         if not isinstance(other, BatchedBackend):
             return self if other is self.inner else backend_on(self.levels, other)
+        return self._joined(other)
+
+    def _joined(self, other: BatchedBackend) -> BatchedBackend:
         inner = other.inner if self.inner is BACKENDS.cpu else self.inner
         return backend_on(tuple(sorted({*self.levels, *other.levels}, key=_number, reverse=True)), inner)
 
@@ -211,7 +217,7 @@ class BatchedBackend(NumpyBackend):
             return BatchedArray(found if is_array(found) else np.asarray(found), level)
         backend = self
         if parameters:
-            backend = self.joined(backend_on(levels_among(parameters), self.inner))
+            backend = self._joined(backend_on(levels_among(parameters), self.inner))
         return op.compute(backend, [backend._operand(x) for x in xs])
 
     def _operand(self, x: Any) -> Any:

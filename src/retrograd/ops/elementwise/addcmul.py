@@ -12,10 +12,9 @@ from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, broadcast_error, unsupported_dtype
-from retrograd.ops.common import deliver, old_order, require_tensor
+from retrograd.ops.common import deliver, number_from, old_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.create import number_from
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number
 

@@ -15,6 +15,7 @@ from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import (
     check_division,
     deliver,
+    number_from,
     number_pair,
     plain,
     require_tensor,
@@ -369,13 +370,13 @@ def add(
     if last is not None:
         return add(input, last, alpha=old_alpha("add", other), out=out)
     input = number_pair(input, other)
-    plainly = alpha == 1 and type(alpha) is not bool
+    plainly = type(alpha) is int and alpha == 1
     return deliver(apply2(Add() if plainly else AddScaled(_factor(alpha, input, other)), input, other), out)
 
 
 def old_alpha(function: str, alpha: Any) -> Any:
     """The factor of `add(input, alpha, other)`, the order of old."""
-    if isinstance(alpha, Tensor):
+    if isinstance(alpha, Tensor) and (alpha.array.ndim or alpha.requires_grad):
         raise TypeError(f"{function}() takes 2 positional arguments but 3 were given: give alpha by name")
     warn_of_order(function, ("alpha",))
     return alpha
@@ -383,7 +384,7 @@ def old_alpha(function: str, alpha: Any) -> Any:
 
 def _factor(alpha: Any, x: Any, y: Any) -> Any:
     """`alpha`, if the dtype of the result can hold it."""
-    alpha = python_number(alpha)
+    alpha = number_from("add", "alpha", 3, alpha)
     dtype = result_type(x, y)
     if isinstance(alpha, bool) and dtype.kind != "b":
         raise DtypeError("Boolean alpha only supported for Boolean results. Give a number.")
@@ -411,7 +412,7 @@ def sub(
         return sub(input, last, alpha=old_alpha("sub", other), out=out)
     refuse_bools(input, other)
     input = number_pair(input, other)
-    plainly = alpha == 1 and type(alpha) is not bool
+    plainly = type(alpha) is int and alpha == 1
     return deliver(apply2(Sub() if plainly else SubScaled(_factor(alpha, input, other)), input, other), out)
 
 
@@ -440,6 +441,7 @@ def _is_bool(v: Any) -> bool:
 def rsub(input: Tensor | Number, other: Tensor | Number, alpha: Number = 1) -> Tensor:
     """`other - alpha * input`."""
     refuse_bools(other, input)
+    other = python_number(other)
     if alpha != 1 or type(alpha) is bool:
         alpha = _factor(alpha, input, other)
     if isinstance(other, (int, float, complex)) and isinstance(input, Tensor):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.dtypes import python_number
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, X, Y
 from retrograd.core.tensor import Tensor
@@ -347,7 +348,7 @@ def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("copysign", "Tensor.copysign_", method=True)
 def copysign(input: Tensor, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """`input` with the sign of `other`, a tensor or a number."""
-    x = require_tensor("copysign", "input", 1, input)
+    x, other = require_tensor("copysign", "input", 1, input), python_number(other)
     if isinstance(other, (int, float)):
         return deliver(apply1(CopysignNumber(other), x), out)
     return deliver(apply2(Copysign(), x, other), out)
@@ -423,6 +424,7 @@ def xlog1py(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | Non
 def product_with_log(function: str, forms: tuple[Any, Any, Any], x: Any, y: Any) -> Any:
     """The form for two tensors, of a number and a tensor, or of a tensor and a number."""
     number = (int, float, complex)
+    x, y = python_number(x), python_number(y)
     if isinstance(x, number) and isinstance(y, Tensor):
         return apply1(forms[1](x), y)
     if not isinstance(x, Tensor):

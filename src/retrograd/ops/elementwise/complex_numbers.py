@@ -13,6 +13,7 @@ from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
 from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, zero_like
+from retrograd.ops.elementwise.conjugate import conj, neg_view
 from retrograd.ops.elementwise.trigonometry import Cos, Sin
 from retrograd.ops.index.getitem import setitem
 from retrograd.ops.register import public, public_property
@@ -131,6 +132,12 @@ def view_as_real(input: Tensor) -> Tensor:
     x = require_tensor("view_as_real", "input", 1, input)
     if x.array.dtype.kind != "c":
         raise DtypeError("view_as_real is only supported for complex tensors")
+    if x.is_conj():
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
+        )
     found: Tensor = apply1(ViewAsReal(), x)
     return found
 
@@ -174,7 +181,8 @@ def real(input: Tensor) -> Tensor:
     x = require_tensor("real", "input", 1, input)
     if x.array.dtype.kind != "c":
         return x
-    found: Tensor = apply1(Select(x.array.ndim, 0), apply1(ViewAsReal(), x))
+    pairs = apply1(ViewAsReal(), conj(x) if x.is_conj() else x)
+    found: Tensor = apply1(Select(x.array.ndim, 0), pairs)
     return found
 
 
@@ -185,7 +193,8 @@ def imag(input: Tensor) -> Tensor:
     x = require_tensor("imag", "input", 1, input)
     if x.array.dtype.kind != "c":
         raise DtypeError("imag is not implemented for tensors with non-complex dtypes.")
-    found: Tensor = apply1(Select(x.array.ndim, 1), apply1(ViewAsReal(), x))
+    pairs = neg_view(apply1(ViewAsReal(), conj(x))) if x.is_conj() else apply1(ViewAsReal(), x)
+    found: Tensor = apply1(Select(x.array.ndim, 1), pairs)
     return found
 
 
@@ -235,14 +244,8 @@ def is_floating_point(input: Tensor) -> bool:
 
 @public("is_conj")
 def is_conj(input: Tensor) -> bool:
-    """Always false: conjugation is computed at once, never left pending."""
+    """Whether `input` shows the conjugates of what lies in its memory, as `z.conj()` does."""
     return require_tensor("is_conj", "input", 1, input).is_conj()
-
-
-@public("resolve_neg", method=True)
-def resolve_neg(input: Tensor) -> Tensor:
-    """`input` itself: negation is never left pending here."""
-    return require_tensor("resolve_neg", "input", 1, input)
 
 
 @public("isreal", method=True)

@@ -10,7 +10,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, ElementwiseUnary, X, conjugate
 from retrograd.core.tensor import Tensor
-from retrograd.ops.common import deliver, plain
+from retrograd.ops.common import deliver, number_from, plain
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
 from retrograd.ops.special.real import RealUnary
@@ -272,7 +272,8 @@ def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None)
     >>> rg.logit(rg.tensor([0.5, 0.9]))
     tensor([0.0000, 2.1972])
     """
-    return deliver(apply1(Logit(eps), input), out)
+    limit = None if eps is None else number_from("logit", "eps", 2, eps)
+    return deliver(apply1(Logit(limit), input), out)
 
 
 @public("special.entr")

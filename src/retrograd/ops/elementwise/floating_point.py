@@ -13,7 +13,7 @@ from retrograd.core.modes import current
 from retrograd.core.op import OUT, ElementwiseUnary, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
 from retrograd.values import Array
@@ -63,6 +63,8 @@ class NanToNum(ElementwiseUnary):
         self.neginf = neginf
 
     def forward(self, xp: Backend, x: Array) -> Array:
+        if not xp.is_writable(x):
+            x = xp.ascontiguousarray(x)  # of dimensions that share memory NumPy would keep the order
         return xp.nan_to_num(x, nan=self.nan, posinf=self.posinf, neginf=self.neginf)
 
     def slope(self, x: Any, out: Any) -> Any:
@@ -108,6 +110,10 @@ def nan_to_num(
             "nan_to_num does not support automatic differentiation for outputs with complex dtype. Apply it to "
             "the real and the imaginary part."
         )
+    nan, posinf, neginf = [
+        None if v is None else number_from("nan_to_num", name, i, v)
+        for i, (name, v) in enumerate((("nan", nan), ("posinf", posinf), ("neginf", neginf)), 2)
+    ]
     return deliver(apply1(NanToNum(nan, posinf, neginf), x), out)
 
 

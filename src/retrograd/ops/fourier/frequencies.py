@@ -11,12 +11,12 @@ from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import require_tensor, wrap_dim
+from retrograd.ops.common import int_from, number_from, require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.transpose import roll
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import finish, int_from, number_from, shape_from
+from retrograd.ops.tensor.create import finish, shape_from
 from retrograd.ops.tensor.data import check_options
 from retrograd.values import Array, DType, Shape
 

@@ -17,14 +17,13 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, int_from, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.conjugate import conj, conj_physical
 from retrograd.ops.nn.pad import ConstantPadNd
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import sizes_of
 from retrograd.ops.shape.split import Slice
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.create import int_from
 from retrograd.values import Array, Shape
 
 Dims: TypeAlias = int | Sequence[int] | None

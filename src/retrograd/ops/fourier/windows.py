@@ -13,7 +13,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import int_from, number_from, require_tensor
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from retrograd.ops.fourier.transform import FftC2C, FftC2R, FftR2C
@@ -25,7 +25,7 @@ from retrograd.ops.shape.split import Slice
 from retrograd.ops.shape.strided import UnfoldBackward, as_strided
 from retrograd.ops.shape.transpose import transpose
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import finish, int_from, number_from
+from retrograd.ops.tensor.create import finish
 from retrograd.ops.tensor.data import check_options
 from retrograd.values import Array, DType
 

@@ -17,11 +17,10 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import ShapeError, broadcast_error, operand_error, sizes
-from retrograd.ops.common import memory_order, require_tensor, zero_like
+from retrograd.ops.common import memory_order, number_from, require_tensor, zero_like
 from retrograd.ops.inplace.write import Independent, write
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, to
-from retrograd.ops.tensor.create import number_from
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
 
@@ -138,7 +137,7 @@ def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Ten
     tensor([[1., 2.],
             [1., 2.]])
     """
-    check_writable(self)
+    check_writable(self, stretched=src is self)
     if isinstance(src, (bool, int, float, complex)):
         src = Tensor(np.asarray(src))
     if not isinstance(src, Tensor):

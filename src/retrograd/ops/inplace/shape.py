@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
@@ -12,34 +10,56 @@ from retrograd.core.variant import variant
 from retrograd.errors import ShapeError
 from retrograd.ops.common import wrap_dim, wrap_dims
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
+from retrograd.ops.shape.reshape import Dims, Squeeze, SqueezeDim, SqueezeDims, Unsqueeze
 from retrograd.ops.shape.transpose import T, Transpose
 
-TInPlace = variant(T, "TBackward1", "a matrix turned round, where it stands", is_view=False)
+TInPlace = variant(
+    T, "TBackward1", "a matrix turned round, where it stands", is_view=False, moves_memory=True
+)
 
 
 TransposeInPlace = variant(
-    Transpose, "TransposeBackward1", "two dimensions swapped, where they stand", is_view=False
+    Transpose,
+    "TransposeBackward1",
+    "two dimensions swapped, where they stand",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeInPlace = variant(
-    Squeeze, "SqueezeBackward3", "x without its dimensions of size 1, where it stands", is_view=False
+    Squeeze,
+    "SqueezeBackward3",
+    "x without its dimensions of size 1, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeDimInPlace = variant(
-    SqueezeDim, "SqueezeBackward4", "x without one dimension, where it stands", is_view=False
+    SqueezeDim,
+    "SqueezeBackward4",
+    "x without one dimension, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 SqueezeDimsInPlace = variant(
-    SqueezeDims, "SqueezeBackward5", "x without some dimensions, where it stands", is_view=False
+    SqueezeDims,
+    "SqueezeBackward5",
+    "x without some dimensions, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
 UnsqueezeInPlace = variant(
-    Unsqueeze, "UnsqueezeBackward1", "x with one more dimension, where it stands", is_view=False
+    Unsqueeze,
+    "UnsqueezeBackward1",
+    "x with one more dimension, where it stands",
+    is_view=False,
+    moves_memory=True,
 )
 
 
@@ -74,13 +94,15 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @public("Tensor.squeeze_")
-def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """`squeeze(dim)`, in place."""
+def squeeze_(self: Tensor, dim: Dims = None, *dims: int) -> Tensor:
+    """`squeeze(dim)`, in place; dimensions as a tuple or one by one."""
+    if dims:
+        dim = (dim, *dims)  # type: ignore[arg-type]  # a sequence among them is refused below
     if dim is None:
         return move_in_place(self, SqueezeInPlace())
     if isinstance(dim, (tuple, list)):
-        dims = wrap_dims(dim, self.array.ndim)
-        return move_in_place(self, SqueezeDimsInPlace(dims if isinstance(dims, tuple) else ()))
+        axes = wrap_dims(dim, self.array.ndim)
+        return move_in_place(self, SqueezeDimsInPlace(axes if isinstance(axes, tuple) else ()))
     return move_in_place(self, SqueezeDimInPlace(wrap_dim(dim, self.array.ndim)))
 
 

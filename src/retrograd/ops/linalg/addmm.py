@@ -10,7 +10,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import deliver, old_order, require_tensor
+from retrograd.ops.common import deliver, number_from, old_order, require_tensor
 from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugated, matmul_of
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
@@ -154,6 +154,7 @@ def _add_product(function: str, op: AddProduct, base: Any, x: Any, y: Any, shape
             f"self and mat2 must have the same dtype, but got {SCALAR_NAMES[a.dtype]} and {SCALAR_NAMES[y.array.dtype]}"
         )
     _check_expands(a.shape, shape)
+    op.beta, op.alpha = number_from(function, "beta", 4, op.beta), number_from(function, "alpha", 5, op.alpha)
     if x.array.dtype.kind in "iu":
         op.beta, op.alpha = int(op.beta), int(op.alpha)
     return deliver(apply_n(op, (base, x, y)), out)

@@ -21,7 +21,16 @@ from retrograd.errors import (
     type_name,
     unsupported_dtype,
 )
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim, zero_like
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    int_from,
+    number_from,
+    plain,
+    require_tensor,
+    wrap_dim,
+    zero_like,
+)
 from retrograd.ops.elementwise.arithmetic import add, div, mul, sub
 from retrograd.ops.elementwise.choose import Where, clamp_min
 from retrograd.ops.elementwise.sign import Sgn
@@ -33,7 +42,6 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Reshape, expand, expand_as, reshape
 from retrograd.ops.shape.transpose import transpose
 from retrograd.ops.tensor.convert import clone, convert
-from retrograd.ops.tensor.create import int_from
 from retrograd.values import Array, Axis, DType, Shape
 
 # -- the distance of two tensors -----------------------------------------------------------------------------------
@@ -379,6 +387,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
             [0.3000, 0.4000]])
     """
     x = require_tensor("renorm", "input", 1, input)
+    p, maxnorm = number_from("renorm", "p", 2, p), number_from("renorm", "maxnorm", 4, maxnorm)
     for name, v in (("p", p), ("maxnorm", maxnorm)):
         if isinstance(v, complex):
             raise RuntimeError(f"renorm: {name} must be real-valued, not {v}")
@@ -440,7 +449,7 @@ def pairwise_distance(
     """
     x = require_tensor("pairwise_distance", "x1", 1, x1)
     y = require_tensor("pairwise_distance", "x2", 2, x2)
-    offset = add(sub(x, y), eps)
+    offset = add(sub(x, y), float(number_from("pairwise_distance", "eps", 4, eps)))
     axis: Axis = (offset.array.ndim - 1,) if offset.array.ndim else None
     return _norm(Norm(_power("pairwise_distance", p, 3), axis, bool(keepdim)), offset)
 

@@ -14,7 +14,7 @@ from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
@@ -361,25 +361,27 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 @public("threshold", "nn.functional.threshold")
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """`input` where it is above `threshold`, else `value`."""
-    return _activated(
-        "threshold", (ThresholdInPlace if inplace else Threshold)(threshold, value), input, inplace
+    limit, other = (
+        number_from("threshold", "threshold", 2, threshold),
+        number_from("threshold", "value", 3, value),
     )
+    return _activated("threshold", (ThresholdInPlace if inplace else Threshold)(limit, other), input, inplace)
 
 
 @public("nn.functional.hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` limited to the range from `min_val` to `max_val`."""
-    if min_val > max_val:
-        raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {min_val} and {max_val}")
-    return _activated("hardtanh", Hardtanh(min_val, max_val), input, inplace)
+    low, high = number_from("hardtanh", "min_val", 2, min_val), number_from("hardtanh", "max_val", 3, max_val)
+    if low > high:
+        raise ValueError(f"min_val cannot be greater than max_val: hardtanh got {low} and {high}")
+    return _activated("hardtanh", Hardtanh(low, high), input, inplace)
 
 
 @public("nn.functional.leaky_relu")
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `negative_slope * input`."""
-    return _activated(
-        "leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(negative_slope), input, inplace
-    )
+    slope = number_from("leaky_relu", "negative_slope", 2, negative_slope)
+    return _activated("leaky_relu", (LeakyReluInPlace if inplace else LeakyRelu)(slope), input, inplace)
 
 
 @public("nn.functional.hardsigmoid")
@@ -397,7 +399,8 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 @public("nn.functional.elu")
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input) - 1)`."""
-    return _activated("elu", (EluInPlace if inplace else Elu)(alpha), input, inplace)
+    factor = number_from("elu", "alpha", 2, alpha)
+    return _activated("elu", (EluInPlace if inplace else Elu)(factor), input, inplace)
 
 
 @public("selu", "nn.functional.selu")
@@ -409,9 +412,10 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 @public("celu", "nn.functional.celu")
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`input` where it is positive, else `alpha * (exp(input / alpha) - 1)`."""
-    if alpha == 0:
+    factor = number_from("celu", "alpha", 2, alpha)
+    if factor == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    return _activated("celu", (CeluInPlace if inplace else Celu)(alpha), input, inplace)
+    return _activated("celu", (CeluInPlace if inplace else Celu)(factor), input, inplace)
 
 
 @public("nn.functional.softplus")
@@ -419,7 +423,11 @@ def softplus(
     input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None
 ) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, a smooth relu; `input` itself where `beta * input > threshold`."""
-    found: Tensor = deliver(_activated("softplus", Softplus(beta, threshold), input), out)
+    factor, limit = (
+        number_from("softplus", "beta", 2, beta),
+        number_from("softplus", "threshold", 3, threshold),
+    )
+    found: Tensor = deliver(_activated("softplus", Softplus(factor, limit), input), out)
     return found
 
 
@@ -480,6 +488,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> dropout(x, 0.5, training=False) is x
     True
     """
+    p = number_from("dropout", "p", 2, p)
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     x = require_tensor("dropout", "input", 1, input)

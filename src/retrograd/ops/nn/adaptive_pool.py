@@ -394,6 +394,10 @@ def _check_fit(function: str, size: Sequence[int], target: Shape, kernel: Shape)
     for name, n, m, k in zip(names, size, target, kernel, strict=True):
         if m < 1 or n < 1:
             raise ShapeError(f"{function}(): input and output need an element in each dimension")
+        if k < 1:
+            raise ShapeError(
+                f"{function}(): windows need an element in each dimension, but kernel_size is {k}"
+            )
         if m + k - 1 > n - (len(size) == 3):  # PyTorch wants one more element in volumes
             raise ShapeError(f"{function}(): pool {name} {k} too large relative to input {name} {n}")
 

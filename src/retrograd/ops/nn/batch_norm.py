@@ -12,14 +12,13 @@ from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
-from retrograd.ops.common import differ, require_tensor
+from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import OfChannels, check_mixed, check_several, statistics, wide
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
-from retrograd.ops.tensor.create import number_from
 from retrograd.values import Array
 
 

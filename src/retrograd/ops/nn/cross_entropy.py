@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array, whole
-from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import added
 from retrograd.core.places import warn
@@ -35,7 +36,6 @@ from retrograd.ops.nn.softmax import LogSoftmax
 from retrograd.ops.reduce.sums import Sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
-from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
 # -- ops ---------------------------------------------------------------------------------------------------------
@@ -158,7 +158,9 @@ class BinaryLoss(WithConstants):
             return xp.loss(self, xs[0], xs[1])
         found = self.losses(xp, xs)
         self.count = found.size
-        return reduced(xp.asarray(found if xs[2] is None else found * xs[2]), self.reduction)
+        if xs[2] is not None:
+            found = (found * xs[2]).astype(xs[1].dtype, copy=False)
+        return reduced(xp.asarray(found), self.reduction)
 
     def computed(self, xp: Backend, x: Array, target: Array) -> Array:
         """The losses without weights, by the array library."""
@@ -228,7 +230,8 @@ class BinaryCrossEntropyWithLogits(BinaryLoss):
     def losses(self, xp: Backend, xs: Sequence[Any]) -> Array:
         x, t, _, more = xs
         soft = LogSigmoid().forward(xp, x)
-        return (1 - t) * x - (soft if more is None else soft * ((more - 1) * t + 1))
+        found = (1 - t) * x - (soft if more is None else soft * ((more - 1) * t + 1))
+        return found.astype(t.dtype, copy=False)  # as in PyTorch, the dtype of a loss is that of the target
 
     def partial(self, i: int, xs: Sequence[Any]) -> Any:
         x, t, _, more = xs
@@ -417,7 +420,8 @@ def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, a
         losses: Tensor = -terms.sum(axis)
         return losses
     found: Tensor = -terms.sum()
-    return found / (logs.array.size / shape[axis]) if code == MEAN else found
+    classes = shape[axis]
+    return found / (logs.array.size / classes if classes else math.nan) if code == MEAN else found
 
 
 def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axis: int) -> Any:
@@ -510,10 +514,7 @@ def binary_cross_entropy_with_logits(
         )
     for argument, v in (("weight", weight), ("pos_weight", pos_weight)):
         _check_broadcast(constant(name, argument, v), x)
-    dtype = promote_types(x.array.dtype, t.array.dtype)
-    found: Tensor = apply_n(
-        BinaryCrossEntropyWithLogits(code), (convert(x, dtype), convert(t, dtype), weight, pos_weight)
-    )
+    found: Tensor = apply_n(BinaryCrossEntropyWithLogits(code), (x, t, weight, pos_weight))
     return found
 
 

@@ -12,7 +12,7 @@ from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import broadcast_error, sizes
-from retrograd.ops.common import no_cast, require_tensor
+from retrograd.ops.common import no_cast, number_from, require_tensor
 from retrograd.ops.elementwise.sign import Abs
 from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
@@ -257,6 +257,7 @@ def smooth_l1_loss(
     """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
     x, t = _pair("smooth_l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
+    beta = number_from("smooth_l1_loss", "beta", 4, beta)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. It got {beta}.")
     return apply2(SmoothL1Loss(code, beta), x, t) if beta else l1_loss(x, t, reduction=_name_of(code))
@@ -269,6 +270,7 @@ def huber_loss(
     """Half the squared difference below `delta`, `delta` times the absolute one above."""
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)
+    delta = number_from("huber_loss", "delta", 4, delta)
     if delta <= 0:
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
     if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":

@@ -18,7 +18,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
-from retrograd.ops.common import beside, require_tensor, wrap_dim
+from retrograd.ops.common import beside, number_from, require_tensor, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
@@ -79,14 +79,15 @@ def _check_rate(p: float) -> None:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _check_rate_of_function(p: float) -> None:
+def _check_rate_of_function(p: Any) -> None:
     if p < 0.0 or p > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _dropped(input: Any, p: float, train: bool, inplace: bool, channels: bool, alpha: bool) -> Tensor:
+def _dropped(input: Any, rate: Any, train: bool, inplace: bool, channels: bool, alpha: bool) -> Tensor:
     """Dropout of elements or whole channels, to 0 or to the limit of selu."""
     x = require_tensor("dropout", "input", 1, input)
+    p: float = number_from("dropout", "p", 2, rate)
     _check_rate(p)
     if p == 0 or not train or x.array.size == 0:
         return x
@@ -112,8 +113,9 @@ def _noisy(x: Any, p: float, channels: bool, alpha: bool) -> Any:
 @public("dropout")
 def plain_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Zeroes each element with probability `p` and scales the others by `1 / (1 - p)`, if `train`."""
-    _check_rate(p)
-    return dropout(input, p, train)
+    rate = number_from("dropout", "p", 2, p)
+    _check_rate(rate)
+    return dropout(input, rate, train)
 
 
 @public("feature_dropout")
@@ -155,7 +157,7 @@ def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 @public("native_dropout")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """`dropout`, with the mask of the elements that it kept."""
-    x = require_tensor("native_dropout", "input", 1, input)
+    x, p = require_tensor("native_dropout", "input", 1, input), number_from("native_dropout", "p", 2, p)
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={1 - p}")
     shape = x.array.shape
@@ -220,7 +222,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return _of_channels(x, p, training, inplace, 4)
 
 
-def _of_channels(x: Any, p: float, training: bool, inplace: bool, unbatched: int) -> Tensor:
+def _of_channels(x: Any, p: Any, training: bool, inplace: bool, unbatched: int) -> Tensor:
     """Dropout of channels; an input with `unbatched` dimensions is one sample."""
     if x.array.ndim != unbatched:
         return _dropped(x, p, training, inplace, True, False)

@@ -14,7 +14,7 @@ from retrograd.core.op import Binary, Unary, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.steps import tied
@@ -153,7 +153,8 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     >>> rg.hardshrink(rg.tensor([-1.0, 0.25, 2.0]))
     tensor([-1.,  0.,  2.])
     """
-    found: Tensor = deliver(apply1(Hardshrink(lambd), require_tensor("hardshrink", "input", 1, input)), out)
+    x, limit = require_tensor("hardshrink", "input", 1, input), number_from("hardshrink", "lambd", 2, lambd)
+    found: Tensor = deliver(apply1(Hardshrink(limit), x), out)
     return found
 
 
@@ -161,6 +162,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
 def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
+    lambd = number_from("softshrink", "lambd", 2, lambd)
     if x.array.dtype.kind == "f" and not 0 <= lambd <= np.finfo(x.array.dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {np.finfo(x.array.dtype).max:g}] for input dtype "

@@ -12,7 +12,7 @@ from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import int_from, number_from, require_tensor
 from retrograd.ops.elementwise.exponential import Exp, Log
 from retrograd.ops.index.mask import masked_fill
 from retrograd.ops.linalg.addmm import linear
@@ -32,6 +32,7 @@ def poisson_nll_loss(
     """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
     t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
+    eps = float(number_from("poisson_nll_loss", "eps", 5, eps))
     losses = Exp().on(x) - t * x if log_input else x - t * Log().on(x + eps)
     if full:
         approximation = t * Log().on(t) - t + Log().on(t * (2 * math.pi)) * 0.5
@@ -94,7 +95,7 @@ def gaussian_nll_loss(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[v.array.dtype]}: "
             "gaussian_nll_loss takes a floating point variance. Convert it with .float() first."
         )
-    v = clone(v)
+    v, eps = clone(v), number_from("gaussian_nll_loss", "eps", 5, eps)
     backend_of(v.array).maximum(v.array, eps, out=v.array)
     losses = (Log().on(v) + (x - t) ** 2 / v) * 0.5
     if full:
@@ -158,7 +159,8 @@ def coded_kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_targe
     """`nn.functional.kl_div` with a number for `reduction`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return kl_div(input, target, reduction=NAMES[reduction], log_target=log_target)
+        name = NAMES[int_from("kl_div", "reduction", 3, reduction)]
+        return kl_div(input, target, reduction=name, log_target=log_target)
 
 
 @public("binary_cross_entropy_with_logits")
@@ -170,6 +172,5 @@ def coded_binary_cross_entropy_with_logits(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
-    return binary_cross_entropy_with_logits(
-        input, target, weight, reduction=NAMES[reduction], pos_weight=pos_weight
-    )
+    name = NAMES[int_from("binary_cross_entropy_with_logits", "reduction", 5, reduction)]
+    return binary_cross_entropy_with_logits(input, target, weight, reduction=name, pos_weight=pos_weight)

@@ -11,7 +11,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import number_from, require_tensor
 from retrograd.ops.elementwise.choose import ClampMin, Where
 from retrograd.ops.elementwise.exponential import Sqrt
 from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
@@ -33,6 +33,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
+    margin = float(number_from("hinge_embedding_loss", "margin", 3, margin))
     none = 0 if x.array.dtype.kind in "iu" else 0.0
     short = Where().on(t.array != 1, apply1(ClampMin(none, None), _short_of(margin, x)), none)
     found: Tensor = reduced(short + Where().on(t.array != -1, x, none), reduction)
@@ -126,7 +127,9 @@ def triplet_margin_loss(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss` with a number for `reduction`."""
-    a, near, far = _same_dims("triplet_margin_loss", anchor, positive, negative)
+    name = "triplet_margin_loss"
+    a, near, far = _same_dims(name, anchor, positive, negative)
+    margin, eps = float(number_from(name, "margin", 4, margin)), float(number_from(name, "eps", 6, eps))
     to_near, to_far = _distance(a, near, p, eps), _distance(a, far, p, eps)
     if swap:
         to_far = to_far.minimum(_distance(near, far, p, eps))

@@ -13,7 +13,7 @@ from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import beside
+from retrograd.ops.common import beside, number_from
 from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.random.sampling import (
@@ -26,7 +26,6 @@ from retrograd.ops.random.sampling import (
     uniform_array,
 )
 from retrograd.ops.register import public
-from retrograd.ops.tensor.create import number_from
 from retrograd.values import DType
 
 

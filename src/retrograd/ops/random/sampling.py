@@ -18,12 +18,12 @@ from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import OperandError, broadcast_error, type_name
-from retrograd.ops.common import beside, deliver, require_tensor, zero_like
+from retrograd.ops.common import beside, deliver, int_from, number_from, require_tensor, zero_like
 from retrograd.ops.inplace.write import Replaced
 from retrograd.ops.random.generator import Generator, stream_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
-from retrograd.ops.tensor.create import dtype_for, finish, int_from, like, number_from, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish, like, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Shape
 

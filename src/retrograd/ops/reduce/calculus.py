@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import backend_of
+from retrograd.backends.dtypes import python_number
 from retrograd.core.apply import apply2
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DimensionError, DtypeError, ShapeError, type_name
-from retrograd.ops.common import deliver, require_tensor, wrap_dim, wrap_dims, zeros_beside
+from retrograd.ops.common import deliver, int_from, require_tensor, wrap_dim, wrap_dims, zeros_beside
 from retrograd.ops.elementwise.arithmetic import Div, Mul, add, div, mul, neg, sub
 from retrograd.ops.elementwise.compare import logical_xor
 from retrograd.ops.inplace.fill import copy_
@@ -22,7 +23,6 @@ from retrograd.ops.register import public
 from retrograd.ops.shape.join import cat
 from retrograd.ops.shape.reshape import Dims, reshape
 from retrograd.ops.shape.split import narrow, select
-from retrograd.ops.tensor.create import int_from
 from retrograd.values import Number, Shape
 
 # -- by numbers ----------------------------------------------------------------------------------------------------
@@ -137,7 +137,15 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim
 @public("trapz")
 def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1.0, dim: int = -1) -> Tensor:
     """Another name of `trapezoid`."""
-    return trapezoid(y, x, dx=float(dx) if isinstance(dx, bool) else dx, dim=dim)
+    return trapezoid(y, x, dx=_step(dx), dim=dim)
+
+
+def _step(dx: Any) -> Any:
+    """A truth value as the number that `trapz`, unlike `trapezoid`, takes it for."""
+    truth = (
+        dx.array.dtype.kind == "b" and dx.array.size == 1 if isinstance(dx, Tensor) else isinstance(dx, bool)
+    )
+    return float(dx) if truth else dx
 
 
 @public("cumulative_trapezoid")
@@ -161,8 +169,7 @@ def cumulative_trapezoid(
 def _samples(function: str, y: Any, x: Any, dx: Any, dim: Any) -> tuple[Any, int]:
     """The samples and the dimension to integrate along."""
     samples = require_tensor(function, "y", 1, y)
-    if isinstance(dx, Tensor) and dx.array.size == 1:
-        dx = dx.array.item()
+    dx = dx.array.item() if isinstance(dx, Tensor) and dx.array.size == 1 else python_number(dx)
     if (x is not None and (not isinstance(x, Tensor) or dx != 1)) or not isinstance(
         dx, (int, float, complex)
     ):

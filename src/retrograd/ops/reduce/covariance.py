@@ -10,8 +10,8 @@ from retrograd.backends.base import as_array, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, type_name
-from retrograd.ops.common import require_tensor, zero_like
+from retrograd.errors import DtypeError, ShapeError
+from retrograd.ops.common import int_from, require_tensor, zero_like
 from retrograd.ops.elementwise.arithmetic import div, mul, sub
 from retrograd.ops.elementwise.choose import clamp
 from retrograd.ops.elementwise.complex_numbers import complex as joined
@@ -78,8 +78,7 @@ def cov(
             [-1.,  1.]])
     """
     x: Any = require_tensor("cov", "input", 1, input)
-    if isinstance(correction, bool) or not isinstance(correction, int):
-        raise TypeError(f"cov(): argument 'correction' must be int, not {type_name(correction)}")
+    correction = int_from("cov", "correction", 2, correction)
     _check_rows("cov", x)
     x = reshape(x, (1, -1)) if x.array.ndim < 2 else x
     observations = x.array.shape[1]

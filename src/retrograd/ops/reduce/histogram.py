@@ -13,11 +13,11 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import beside, deliver, require_tensor
+from retrograd.ops.common import beside, deliver, int_from, require_tensor
 from retrograd.ops.reduce.sort import c_name
 from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
-from retrograd.ops.tensor.create import int_from, spaced
+from retrograd.ops.tensor.create import spaced
 from retrograd.values import Array, Shape
 
 # -- what the functions return -------------------------------------------------------------------------------------

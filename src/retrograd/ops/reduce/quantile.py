@@ -72,7 +72,7 @@ def _level(function: str, q: Any, x: Tensor) -> Tensor:
     """Q as a tensor of the input's dtype."""
     if isinstance(q, Tensor):
         return q
-    if isinstance(q, bool) or not isinstance(q, (int, float, np.number)):
+    if not isinstance(q, (int, float, np.number)):
         raise TypeError(
             f"{function}() received an invalid combination of arguments - q must be a float or a Tensor, not "
             f"{type_name(q)}"

@@ -21,7 +21,7 @@ from retrograd.core.op import Unary
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, int_from, require_tensor
 from retrograd.ops.reduce.extrema import ExtremeOfAll, ExtremumAlong, check_size, found_along
 from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import dims_given
@@ -34,7 +34,6 @@ from retrograd.ops.returns import (
     SortResult,
     TopkResult,
 )
-from retrograd.ops.tensor.create import int_from
 from retrograd.values import Array
 
 # -- order ---------------------------------------------------------------------------------------------------------

@@ -393,7 +393,7 @@ def norm_order(ord: Any) -> float:
         raise TypeError(
             f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type_name(ord)}"
         )
-    return ord if isinstance(ord, int) else float(ord)
+    return ord if type(ord) is int else float(ord)
 
 
 def _check_norm_dtype(given: DType, target: DType | None) -> None:

@@ -481,8 +481,15 @@ def _truth(function: str, input: Any, dim: Any, keepdim: Any, out: Any, numpy: d
 
 
 @public("count_nonzero", method=True)
-def count_nonzero(input: Tensor, dim: Dims = None, **numpy: Any) -> Tensor:
-    """How many elements are non-zero, over all dimensions or those in `dim`."""
+def count_nonzero(input: Tensor, dim: Dims = None, *dims: int, **numpy: Any) -> Tensor:
+    """How many elements are non-zero, over all dimensions or those in `dim`, as a tuple or one by one.
+
+    >>> import retrograd as rg
+    >>> rg.eye(3).count_nonzero(0), rg.eye(3).count_nonzero(0, 1)
+    (tensor([1, 1, 1]), tensor(3))
+    """
+    if dims:
+        dim = (dim, *dims)  # type: ignore[arg-type]  # a sequence among them is refused below
     dim, _ = dims_given("count_nonzero", dim, False, numpy)
     x = require_tensor("count_nonzero", "input", 1, input)
     found: Tensor = apply1(CountNonzero(axes_of(dim, x.array.ndim)), x)

@@ -358,19 +358,26 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
 
 
 @public("hsplit", method=True)
-def hsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
-    return _split_evenly("hsplit", x, indices_or_sections, min(x.array.ndim - 1, 1), 1)
+    return _split_evenly("hsplit", x, _places(indices_or_sections, more), min(x.array.ndim - 1, 1), 1)
+
+
+def _places(first: Any, more: tuple[int, ...]) -> Any:
+    """What was given: a number of pieces, or places as a sequence or one by one."""
+    return (first, *more) if more else first
 
 
 @public("vsplit", method=True)
-def vsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
     """Views of equal pieces above each other: along dimension 0."""
-    return _split_evenly("vsplit", require_tensor("vsplit", "input", 1, input), indices_or_sections, 0, 2)
+    x = require_tensor("vsplit", "input", 1, input)
+    return _split_evenly("vsplit", x, _places(indices_or_sections, more), 0, 2)
 
 
 @public("dsplit", method=True)
-def dsplit(input: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
     """Views of equal pieces along dimension 2."""
-    return _split_evenly("dsplit", require_tensor("dsplit", "input", 1, input), indices_or_sections, 2, 3)
+    x = require_tensor("dsplit", "input", 1, input)
+    return _split_evenly("dsplit", x, _places(indices_or_sections, more), 2, 3)

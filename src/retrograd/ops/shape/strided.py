@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, stands_for_many, whole
 from retrograd.backends.memory_format import check_format, copied_in, format_of, preserve_format
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.mirror import behind
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -129,6 +130,7 @@ StridedInPlace = variant(
     "AsStridedBackward1",
     "any pattern of elements of the memory of x, where it stands",
     is_view=False,
+    moves_memory=True,
 )
 
 
@@ -378,7 +380,7 @@ def set_(
     elif not isinstance(source, Tensor):
         raise operand_error("set_", "source", 1, source)
     else:
-        array = source.array
+        array = behind(source.array)
     if array.dtype != x.array.dtype:
         raise DtypeError(f"Could not set tensor of type {array.dtype} to a tensor of type {x.array.dtype}")
     operands = [x] if source is None else [x, source]

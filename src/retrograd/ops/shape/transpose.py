@@ -107,7 +107,8 @@ class Rot90(Linear):
         self.dims = dims
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.rot90(x, self.k, self.dims).copy(order=memory_order(xp, x))
+        order = memory_order(xp, x) if self.k % 4 else "C"
+        return xp.rot90(x, self.k, self.dims).copy(order=order)
 
     def transpose(self, g: Any) -> Any:
         return Rot90(-self.k, self.dims).on(g)

@@ -408,7 +408,7 @@ def unfold_copy(input: Tensor, dimension: int, size: int, step: int, *, out: Ten
 def view_as_real_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`view_as_real` that copies."""
     x = require_tensor("view_as_real_copy", "input", 1, input)
-    view_as_real(x.detach())
+    view_as_real(x.detach().resolve_conj())
     return deliver(apply1(ViewAsRealCopy(), x), out)
 
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.dtypes import python_number
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, int_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
 from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, powers
@@ -306,11 +307,10 @@ def polygamma(n: int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 def _order(n: Any) -> int:
-    if isinstance(n, (Tensor, float)) or not hasattr(n, "__index__"):
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
-    if n < 0:
+    order = int_from("polygamma", "n", 1, n)
+    if order < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    return int(n)
+    return order
 
 
 @public("Tensor.polygamma")
@@ -331,13 +331,12 @@ def polygamma_(self: Tensor, n: int) -> Tensor:
 def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the gamma function of `p` dimensions, for each element."""
     x = require_tensor("mvlgamma", "input", 1, input)
-    if isinstance(p, (Tensor, float)) or not hasattr(p, "__index__"):
-        raise TypeError(f"mvlgamma(): argument 'p' (position 2) must be int, not {type(p).__name__}")
+    dimensions = int_from("mvlgamma", "p", 2, p)
     if x.array.dtype.kind == "b":
         raise RuntimeError("The input tensor may not be a boolean tensor.")
-    if p < 1:
+    if dimensions < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
-    return deliver(apply1(Mvlgamma(int(p)), x), out)
+    return deliver(apply1(Mvlgamma(dimensions), x), out)
 
 
 @public("special.zeta")
@@ -349,6 +348,7 @@ def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None =
     tensor([1.6449])
     """
     number = (int, float)
+    input, other = python_number(input), python_number(other)
     if isinstance(input, number) and isinstance(other, Tensor):
         return deliver(apply1(ZetaOfNumber(input), other), out)
     x = require_tensor("special_zeta", "input", 1, input)

@@ -52,7 +52,7 @@ def is_signed(input: Tensor) -> bool:
 
 @public("is_neg")
 def is_neg(input: Tensor) -> bool:
-    """Always false: negation is computed at once, never left pending."""
+    """Whether `input` shows what lies in its memory with the sign changed, as `z.conj().imag` does."""
     return require_tensor("is_neg", "input", 1, input).is_neg()
 
 
@@ -229,4 +229,5 @@ def frobenius_norm(
     """The root of the sum of squares along `dim`, one dimension or two."""
     x = require_tensor("frobenius_norm", "input", 1, input)
     check_floating("linalg.vector_norm", x)
-    return deliver(apply1(Norm(2.0, wrap_dims(dim, x.array.ndim), bool(keepdim)), x), out)
+    axis = wrap_dims(dim, x.array.ndim)  # which lets a single number have a dimension 0
+    return deliver(apply1(Norm(2.0, axis if x.array.ndim else None, bool(keepdim)), x), out)

@@ -11,15 +11,16 @@ import numpy as np
 from retrograd.backends.base import BACKENDS, placed
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.backends.mirror import bits_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import integer, sizes_of
 from retrograd.ops.shape.strided import strided
 from retrograd.ops.tensor.convert import DeviceLike
-from retrograd.ops.tensor.create import dtype_for, finish, like_options, number_from, shape_from
+from retrograd.ops.tensor.create import dtype_for, finish, like_options, shape_from
 from retrograd.ops.tensor.data import check_options, new_leaf
 from retrograd.values import Array, DType, Number, Shape
 
@@ -151,6 +152,12 @@ def dlpack(self: Tensor, **options: Any) -> object:
     if self.requires_grad:
         raise BufferError(
             "Can't export tensors that require gradient, use tensor.detach(): the other library keeps no graph."
+        )
+    conj, neg = bits_of(self.array)
+    if conj or neg:
+        raise BufferError(
+            f"Can't export tensors with the {'conjugate' if conj else 'negative'} bit set: the other library would "
+            f"read the memory as it is. Use tensor.resolve_{'conj' if conj else 'neg'}() first."
         )
     return self.array.__dlpack__(**options)
 

@@ -25,7 +25,7 @@ from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import deliver, require_tensor
+from retrograd.ops.common import deliver, int_from, number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.ops.tensor.data import (
@@ -91,30 +91,6 @@ def _length(function: str, n: Any, i: int, single: bool) -> int:
     raise TypeError(
         f"{function}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
         f'"type must be tuple of ints,but got {type_name(n)}"'
-    )
-
-
-def number_from(function: str, argument: str, position: int, value: Any) -> Any:
-    """A Python number, a NumPy scalar or a 0-dim tensor as a Python number."""
-    if type(value) is int or type(value) is float:
-        return value
-    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
-        return value
-    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
-        return value.item()
-    if isinstance(value, Tensor) and value.array.ndim == 0 and not value.requires_grad:
-        return value.array.item()
-    raise OperandError(
-        f"{function}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
-    )
-
-
-def int_from(function: str, argument: str, position: int, value: Any) -> int:
-    """A whole number, of whichever type."""
-    if hasattr(value, "__index__") and not isinstance(value, bool):
-        return int(value.__index__())
-    raise OperandError(
-        f"{function}(): argument '{argument}' (position {position}) must be int, not {type_name(value)}"
     )
 
 
