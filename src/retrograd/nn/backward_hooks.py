@@ -23,7 +23,7 @@ class BackwardHookFunction(Function):
         return args
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
+    def backward(_: Any, *grads: Any) -> Any:
         """The gradients."""
         return grads
 
@@ -129,7 +129,7 @@ def _checked(hook: Any, found: Any, count: int, kind: str, what: str) -> Gradien
             f"{kind} returned an invalid number of {what}, got {len(found)}, but expected {count}. "
             f"It is {hook_name(hook)}: return None, or a tuple with one for each."
         )
-    return found
+    return tuple(found)
 
 
 def add_non_full_hooks(module: Any, hooks: Sequence[Callable[..., Any]], result: Any) -> None:

@@ -318,4 +318,4 @@ def pairs_of(given: Any, owner: str) -> Iterable[tuple[Any, Any]]:
                 f"{owner} update sequence element #{i} has length {len(pair)}; 2 is required"  # type: ignore[arg-type]
             )
         found.append(tuple(pair))
-    return found  # type: ignore[return-value]
+    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.core.hooks import RemovableHandle
-from retrograd.core.places import warn
 from retrograd.nn.parameter import is_lazy
 
 
@@ -30,11 +29,6 @@ class LazyModuleMixin:
         module: Any = self
         self._load_hook = module._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = module.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
-        warn(
-            "Lazy modules are a new feature under heavy development so changes to the API or functionality can happen "
-            "at any moment.",
-            UserWarning,
-        )
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, *_: Any) -> None:
         """Gives parameters the shapes that those of a state dict have."""

@@ -48,6 +48,7 @@ class Linear(Module):
     in_features: int
     out_features: int
     weight: Tensor
+    bias: Any
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None

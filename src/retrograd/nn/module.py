@@ -19,6 +19,14 @@ from retrograd.nn.module_hooks import (
     ON_PARAMETER,
     HookedCalls,
     after_registration_hooks,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from retrograd.nn.module_state import SavedState
 from retrograd.nn.parameter import Buffer, Parameter, is_lazy
@@ -565,3 +573,16 @@ def _target(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
 def _indented(text: str) -> str:
     """Lines after the first, two spaces further to the right."""
     return text.replace("\n", "\n  ")
+
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]

@@ -34,7 +34,7 @@ class GlobalHooks:
 GLOBAL = GlobalHooks()
 _any_global = GLOBAL.any
 
-# Called with (module, name, what) when something is registered in any module; what they return, if not None, replaces it.
+# Called with (module, name, what) when a module gets something; what they return, if not None, is taken instead.
 ON_MODULE: HookTable = OrderedDict()
 ON_PARAMETER: HookTable = OrderedDict()
 ON_BUFFER: HookTable = OrderedDict()

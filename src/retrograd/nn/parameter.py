@@ -43,7 +43,7 @@ class Parameter(Tensor, metaclass=_ParameterKind):
                 f"a parameter is made of a tensor, but got {type_name(data)}, which has no attribute 'detach'"
             )
         if type(data) is not Tensor and not isinstance(data, (Parameter, UninitializedTensorMixin)):
-            other = data.detach().requires_grad_(requires_grad)  # a class of the user's keeps its class
+            other: Any = data.detach().requires_grad_(requires_grad)  # a class of the user's keeps its class
             other._is_param = True
             return other
         made = Tensor.__new__(cls)
@@ -157,7 +157,7 @@ class UninitializedTensorMixin:
     def detach(self) -> Any:
         return self
 
-    def share_memory_(self) -> None:
+    def share_memory_(self) -> Any:
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. " + _LAZY_HINT)
 
     def __getattribute__(self, name: str) -> Any:
@@ -173,7 +173,7 @@ class UninitializedTensorMixin:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         blank: Any = self.blank
-        return _without_shape, (type(self), self.requires_grad, blank)  # type: ignore[attr-defined]
+        return _without_shape, (type(self), self.requires_grad, blank)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:

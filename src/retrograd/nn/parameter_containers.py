@@ -174,7 +174,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a name, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self else default  # noqa: SIM401 - this is what it defines
 
     @classmethod
     def fromkeys(cls, keys: Iterable[str], default: Any = None) -> Self:
