@@ -48,8 +48,6 @@ class _ConvNd(Module):
         padding_mode: str = "zeros",
         device: Any = None,
         dtype: Any = None,
-        *,
-        output_padding: Any = 0,
     ) -> None:
         super().__init__()
         _check_channels(in_channels, out_channels, groups)
@@ -58,7 +56,7 @@ class _ConvNd(Module):
         self.stride = repeated(stride, self.dims)
         self.padding = padding if isinstance(padding, str) else repeated(padding, self.dims)
         self.dilation = repeated(dilation, self.dims)
-        self.output_padding = repeated(output_padding, self.dims)
+        self.output_padding = (0,) * self.dims
         self.padding_mode = padding_mode
         _check_padding(self.padding, self.stride, padding_mode)
         self._sides = padding_of(self._pairs())
@@ -234,8 +232,8 @@ class _ConvTransposeNd(_ConvNd):
             padding_mode,
             device,
             dtype,
-            output_padding=output_padding,
         )
+        self.output_padding = repeated(output_padding, self.dims)
 
     def _output_padding(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """What is to be added to one side of the output, so that it has the size that is wanted."""
