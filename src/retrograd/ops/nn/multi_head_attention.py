@@ -61,7 +61,7 @@ def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, num
     return batched
 
 
-def _bias(mask: Any, name: str, other: Any, dtype: DType) -> Any:
+def additive_mask(mask: Any, name: str, other: Any, dtype: DType) -> Any:
     """A mask as numbers to add: -inf where a boolean one is true, that is, where nobody may look."""
     if mask is None:
         return None
@@ -246,14 +246,14 @@ def _masks(
     q: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool, need_weights: bool
 ) -> tuple[Any, Any, bool]:
     """The two masks as numbers to add, and whether the fused operation is to make the causal mask itself."""
-    padding = _bias(key_padding_mask, "key_padding_mask", attn_mask, q.array.dtype)
+    padding = additive_mask(key_padding_mask, "key_padding_mask", attn_mask, q.array.dtype)
     if is_causal and attn_mask is None:
         raise RuntimeError(
             "Need attn_mask if specifying the is_causal hint. The hint says what the mask is, it does not replace it."
         )
     if is_causal and padding is None and not need_weights:
         return None, None, True
-    return _bias(attn_mask, "attn_mask", None, q.array.dtype), padding, False
+    return additive_mask(attn_mask, "attn_mask", None, q.array.dtype), padding, False
 
 
 def _projected(

@@ -1,0 +1,395 @@
+"""Recurrent networks: RNN, LSTM, GRU, with layers, both directions, and sequences of different length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from retrograd.core.places import warn
+from retrograd.core.tensor import Tensor
+from retrograd.nn import functional as F
+from retrograd.nn import init
+from retrograd.nn.module import Module
+from retrograd.nn.parameter import Parameter
+from retrograd.nn.recurrence import State, Weights, run_backward, run_forward
+from retrograd.nn.utils.rnn import PackedSequence
+from retrograd.ops.shape.join import cat, stack
+from retrograd.ops.tensor.create import empty
+
+_GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+
+
+class RNNBase(Module):
+    """What recurrent networks share: their parameters, and how layers and directions are put together.
+
+    The parameters of layer k are `weight_ih_l{k}`, `weight_hh_l{k}`, `bias_ih_l{k}`, `bias_hh_l{k}` and, with
+    projections, `weight_hr_l{k}`; those of the other direction end in `_reverse`.
+    """
+
+    mode: str
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        _check_options(mode, hidden_size, num_layers, dropout, proj_size)
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout)
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        for layer in range(num_layers):
+            for suffix in self._suffixes():
+                for name, shape in self._shapes(layer).items():
+                    made = Parameter(empty(shape, device=device, dtype=dtype))
+                    setattr(self, f"{name}_l{layer}{suffix}", made)
+        self.reset_parameters()
+
+    def _suffixes(self) -> tuple[str, ...]:
+        return ("", "_reverse") if self.bidirectional else ("",)
+
+    def _shapes(self, layer: int) -> dict[str, tuple[int, ...]]:
+        """The parameters of a layer in one direction."""
+        rows, out = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
+        width = self.input_size if layer == 0 else out * len(self._suffixes())
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, width), "weight_hh": (rows, out)}
+        if self.bias:
+            shapes.update(bias_ih=(rows,), bias_hh=(rows,))
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        return shapes
+
+    def reset_parameters(self) -> None:
+        """Draws new initial values, uniform within 1 over the root of the hidden size."""
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """PyTorch moves the weights together for the GPU; there is nothing to do here."""
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The parameters by layer and direction."""
+        return [
+            [getattr(self, f"{name}_l{layer}{suffix}") for name in self._shapes(layer)]
+            for layer in range(self.num_layers)
+            for suffix in self._suffixes()
+        ]
+
+    def _weights(self, layer: int, suffix: str) -> Weights:
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        has = self._shapes(layer)
+        return Weights(*[getattr(self, f"{n}_l{layer}{suffix}") if n in has else None for n in names])
+
+    def extra_repr(self) -> str:
+        """What is printed of it."""
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.proj_size != 0:
+            text += f", proj_size={self.proj_size}"
+        if self.num_layers != 1:
+            text += f", num_layers={self.num_layers}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        if self.batch_first is not False:
+            text += f", batch_first={self.batch_first}"
+        if self.dropout != 0:
+            text += f", dropout={self.dropout}"
+        if self.bidirectional is not False:
+            text += f", bidirectional={self.bidirectional}"
+        return text
+
+    # -- the computation -----------------------------------------------------------------------------------------
+
+    def _run(self, input: Any, states: State | None) -> tuple[Any, State]:
+        """The outputs of the last layer, and the last states of all layers and directions."""
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, states)
+        self._check_input(input)
+        batched = input.dim() == 3
+        if not batched:
+            input = input.unsqueeze(0 if self.batch_first else 1)
+            states = None if states is None else tuple(s.unsqueeze(1) for s in states)
+        input = input.transpose(0, 1) if self.batch_first else input
+        times, batch = input.shape[0], input.shape[1]
+        states = self._states(states, batch, input)
+        out, last = self._run_layers(input.reshape((times * batch, -1)), [batch] * times, states)
+        out = out.view((times, batch, -1))
+        out = out.transpose(0, 1) if self.batch_first else out
+        if batched:
+            return out, last
+        return out.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in last)
+
+    def _run_packed(self, packed: PackedSequence, states: State | None) -> tuple[PackedSequence, State]:
+        self._check_features(packed.data)
+        sizes = packed.batch_sizes.tolist()
+        if states is not None and packed.sorted_indices is not None:
+            states = tuple(s.index_select(1, packed.sorted_indices) for s in states)
+        states = self._states(states, sizes[0], packed.data)
+        out, last = self._run_layers(packed.data, sizes, states)
+        if packed.unsorted_indices is not None:
+            last = tuple(s.index_select(1, packed.unsorted_indices) for s in last)
+        return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), last
+
+    def _run_layers(self, data: Tensor, sizes: Sequence[int], states: State) -> tuple[Tensor, State]:
+        ends: list[State] = []
+        for layer in range(self.num_layers):
+            outs = []
+            for suffix in self._suffixes():
+                run = run_backward if suffix else run_forward
+                first = tuple(s[len(ends)] for s in states)
+                out, end = run(self.mode, data, sizes, first, self._weights(layer, suffix))
+                outs.append(out)
+                ends.append(end)
+            data = outs[0] if len(outs) == 1 else cat(outs, 1)
+            if self.dropout and layer < self.num_layers - 1:
+                data = F.dropout(data, self.dropout, self.training)
+        return data, tuple(stack(parts) for parts in zip(*ends, strict=True))
+
+    def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
+        """The shapes of the states: the hidden one, and an LSTM's cell."""
+        count = self.num_layers * len(self._suffixes())
+        hidden = (count, batch, self.proj_size or self.hidden_size)
+        return [hidden, (count, batch, self.hidden_size)] if self.mode == "LSTM" else [hidden]
+
+    def _states(self, states: State | None, batch: int, like: Tensor) -> State:
+        """The first states: zeros if none are given."""
+        shapes = self._state_shapes(batch)
+        if states is None:
+            return tuple(like.new_zeros(shape) for shape in shapes)
+        for i, (state, shape) in enumerate(zip(states, shapes, strict=True)):
+            if tuple(state.shape) != shape:
+                which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
+                raise RuntimeError(f"Expected {which} size {shape}, got {list(state.shape)}")
+        return states
+
+    def _check_input(self, input: Tensor) -> None:
+        if input.dim() not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead"
+            )
+        self._check_features(input)
+
+    def _check_features(self, data: Tensor) -> None:
+        dtype = self.weight_ih_l0.dtype
+        if data.dtype != dtype:
+            raise ValueError(
+                f"RNN input dtype ({data.dtype}) does not match weight dtype ({dtype}). Convert input: "
+                f"input.to({dtype}), or convert model: model.to({data.dtype})"
+            )
+        if data.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}"
+            )
+
+    def _check_unbatched(self, input: Any, states: State, names: str) -> None:
+        if isinstance(input, PackedSequence):
+            return
+        wanted, kind = (3, "batched 3-D") if input.dim() == 3 else (2, "unbatched 2-D")
+        if any(s.dim() != wanted for s in states):
+            found = ", ".join(f"{s.dim()}-D" for s in states)
+            raise RuntimeError(f"For {kind} input, {names} should also be {wanted}-D but got {found} tensor")
+
+
+def _check_options(mode: str, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
+    if mode not in _GATES:
+        raise ValueError(f"Unrecognized RNN mode: {mode}")
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+        )
+    if dropout > 0 and num_layers == 1:
+        warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+            UserWarning,
+        )
+    if not isinstance(hidden_size, int):
+        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
+    if hidden_size <= 0:
+        raise ValueError("hidden_size must be greater than zero")
+    if num_layers <= 0:
+        raise ValueError("num_layers must be greater than zero")
+    if proj_size < 0:
+        raise ValueError("proj_size should be zero to disable projections, or a positive integer")
+    if proj_size >= hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
+
+
+def _only_lstm_projects(options: dict[str, Any]) -> None:
+    if "proj_size" in options:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
+class RNN(RNNBase):
+    """A recurrent network: h = tanh(W_ih x + b_ih + W_hh h + b_hh), from time to time.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: how many networks are stacked, each on the outputs of the one before.
+        nonlinearity: "tanh" or "relu".
+        bias: whether there are biases.
+        batch_first: whether the input is (batch, time, feature), not (time, batch, feature).
+        dropout: of the outputs between layers.
+        bidirectional: whether there is a second network that begins at the end.
+        device, dtype: of the parameters.
+
+    >>> import retrograd as rg
+    >>> out, h = rg.nn.RNN(3, 4, num_layers=2)(rg.ones(5, 1, 3))
+    >>> out.shape, h.shape
+    (torch.Size([5, 1, 4]), torch.Size([2, 1, 4]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **options: Any,
+    ) -> None:
+        _only_lstm_projects(options)
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(
+            f"RNN_{nonlinearity.upper()}",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+            **options,
+        )
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """The outputs of all times, and the last state; `hx` is the first one, by default zeros."""
+        if hx is not None:
+            self._check_unbatched(input, (hx,), "hx")
+        out, last = self._run(input, None if hx is None else (hx,))
+        return out, last[0]
+
+
+class LSTM(RNNBase):
+    """A network with long and short memory: gates say what comes in, what is forgotten and what goes out.
+
+    Args:
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype: as RNN has them.
+        proj_size: to how many features the outputs are projected; 0 for no projection.
+
+    >>> import retrograd as rg
+    >>> out, (h, c) = rg.nn.LSTM(3, 4, bidirectional=True)(rg.ones(5, 2, 3))
+    >>> out.shape, h.shape, c.shape
+    (torch.Size([5, 2, 8]), torch.Size([2, 2, 4]), torch.Size([2, 2, 4]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
+
+    def forward(
+        self, input: Any, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Any, tuple[Tensor, Tensor]]:
+        """The outputs of all times, and the last hidden state and cell; `hx` are the first ones, by default zeros."""
+        if hx is not None:
+            self._check_unbatched(input, hx, "hx and cx")
+        out, last = self._run(input, hx)
+        return out, (last[0], last[1])
+
+
+class GRU(RNNBase):
+    """A network with gates that say what of the state is reset and what is kept.
+
+    Args:
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype: as RNN has them.
+
+    >>> import retrograd as rg
+    >>> out, h = rg.nn.GRU(3, 4, batch_first=True)(rg.ones(2, 5, 3))
+    >>> out.shape, h.shape
+    (torch.Size([2, 5, 4]), torch.Size([1, 2, 4]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **options: Any,
+    ) -> None:
+        _only_lstm_projects(options)
+        super().__init__(
+            "GRU",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device=device,
+            dtype=dtype,
+            **options,
+        )
+
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        """The outputs of all times, and the last state; `hx` is the first one, by default zeros."""
+        if hx is not None:
+            self._check_unbatched(input, (hx,), "hx")
+        out, last = self._run(input, None if hx is None else (hx,))
+        return out, last[0]

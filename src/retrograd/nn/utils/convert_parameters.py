@@ -1,0 +1,40 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from retrograd.core.tensor import Tensor
+from retrograd.errors import type_name
+from retrograd.ops.shape.join import cat
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The elements of all parameters in one vector.
+
+    >>> import retrograd as rg
+    >>> rg.nn.utils.parameters_to_vector([rg.ones(2), rg.zeros(1, 1)])
+    tensor([1., 1., 0.])
+    """
+    parts: list[Tensor] = []
+    for param in parameters:
+        _check_device(param, parts[0] if parts else param)
+        parts.append(param.reshape(-1))
+    return cat(parts)
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Gives parameters the elements of a vector, in their order, as their data."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected Tensor, but got: {type_name(vec)}")
+    start = 0
+    for param in parameters:
+        _check_device(param, vec)
+        end = start + param.numel()
+        param.data = vec[start:end].view_as(param).data
+        start = end
+
+
+def _check_device(param: Tensor, other: Tensor) -> None:
+    if param.device != other.device:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
