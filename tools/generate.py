@@ -54,7 +54,8 @@ OTHERS = {
     "retrograd.func.mapping": ["vmap"],
     "retrograd.inspect.why": ["why_no_grad"],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
-    "retrograd.serialization": ["load", "save"],
+    "retrograd.serialization.loading": ["load"],
+    "retrograd.serialization.saving": ["save"],
 }  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
