@@ -18,6 +18,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    from retrograd.optim import lr_scheduler, swa_utils
     from retrograd.optim.adadelta import Adadelta
     from retrograd.optim.adafactor import Adafactor
     from retrograd.optim.adagrad import Adagrad
@@ -46,6 +47,7 @@ else:
             "retrograd.optim.adamw": "adamw= AdamW",
             "retrograd.optim.asgd": "asgd= ASGD",
             "retrograd.optim.lbfgs": "lbfgs= LBFGS",
+            "retrograd.optim.lr_scheduler": "lr_scheduler=",
             "retrograd.optim.muon": "Muon",
             "retrograd.optim.nadam": "nadam= NAdam",
             "retrograd.optim.optimizer": "optimizer= Optimizer",
@@ -53,6 +55,7 @@ else:
             "retrograd.optim.rmsprop": "rmsprop= RMSprop",
             "retrograd.optim.rprop": "rprop= Rprop",
             "retrograd.optim.sgd": "sgd= SGD",
+            "retrograd.optim.swa_utils": "swa_utils=",
             "retrograd.optim.swap": "swap_in_optimizer_params_and_state",
         },
     )
@@ -73,5 +76,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SGD",
+    "lr_scheduler",
+    "swa_utils",
     "swap_in_optimizer_params_and_state",
 ]
