@@ -62,7 +62,8 @@ OTHERS = {
     ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
-    "retrograd.serialization": ["load", "save"],
+    "retrograd.serialization.loading": ["load"],
+    "retrograd.serialization.saving": ["save"],
 }  # fmt: skip
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")

@@ -875,8 +875,10 @@ if _typing.TYPE_CHECKING:
         UntypedStorage,
         is_storage,
     )
-    from retrograd.serialization import (
+    from retrograd.serialization.loading import (
         load,
+    )
+    from retrograd.serialization.saving import (
         save,
     )
     from retrograd.values import Number as _Number
@@ -979,7 +981,9 @@ else:
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
             "retrograd.random": "random=",
-            "retrograd.serialization": "load save serialization=",
+            "retrograd.serialization": "serialization=",
+            "retrograd.serialization.loading": "load",
+            "retrograd.serialization.saving": "save",
             "retrograd.special": "special=",
             "retrograd.utils": "utils=",
         },

@@ -12,7 +12,14 @@ from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
 from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
 from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
-from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number
+from retrograd.optim.options import (
+    check_betas,
+    check_kinds,
+    check_not_captured,
+    check_not_negative,
+    check_rate,
+    number,
+)
 from retrograd.optim.recorded import adam_recorded
 
 
@@ -60,9 +67,7 @@ class Adam(Optimizer):
         _check_tensors(lr, betas, bool(foreach) and not capturable)
         check_rate(lr)
         check_not_negative(eps, "epsilon")
-        for i in range(2):
-            if not 0.0 <= betas[i] < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}. It must be in [0, 1).")
+        check_betas(betas)
         check_not_negative(weight_decay, "weight_decay")
         defaults = {
             "lr": lr,
@@ -98,11 +103,7 @@ class Adam(Optimizer):
 
     def _move(self, group: Group) -> None:
         moving = [param for param in group["params"] if param.grad is not None]
-        if group["capturable"] and moving:
-            raise AssertionError(
-                "If capturable=True, params and state_steps must be on supported devices: this build has the CPU only, "
-                "where steps are not captured. Leave capturable out."
-            )
+        check_not_captured(group, moving)
         if must_record(group):
             for param in moving:
                 state = self._state_of(param, group)

@@ -25,7 +25,7 @@ def state_array(tensor: Tensor) -> Array:
 
 def must_record(group: dict[str, Any]) -> bool:
     """Whether a step is to be made of operations: those are recorded, and have tangents."""
-    return bool(group["differentiable"]) or current().special & FORWARD != 0
+    return bool(group.get("differentiable")) or current().special & FORWARD != 0
 
 
 def new_count(start: float = 0.0) -> Tensor:

@@ -57,6 +57,8 @@ class Optimizer:
     tensor([ 2.5000, -3.5000], requires_grad=True)
     """
 
+    _opt_called: bool  # whether there was a step since the first schedule was made; unset if there is none
+
     def __init__(self, params: Params, defaults: Group) -> None:
         self.defaults = defaults
         self._make_hook_tables()
@@ -325,6 +327,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
             args, kwargs = _replaced(hook, hook(self, args, kwargs), args, kwargs)
         result = step(*args, **kwargs)
+        if hasattr(self, "_opt_called"):  # a schedule wants to know
+            self._opt_called = True
         for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
             hook(self, args, kwargs)
         return result

@@ -41,3 +41,19 @@ def check_kinds(fused: Any, foreach: Any, differentiable: Any) -> None:
 def number(value: Any) -> float:
     """An option as a plain number; it may be a tensor of one element, whose gradient no unrecorded step can have."""
     return float(value.array.item() if isinstance(value, Tensor) else value)
+
+
+def check_betas(betas: Any) -> None:
+    """How slowly two means forget: each in [0, 1)."""
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}. It must be in [0, 1).")
+
+
+def check_not_captured(group: dict[str, Any], moving: list[Tensor]) -> None:
+    """Refuses to record steps for a device that could play them back: there is none."""
+    if group.get("capturable") and moving:
+        raise AssertionError(
+            "If capturable=True, params and state_steps must be on supported devices: this build has the CPU only, "
+            "where steps are not captured. Leave capturable out."
+        )

@@ -47,14 +47,14 @@ def adam_recorded(
     else:
         grad = _decayed(grad, param, group["weight_decay"])
     is_complex = param.array.dtype.kind == "c"
-    param, grad = _part(param, is_complex), _part(grad, is_complex)
-    mean = _part(state["exp_avg"], is_complex)
+    param, grad = part(param, is_complex), part(grad, is_complex)
+    mean = part(state["exp_avg"], is_complex)
     mean = mean + (grad - mean) * (1 - beta1)
-    square = _part(state["exp_avg_sq"], is_complex) * beta2 + grad * grad * (1 - beta2)
-    state["exp_avg"], state["exp_avg_sq"] = _whole(mean, is_complex), _whole(square, is_complex)
+    square = part(state["exp_avg_sq"], is_complex) * beta2 + grad * grad * (1 - beta2)
+    state["exp_avg"], state["exp_avg_sq"] = whole(mean, is_complex), whole(square, is_complex)
     if group["amsgrad"]:
-        square = maximum(_part(state["max_exp_avg_sq"], is_complex), square)
-        state["max_exp_avg_sq"] = _whole(square, is_complex)
+        square = maximum(part(state["max_exp_avg_sq"], is_complex), square)
+        state["max_exp_avg_sq"] = whole(square, is_complex)
     size = lr / (1 - beta1**step)
     pace = square.sqrt() / (1 - beta2**step) ** 0.5 + group["eps"]
     if isinstance(size, Tensor):
@@ -63,14 +63,14 @@ def adam_recorded(
         param.addcdiv_(mean, pace, value=-size)
 
 
-def _part(kept: Tensor, is_complex: bool) -> Tensor:
+def part(kept: Tensor, is_complex: bool) -> Tensor:
     """A complex tensor as the two real ones that Adam moves each for itself."""
     parts: Tensor = view_as_real(kept) if is_complex else kept
     return parts
 
 
-def _whole(parts: Tensor, is_complex: bool) -> Tensor:
-    """The tensor that `_part` took apart."""
+def whole(parts: Tensor, is_complex: bool) -> Tensor:
+    """The tensor that `part` took apart."""
     whole: Tensor = view_as_complex(parts) if is_complex else parts
     return whole
 

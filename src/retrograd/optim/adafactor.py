@@ -1,0 +1,118 @@
+"""Adafactor: Adam's paces for matrices, from sums over rows and columns."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.tensor import Tensor
+from retrograd.ops.tensor.create import zeros
+from retrograd.optim.formula import FormulaOptimizer, Kept, fade
+from retrograd.optim.optimizer import Group, Params
+
+
+class Adafactor(FormulaOptimizer):
+    """Adafactor: of the squares of a matrix's gradients it keeps the means of rows and of columns alone.
+
+    Args:
+        params: what to optimise: tensors, (name, tensor) pairs, or dicts that describe groups.
+        lr: the learning rate, relative to the size of a parameter.
+        beta2_decay: the power of the count of steps by which new gradients lose weight.
+        eps: the smallest square (None: that of the dtype), and the smallest size of a parameter.
+        d: the largest size of a step, before the learning rate.
+        weight_decay: how strongly a parameter is pulled towards 0.
+        maximize: climb instead of descending.
+        foreach: accepted for PyTorch's sake; there is one implementation here.
+
+    >>> import retrograd as rg
+    >>> w = rg.tensor([[4.0, -2.0], [1.0, 1.0]], requires_grad=True)
+    >>> optimizer = rg.optim.Adafactor([w], lr=0.1)
+    >>> (w**2).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([[ 3.7813, -1.7984],
+            [ 0.8271,  0.6812]], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        if isinstance(lr, Tensor) and lr.array.size != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        _check("Learning rate", lr >= 0, ">= 0", lr)
+        _check("beta2_decay", beta2_decay <= 0, "<= 0", beta2_decay)
+        _check("epsilon1", eps[0] is None or eps[0] >= 0, ">= 0", eps[0])
+        _check("epsilon2", eps[1] >= 0, ">= 0", eps[1])
+        _check("Clipping threshold d", d >= 1, ">= 1", d)
+        _check("weight_decay", weight_decay >= 0, ">= 0", weight_decay)
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    _absent = {"foreach": None, "maximize": False}
+
+    def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
+        return ("row_var", "col_var") if param.ndim > 1 else ("variance",)
+
+    def _begin(self, name: str, param: Tensor, group: Group) -> Tensor:
+        if param.array.dtype.kind == "c":
+            raise RuntimeError("Adafactor does not support complex parameters: view them as real ones")
+        if name == "variance":
+            return super()._begin(name, param, group)
+        *batch, rows, columns = param.shape
+        shape = (*batch, rows, 1) if name == "row_var" else (*batch, 1, columns)
+        made: Tensor = zeros(shape, dtype=param.dtype, device=param.device)
+        return made
+
+    def _new(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
+        """As others, but the size of a parameter is that before weight decay."""
+        return self._formula(xp, param, -grad if rates["maximize"] else grad, kept, step, rates)
+
+    def _formula(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
+        lr, (least, smallest) = rates["lr"], rates["eps"]
+        least = float(np.finfo(grad.dtype).eps) if least is None else least
+        square = _squares(xp, grad, kept, step ** rates["beta2_decay"], least)
+        move = grad / xp.sqrt(xp.maximum(square, least * least))
+        size = max(smallest, _mean_size(xp, param)) * min(lr, step**-0.5)
+        param = param * (1 - lr * rates["weight_decay"])
+        return param - move * (size / max(1.0, _mean_size(xp, move) / rates["d"]))
+
+
+def _squares(xp: Any, grad: Any, kept: Kept, weight: float, least: float) -> Any:
+    """About what the squares of gradients are, by the means that are kept; these get the new gradient first."""
+    square = grad * grad
+    if grad.ndim < 2:
+        kept["variance"] = fade(kept["variance"], square, weight)
+        return kept["variance"]
+    kept["row_var"] = rows = fade(kept["row_var"], square.mean(axis=-1, keepdims=True), weight)
+    kept["col_var"] = columns = fade(kept["col_var"], square.mean(axis=-2, keepdims=True), weight)
+    return rows @ columns / xp.maximum(rows.mean(axis=-2, keepdims=True), least)
+
+
+def _check(what: str, good: Any, rule: str, value: Any) -> None:
+    if not good:
+        raise ValueError(f"{what} should be {rule} but is: {value}")
+
+
+def _mean_size(xp: Any, value: Any) -> float:
+    """The root of the mean of the squares."""
+    total: float = float(xp.sqrt((value * value).sum()))
+    return total / sqrt(max(1, value.size))

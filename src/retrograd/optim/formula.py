@@ -1,0 +1,159 @@
+"""FormulaOptimizer: optimisers whose step is one formula, which runs on bare arrays and, recorded, on tensors.
+
+Note [One formula]
+~~~~~~~~~~~~~~~~~~
+A formula takes the parameter, the gradient to descend along and what is kept of earlier steps, and gives the new
+parameter; new values of what is kept it puts in the place of the old. It is written with operators and with NumPy's
+functions, which tensors record too. On arrays its results are copied to where parameter and state lie. On tensors
+(`differentiable=True`) the state is replaced, because the backward through earlier steps may still need the old one.
+Complex parameters are two real ones, each part with a state of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from retrograd.backends.base import backend_of
+from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.core.inplace import check_writable
+from retrograd.core.tensor import Tensor
+from retrograd.ops.tensor.create import zeros_like
+from retrograd.optim.memory import advanced, must_record, new_count, state_array
+from retrograd.optim.optimizer import Group, Optimizer, StateDict
+from retrograd.optim.options import check_not_captured, number
+from retrograd.optim.recorded import part, whole
+from retrograd.values import Array
+
+# What is kept of earlier steps, by name.
+Kept = dict[str, Any]
+
+
+class FormulaOptimizer(Optimizer):
+    """The base of optimisers that are one formula: Note [One formula].
+
+    A subclass says in `_names` what it keeps for a parameter and in `_formula` how that moves. `_numbers_of_step` may
+    give further numbers that depend on the count of steps, and keep numbers of its own in the state.
+    """
+
+    # Options that groups of older state dicts may lack, and what they are then.
+    _absent: ClassVar[Group] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+    _decoupled: ClassVar[bool] = False  # whether weight decay acts on the parameter and not on its gradient
+
+    def __setstate__(self, state: StateDict) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, default in self._absent.items():
+                group.setdefault(name, default)
+            for param in group["params"]:
+                kept = self.state.get(param) or {}
+                if "step" in kept and not isinstance(kept["step"], Tensor):
+                    kept["step"] = new_count(float(kept["step"]))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""
+        return self._move_groups(closure)
+
+    # -- what a subclass says ----------------------------------------------------------------------------------------
+
+    def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
+        """What is kept for a parameter."""
+        raise NotImplementedError(f"{type(self).__name__} has no _names()")
+
+    def _begin(self, name: str, param: Tensor, group: Group) -> Tensor:
+        """What is kept before the first step."""
+        made: Tensor = zeros_like(param, requires_grad=False)
+        return made
+
+    def _numbers_of_step(self, state: StateDict, step: float, rates: Group) -> None:
+        """Adds to the options what depends on the count of steps."""
+
+    def _formula(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
+        """The new value of a parameter."""
+        raise NotImplementedError(f"{type(self).__name__} has no _formula()")
+
+    # -- a step ------------------------------------------------------------------------------------------------------
+
+    def _move(self, group: Group) -> None:
+        moving = [param for param in group["params"] if param.grad is not None]
+        check_not_captured(group, moving)
+        move = self._move_recorded if must_record(group) else self._move_written
+        for param in moving:
+            state = self.state[param]
+            if not state:
+                self._start(state, param, group)
+            move(param, state, group)
+
+    def _start(self, state: StateDict, param: Tensor, group: Group) -> None:
+        state["step"] = new_count()
+        for name in self._names(param, group):
+            state[name] = self._begin(name, param, group)
+
+    def _move_written(self, param: Tensor, state: StateDict, group: Group) -> None:
+        """A step on bare arrays, whose results are written to where they belong."""
+        check_writable(param)
+        rates = {name: number(value) if isinstance(value, Tensor) else value for name, value in group.items()}
+        step = advanced(state["step"]) if "step" in state else 0.0
+        self._numbers_of_step(state, step, rates)
+        grad, xp = param.grad, backend_of(param.array)
+        assert grad is not None
+        memory = {name: state_array(state[name]) for name in self._names(param, group)}
+        token = hush(QUIET)
+        try:
+            for own, slope, parts in _real_parts(param.array, grad.array, memory):
+                kept: Kept = dict(parts)
+                xp.copyto(own, self._new(xp, own, slope, kept, step, rates))
+                for name, where in parts.items():
+                    if kept[name] is not where:
+                        xp.copyto(where, kept[name])
+        finally:
+            unhush(token)
+        param._bump_version()
+
+    def _move_recorded(self, param: Tensor, state: StateDict, group: Group) -> None:
+        """A step on tensors, which is recorded."""
+        rates, step = dict(group), advanced(state["step"]) if "step" in state else 0.0
+        self._numbers_of_step(state, step, rates)
+        is_complex = param.array.dtype.kind == "c"
+        kept: Kept = {name: part(state[name], is_complex) for name in self._names(param, group)}
+        # A copy: what the formula saves of the parameter is about to be overwritten.
+        before = part(param.clone(), is_complex)
+        assert param.grad is not None
+        new = self._new(np, before, part(param.grad, is_complex), kept, step, rates)
+        param.copy_(whole(new, is_complex))
+        for name, value in kept.items():
+            state[name] = whole(value, is_complex)
+
+    def _new(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
+        """The new value of a parameter: direction and weight decay, then the formula."""
+        if rates.get("maximize"):
+            grad = -grad
+        decay = rates.get("weight_decay", 0)
+        if isinstance(decay, Tensor) or decay != 0:
+            if self._decoupled or rates.get("decoupled_weight_decay"):
+                param = param * (1 - rates["lr"] * decay)
+            else:
+                grad = grad + param * decay
+        return self._formula(xp, param, grad, kept, step, rates)
+
+
+def _real_parts(param: Array, grad: Array, memory: Kept) -> Iterator[tuple[Array, Array, Kept]]:
+    """A parameter with its gradient and state; of a complex one, the real and the imaginary parts."""
+    if param.dtype.kind != "c":
+        yield param, grad, memory
+        return
+    for which in ("real", "imag"):
+        parts = {name: getattr(kept, which) for name, kept in memory.items()}
+        yield getattr(param, which), getattr(grad, which), parts
+
+
+def fade(mean: Any, new: Any, weight: Any) -> Any:
+    """A running mean with one more value in it."""
+    return mean + (new - mean) * weight
