@@ -171,3 +171,23 @@ def test_numbers_of_the_other_byte_order():
 
 def crc(data):
     return zlib.crc32(data).to_bytes(4, "little")
+
+
+def mirrors(library: Any) -> dict[str, Any]:
+    z = library.tensor([1 + 2j, 3j])
+    return {"z": z, "conj": z.conj(), "imag": z.conj().imag, "neg": z._neg_view()}
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_conjugates_and_negatives_are_still_views_of_the_same_memory(torch, backwards):
+    writer, reader = (torch, rg) if backwards else (rg, torch)
+    file = io.BytesIO()
+    writer.save(mirrors(writer), file)
+    for library in (reader, writer):
+        file.seek(0)
+        found = library.load(file)
+        for name, expected in mirrors(library).items():
+            assert found[name].tolist() == expected.tolist(), name
+            assert (found[name].is_conj(), found[name].is_neg()) == (expected.is_conj(), expected.is_neg())
+        found["z"].zero_()
+        assert found["conj"].tolist() == [0, 0]

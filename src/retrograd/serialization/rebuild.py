@@ -16,6 +16,7 @@ import numpy as np
 
 from retrograd.backends.device import device
 from retrograd.backends.dtype_class import dtype, dtype_of
+from retrograd.backends.mirror import mirrored
 from retrograd.core.plain import Size
 from retrograd.core.tensor import TENSOR_FIELDS, Tensor, rebuild_leaf
 from retrograd.errors import DTYPE_NAMES
@@ -34,7 +35,7 @@ def rebuild_tensor_v2(
     storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None
 ) -> Tensor:
     """A tensor. Hooks are no part of a file."""
-    return _resolved(tensor_in(storage, offset, size, stride, requires_grad), metadata)
+    return _seen(tensor_in(storage, offset, size, stride, requires_grad), metadata)
 
 
 def rebuild_tensor_v3(
@@ -50,18 +51,15 @@ def rebuild_tensor_v3(
     """A tensor in a storage of mere bytes."""
     if not isinstance(kind, dtype):
         raise refused("a tensor has no dtype")
-    return _resolved(tensor_in(storage, offset, size, stride, requires_grad, kind.dtype), metadata)
+    return _seen(tensor_in(storage, offset, size, stride, requires_grad, kind.dtype), metadata)
 
 
-def _resolved(tensor: Tensor, metadata: Any) -> Tensor:
-    """A tensor whose conjugation or negation PyTorch had noted, but not yet carried out."""
+def _seen(tensor: Tensor, metadata: Any) -> Tensor:
+    """A tensor that is seen conjugated, or with its sign changed, if the file says so."""
     if not isinstance(metadata, dict):
         return tensor
-    array = tensor.array
-    if metadata.get("conj") is True:
-        array = np.conjugate(array)
-    if metadata.get("neg") is True:
-        array = np.negative(array)
+    conj = metadata.get("conj") is True and tensor.array.dtype.kind == "c"
+    array = mirrored(tensor.array, conj, metadata.get("neg") is True)
     return tensor if array is tensor.array else rebuild_leaf(Tensor, array, tensor.requires_grad, None, {})
 
 

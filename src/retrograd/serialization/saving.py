@@ -16,6 +16,7 @@ import numpy as np
 from retrograd.backends.base import extent_of, owner_of
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtype_class import dtype
+from retrograd.backends.mirror import behind, bits_of
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.serialization.archive import ArchiveWriter
@@ -172,16 +173,18 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         else:  # NumPy may have any strides then; Tensor knows PyTorch's
             offset, strides = 0, Tensor(array).stride()
         args: tuple[Any, ...] = (storage, offset, array.shape, strides, requires_grad, OrderedDict())
+        conj, neg = bits_of(tensor.array)
+        mirror = ({name: True for name, on in (("conj", conj), ("neg", neg)) if on},) if conj or neg else ()
         if array.dtype.name in STORAGE_NAMES:
-            return torch_name("torch._utils", "_rebuild_tensor_v2"), args
+            return torch_name("torch._utils", "_rebuild_tensor_v2"), (*args, *mirror)
         kind = torch_name("torch", array.dtype.name)
-        return torch_name("torch._utils", "_rebuild_tensor_v3"), (*args, kind)
+        return torch_name("torch._utils", "_rebuild_tensor_v3"), (*args, kind, *mirror)
 
     def _storage(self, tensor: Tensor) -> tuple[_Saved, Array]:
         """The memory that a tensor is a view of, and the tensor's array in it."""
-        array, where = tensor.array, str(tensor.device)
+        array, where = behind(tensor.array), str(tensor.device)
         if tensor.device != CPU:
-            array = tensor.detach().to("cpu").array
+            array = behind(tensor.detach().to("cpu").array)
         owner = owner_of(array)
         if not _is_view_of(array, owner):
             array = np.array(array, array.dtype.newbyteorder("="), order="C")
