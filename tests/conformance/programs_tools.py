@@ -355,10 +355,38 @@ def functions_on_lists_of_tensors(torch: Any) -> Any:
     def copies() -> Any:
         return [t.clone() for t in a]
 
-    names = (
-        "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
-        "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc"
-    ).split()
+    names = [
+        "abs",
+        "acos",
+        "asin",
+        "atan",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "expm1",
+        "floor",
+        "frac",
+        "lgamma",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "neg",
+        "reciprocal",
+        "round",
+        "rsqrt",
+        "sigmoid",
+        "sign",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+    ]
     found: list[Any] = []
     for name in names:
         written = copies()

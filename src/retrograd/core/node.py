@@ -112,7 +112,7 @@ class Node(PlainNode):
         """The operation that made the node, as messages call it: `Mul` of MulBackward0."""
         return type(self).__name__.rstrip("0123456789").removesuffix("Backward")
 
-    def label(self) -> str:
+    def spoken_name(self) -> str:
         """What messages call the node: `Mul` for MulBackward0, `Sum1` for SumBackward1."""
         operation = self.operation()
         number = type(self).__name__.removeprefix(f"{operation}Backward")
