@@ -410,6 +410,7 @@ if _typing.TYPE_CHECKING:
         pinverse,
     )
     from retrograd.ops.linalg.low_rank import (
+        lobpcg,
         pca_lowrank,
         svd_lowrank,
     )
@@ -1382,6 +1383,7 @@ __all__ = [
     "linalg",
     "linspace",
     "load",
+    "lobpcg",
     "log",
     "log10",
     "log10_",
