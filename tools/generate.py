@@ -244,6 +244,7 @@ def package_text() -> str:
     others = {module: {name: name for name in names} for module, names in OTHERS.items()}
     at_once = {module: others.pop(module) for module in OTHERS if module.startswith(AT_ONCE)}
     modules = {f"retrograd.{name}": {name: ""} for name in (*SUBPACKAGES, *INTERNAL)}
+    modules["retrograd.foreach"] = {name: name for name in importlib.import_module("retrograd.foreach").NAMES}
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
     numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]

@@ -206,7 +206,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.linalg.factorizations": "cholesky cholesky_inverse cholesky_solve qr",
     "retrograd.ops.linalg.householder": "geqrf orgqr ormqr",
     "retrograd.ops.linalg.least_squares": "pinverse",
-    "retrograd.ops.linalg.low_rank": "pca_lowrank svd_lowrank",
+    "retrograd.ops.linalg.low_rank": "lobpcg pca_lowrank svd_lowrank",
     "retrograd.ops.linalg.lu": "lu lu_solve lu_unpack",
     "retrograd.ops.linalg.matmul": "bmm dot matmul mm mv vdot",
     "retrograd.ops.linalg.matrix_functions": "cross kron matrix_exp matrix_power vander",

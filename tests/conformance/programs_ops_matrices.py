@@ -427,3 +427,33 @@ def least_squares(torch: Any) -> Any:
         attempt("should match other.size", torch.linalg.lstsq, a, b[:2]),
         attempt("same dtype", torch.linalg.lstsq, a, b.float()),
     ]  # fmt: skip
+
+
+@program()
+def a_few_eigenvalues(torch: Any) -> Any:
+    q = torch.tensor(
+        [[((3 * i + 5 * j * j) % 7) / 7.0 + (i == j) * (i + 1) for j in range(9)] for i in range(9)]
+    )
+    q = q.double()
+    a = (q @ q.T).requires_grad_()
+    b = torch.eye(9, dtype=torch.float64) * torch.arange(1.0, 10.0).double()
+    torch.manual_seed(0)
+    found = []
+    for options in (
+        {"k": 2},
+        {"k": 2, "largest": False},
+        {"k": 2, "B": b},
+        {"X": torch.eye(9).double()[:, :3]},
+        {},
+    ):
+        values, vectors = torch.lobpcg(a, niter=1000, tol=1e-12, **options)
+        found.append((values.detach(), vectors.detach().abs()))
+    values, vectors = torch.lobpcg(a, k=2, niter=1000, tol=1e-12)
+    (values.sum() + (vectors**2)[0].sum()).backward()
+    words = "is not applicable when the number of A rows"
+    return (
+        found,
+        (a.grad + a.grad.T) / 2,
+        attempt(words, torch.lobpcg, a, k=5),
+        attempt("square", torch.lobpcg, q[:4]),
+    )

@@ -345,3 +345,86 @@ def jacobians_of_old_scripts(torch: Any) -> Any:
         attempt("Expected grad_out to be 1.0", numerical, run, (a, b), grad_out=2.0),
         attempt("Expected grad_out to be 1.0", analytical, (a, b), b @ a, grad_out=2.0),
     ]
+
+
+@program()
+def functions_on_lists_of_tensors(torch: Any) -> Any:
+    a = [torch.tensor([0.25, 0.5]), torch.tensor([0.125, 0.75, 0.5])]
+    b = [torch.full((2,), 2.0), torch.full((3,), 3.0)]
+
+    def copies() -> Any:
+        return [t.clone() for t in a]
+
+    names = [
+        "abs",
+        "acos",
+        "asin",
+        "atan",
+        "ceil",
+        "cos",
+        "cosh",
+        "erf",
+        "erfc",
+        "exp",
+        "expm1",
+        "floor",
+        "frac",
+        "lgamma",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "neg",
+        "reciprocal",
+        "round",
+        "rsqrt",
+        "sigmoid",
+        "sign",
+        "sin",
+        "sinh",
+        "sqrt",
+        "tan",
+        "tanh",
+        "trunc",
+    ]
+    found: list[Any] = []
+    for name in names:
+        written = copies()
+        returned = getattr(torch, f"_foreach_{name}_")(written)
+        found.append((name, getattr(torch, f"_foreach_{name}")(a), written, type(returned).__name__))
+    for name in ("add", "sub", "mul", "div", "clamp_max", "clamp_min", "maximum", "minimum", "pow"):
+        function, written = getattr(torch, f"_foreach_{name}"), copies()
+        getattr(torch, f"_foreach_{name}_")(written, 0.5)
+        found.append((name, function(a, 0.5), function(a, [0.25, 2.0]), function(a, b), written))
+    x = torch.tensor(2.0)
+    found.append((torch._foreach_add(a, x), torch._foreach_add(a, b, alpha=2), torch._foreach_mul(a, x)))
+    found.append((torch._foreach_sub(a, b, alpha=3), torch._foreach_pow(2, b)))
+    for name in ("addcmul", "addcdiv"):
+        function, written = getattr(torch, f"_foreach_{name}"), copies()
+        getattr(torch, f"_foreach_{name}_")(written, b, b, value=2)
+        found.append((function(a, b, a), function(a, b, a, value=2), function(a, b, a, [1, 2]), written))
+        found.append(function(a, b, a, torch.tensor([1.0, 2.0])))
+    found.append([torch._foreach_lerp(a, b, w) for w in (0.5, [0.5, 0.25], a)])
+    found.append([torch._foreach_norm(b, p) for p in (1, 2, float("inf"))])
+    found.append(
+        (torch._foreach_norm(b), torch._foreach_max(b), torch._foreach_clone(a), torch._foreach_powsum(b, 2))
+    )
+    found.append(torch._foreach_mm([torch.eye(2)], [torch.ones(2, 2)]))
+    zeros, copied = copies(), copies()
+    torch._foreach_zero_(zeros)
+    torch._foreach_copy_(copied, b)
+    return found, zeros, copied
+
+
+@program()
+def gradients_and_errors_of_functions_on_lists(torch: Any) -> Any:
+    a = [torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)]
+    out = torch._foreach_mul(torch._foreach_exp(a), [2.0, 3.0])
+    (out[0].sum() + out[1].sum()).backward()
+    return [
+        [t.grad for t in a],
+        attempt("must have the same number of tensors, got 2 and 1", torch._foreach_add, a, a[:1]),
+        attempt("Tensor list must have at least one tensor", torch._foreach_add, [], 1),
+        attempt("", torch._foreach_add, 1, 2),
+        attempt("leaf Variable that requires grad", torch._foreach_mul_, a, 2),
+    ]

@@ -153,6 +153,11 @@ def eig_invariant(a: Any) -> Any:
     return (values**2).sum(-1), vectors.abs().sum(-1), (vectors.mH @ vectors).abs().sum((-2, -1))
 
 
+def lobpcg_invariant(a: Any) -> Any:
+    values, vectors = rg.lobpcg(positive_definite(a))
+    return values, vectors.abs() ** 2
+
+
 def svd_invariant(a: Any, full: bool = False) -> Any:
     u, s, vh = rg.linalg.svd(a, full)
     u, vh = u[..., :, : s.shape[-1]], vh[..., : s.shape[-1], :]
@@ -195,6 +200,7 @@ SPECTRAL = (
     Case("linalg.svd", FULL, call=svd_invariant, excuses=OTHER_SIGNS, form="invariant"),
     Case("linalg.svd", FULL, call=lambda a: svd_invariant(a, True), excuses=OTHER_SIGNS, form="full"),
     Case("svd", FULL, call=old_svd, excuses=OTHER_SIGNS),
+    Case("lobpcg", SQUARE[:2], call=lobpcg_invariant, excuses=OTHER_SIGNS),
     Case("svd_lowrank", FULL, lambda a: a, call=lambda a: drawn(rg.svd_lowrank, a, min(a.shape[-2:])), excuses=COMPOSED),
     Case("pca_lowrank", (call_with((4, 2)), call_with((2, 4, 3))), lambda a: a - a.mean(-2, keepdims=True),
          call=lambda a: drawn(rg.pca_lowrank, a), excuses=COMPOSED),

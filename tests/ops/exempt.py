@@ -169,3 +169,8 @@ EXEMPT_FUNCTIONS |= because(
     set_flush_denormal set_warn_always use_deterministic_algorithms
     """,
 )
+
+EXEMPT_FUNCTIONS |= because(
+    "an old name of what makes or describes memory; see programs_tools.py of the conformance suite",
+    "is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage Tensor.volatile",
+)

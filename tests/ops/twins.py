@@ -24,6 +24,7 @@ NO_TWIN = {
     "linalg.cholesky-upper": NUMPY_DTYPE,
     "linalg.eigh-invariant": NUMPY_DTYPE,
     "linalg.eigvalsh-of_product": NUMPY_DTYPE,
+    "lobpcg": NUMPY_DTYPE,
     "nn.functional.batch_norm-running": NUMPY_DTYPE,
     "nn.functional.nll_loss-weights": NUMPY_DTYPE,
 }

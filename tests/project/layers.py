@@ -24,6 +24,7 @@ LAYERS = (
         "datasets",
         "serialization",
         "_C",
+        "foreach",
         "legacy_types",
         "cuda",
         "memory",

@@ -67,7 +67,8 @@ def _run_undefined(subject: Subject, seeds: list[Any]) -> None:
 
 def _warn_about_undefined() -> None:
     warn(
-        'gradcheck tests whether backward supports undefined gradients. "check_undefined_grad=False" leaves that out.',
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default: gradcheck "
+        'runs backward with None for some gradients. "check_undefined_grad=False" leaves that out.',
         UserWarning,
     )
 

@@ -112,6 +112,12 @@ class Node(PlainNode):
         """The operation that made the node, as messages call it: `Mul` of MulBackward0."""
         return type(self).__name__.rstrip("0123456789").removesuffix("Backward")
 
+    def spoken_name(self) -> str:
+        """What messages call the node: `Mul` for MulBackward0, `Sum1` for SumBackward1."""
+        operation = self.operation()
+        number = type(self).__name__.removeprefix(f"{operation}Backward")
+        return operation + number if number.isdigit() and number != "0" else operation
+
     # -- edges and inputs ----------------------------------------------------------------------------------------
 
     def num_inputs(self) -> int:

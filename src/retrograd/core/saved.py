@@ -48,7 +48,9 @@ def version_error(
     saver: Node, array: Array, counter: VersionCounter, expected: int, node: Node | None, nr: int
 ) -> InplaceError:
     """The error of a saved value that was overwritten since: which line saved it, which line wrote."""
-    source = "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.operation()},"
+    source = (
+        "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.spoken_name()},"
+    )
     saved, written = made_at(saver), made_at(counter)
     name = SCALAR_NAMES[array.dtype]
     kind = f"CPU{name}Type" if array.dtype.kind in "bc" else f"torch.{name}Tensor"  # as PyTorch calls them

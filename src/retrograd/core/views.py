@@ -467,7 +467,7 @@ def recorded(x: Tensor) -> Tensor:
 def view_error(view: Tensor, what: str) -> InplaceError:
     """The error for a view of a special kind."""
     kind, node = view._view_kind, view._node
-    source = "" if node is None else f"Output {view.output_nr} of {node.operation()} is a view"
+    source = "" if node is None else f"Output {view.output_nr} of {node.spoken_name()} is a view"
     if node is None or kind in (NO_GRAD_MODE, INFERENCE_MODE):
         text = "A view was created in " if node is None else f"{source} of a view which was created in "
         text += (
