@@ -152,3 +152,27 @@ def data_of_another_shape_before_a_graph(torch: Any) -> Any:
     x.data = torch.arange(4.0)
     (x * x).sum().backward()
     return x, x.grad
+
+
+@program()
+def tangents_of_a_division_by_nothing(torch: Any) -> Any:
+    fw = import_module(f"{torch.__name__}.autograd.forward_ad")
+    found = []
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(2), torch.tensor([1.0, 0.0]))
+        for nothing in (0, 0.0, torch.tensor(0.0)):
+            found += [
+                fw.unpack_dual(out).tangent
+                for out in (x / nothing, torch.div(x, nothing), x.clone().div_(nothing))
+            ]
+    return found
+
+
+@program()
+def logit_without_limits(torch: Any) -> Any:
+    found = []
+    for eps in (None, -1.0, 0.0, 0.25, 0.75):
+        x = torch.tensor([-0.5, 0.0, 0.125, 0.5, 1.0, 1.5], requires_grad=True)
+        y = torch.logit(x, eps)
+        found.append((y, torch.autograd.grad(y.sum(), x)))
+    return found

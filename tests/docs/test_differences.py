@@ -243,6 +243,11 @@ def test_attributes_of_the_array(torch):
     x.array.dtype = "int64"
     y.backward()
     assert x.grad.tolist() != [2.0, 4.0]
+    x = leaf(rg, [1.0, 2.0])
+    with rg.autograd.graph.seal_saved_tensors():
+        y = (x * x).sum()
+    x.array.dtype = "int64"
+    assert fails(y.backward, "saved as float64 [2] and is int64 [2]")
 
 
 @about("Complex powers")

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
+from retrograd.backends.mirror import behind
 from retrograd.core.places import Place, here
 from retrograd.core.tensor import Tensor
-from retrograd.errors import add_note
+from retrograd.errors import InplaceError, add_note, sizes
 from retrograd.values import Array
 
 
@@ -77,20 +78,36 @@ class SealTable:
 
 
 class Seal:
-    """One saved value: keeps its arrays read-only while it lives."""
+    """One saved value: keeps its arrays read-only while it lives, and knows what they were."""
 
     def __init__(self, table: SealTable, array: Array) -> None:
         self.array = array
+        self.facts: Any = _facts(array)
         self.table = table
         self.keys: list[int] = table.hold(array)
 
     def __del__(self) -> None:
         self.table.let_go(self.keys)
 
+    def check(self) -> None:
+        """Refuses to give back an array that is read otherwise than when it was saved."""
+        (dtype, shape, _), (now, other, _) = self.facts, _facts(self.array)
+        if self.facts != _facts(self.array):
+            raise InplaceError(
+                "one of the variables needed for gradient computation has got another dtype or shape: it was saved as "
+                f"{dtype} {sizes(shape)} and is {now} {sizes(other)} now. `t.array.dtype = ...` and its like "
+                "change the array that the graph has saved; use t.array.view(...), which makes another."
+            )
+
+
+def _facts(array: Array) -> Any:
+    """How the memory of an array is read."""
+    return array.dtype, array.shape, array.strides
+
 
 def _chain(array: Array) -> list[Array]:
     """The array and the arrays it is a view of."""
-    found = [array]
+    found = [behind(array)]
     while isinstance(found[-1].base, np.ndarray):
         found.append(found[-1].base)
     return found
@@ -154,4 +171,5 @@ def _globals_used(trace: TracebackType) -> list[Any]:
 
 
 def _unsealed(seal: Seal) -> Tensor:
+    seal.check()
     return Tensor(seal.array)

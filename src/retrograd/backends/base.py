@@ -21,7 +21,7 @@ No layer above asks which backend it has. `register` makes another kind of array
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -223,6 +223,14 @@ class Backend(LibraryNames):
     def write_sum(self, target: Array, other: Array) -> None:
         """Adds an array to another, in place."""
         self.add(target, other, out=target)
+
+    def reduced(
+        self, how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, *beside: Array
+    ) -> Array:
+        """`function(x, *beside)`, of each element, reduced over axes by add, maximum or minimum."""
+        by = {"add": "sum", "maximum": "max", "minimum": "min"}[how]
+        found: Array = getattr(self, by)(function(x, *beside), axis=axis, keepdims=keepdims)
+        return found
 
     def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running sum along an axis, from the front or, reversed, from the back."""

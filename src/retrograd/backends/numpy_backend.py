@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.device import device
+from retrograd.backends.kernels import blocks
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Axis, Shape
 
 ndarray: Final[Any] = np.ndarray
 # Submodules that formulas use. NumPy loads some of them when they are asked for.
@@ -93,6 +95,13 @@ class NumpyBackend(Backend):
             return start, start, start
         low, high = np.lib.array_utils.byte_bounds(array)
         return start, int(low), int(high)
+
+    def reduced(
+        self, how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, *beside: Array
+    ) -> Array:
+        if not self.is_plain or x.size <= blocks.LIMIT:
+            return super().reduced(how, function, x, axis, keepdims, *beside)
+        return blocks.reduced(how, function, x, axis, keepdims, beside)
 
     def new_stream(self, seed: int) -> Any:
         return np.random.Generator(np.random.PCG64(seed))

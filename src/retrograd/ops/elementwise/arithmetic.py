@@ -9,7 +9,7 @@ import numpy as np
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number, result_type, result_with_scalar
 from retrograd.core.apply import apply1, apply2
-from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, conjugate
+from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, added, conjugate
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import (
@@ -169,8 +169,9 @@ class Div(ElementwiseBinary):
             x, y = None if x is None else conjugate(x), conjugate(y)
         return g / y if i == 0 else -g * ((x / y) / y)
 
-    def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
-        return 1 / y if i == 0 else -((x / y) / y)
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        # The slope 1 / y would raise where y is Python's 0.
+        return added(None if tx is None else tx / y, None if ty is None else -ty * ((x / y) / y))
 
 
 class Reciprocal(ElementwiseUnary):

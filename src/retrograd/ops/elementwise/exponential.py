@@ -181,7 +181,7 @@ class Logit(RealUnary):
 
     def slope(self, x: Any, out: Any) -> Any:
         a = plain(x)
-        low, outside = (0.0, np.nan) if self.eps is None else (self.eps, 0.0)
+        low, outside = (0.0, np.nan) if self.eps is None or self.eps < 0 else (self.eps, 0.0)
         inside = (a >= low) & (a <= 1 - low)
         safe = Where().on(inside, x + 0.0, 0.5)  # minus zero becomes zero: the slope there is plus infinity
         xp = backend_of(a)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,13 +50,21 @@ def squares(x: Any) -> Any:
 
 def variance(xp: Backend, x: Array, axis: Axis, correction: float, keepdims: bool) -> tuple[Array, Array]:
     """The variance, and the mean with reduced dimensions of size 1; single precision is computed in double."""
-    a = x.astype(WIDER.get(x.dtype, x.dtype), copy=False)
     count = reduced_count(x.shape, axis)
-    mean = xp.sum(a, axis=axis, keepdims=True) / count
-    found = xp.sum(squares(a - mean), axis=axis, keepdims=keepdims) / (
-        count - correction if count > correction else 0
-    )
-    return found, mean
+    mean = xp.sum(x, axis=axis, keepdims=True, dtype=WIDER.get(x.dtype, x.dtype)) / count
+    total = xp.reduced("add", squared_offset, x, axis, keepdims, mean)
+    return total / (count - correction if count > correction else 0), mean
+
+
+def squared_offset(x: Array, mean: Array) -> Array:
+    """|x - mean|**2, in the dtype of the mean."""
+    return squares(x.astype(mean.dtype, copy=False) - mean)
+
+
+def power(p: float, x: Array) -> Array:
+    """|x|**p"""
+    found: Array = abs(x) ** p
+    return found
 
 
 class Variance(Unary):
@@ -220,17 +229,14 @@ class VectorNorm(Reduction):
         if p != 0 and reduced_count(a.shape, axis) == 1:
             return xp.sum(xp.absolute(a), axis=axis, keepdims=keep)  # exact, however large or small
         if p == 2:
-            return xp.sqrt(xp.sum(squares(a), axis=axis, keepdims=keep))
+            return xp.sqrt(xp.reduced("add", squares, a, axis, keep))
         if p == 0:
             return (a != 0).sum(axis=axis, keepdims=keep)
-        size = xp.absolute(a)
-        if p == math.inf:
-            return xp.max(size, axis=axis, keepdims=keep)
-        if p == -math.inf:
-            return xp.min(size, axis=axis, keepdims=keep)
+        if math.isinf(p):
+            return xp.reduced("maximum" if p > 0 else "minimum", abs, a, axis, keep)
         if p == 1:
-            return xp.sum(size, axis=axis, keepdims=keep)
-        return xp.sum(size**p, axis=axis, keepdims=keep) ** (1 / p)
+            return xp.reduced("add", abs, a, axis, keep)
+        return xp.reduced("add", partial(power, p), a, axis, keep) ** (1 / p)
 
     def field(self, v: Any, x: Any, out: Any) -> Any:
         """`v` times the derivative of the norm at x; `v` and `out` broadcast against x. At the origin it is 0."""

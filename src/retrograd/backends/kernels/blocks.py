@@ -1,0 +1,59 @@
+"""Reductions of functions of each element, block by block: no array of all values of the function is made.
+
+The square of a large array takes as much memory as the array, and more time to fetch than to compute. A block of it
+stays in the cache until it has been summed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from retrograd.values import Array, Axis, Shape
+
+LIMIT = 1 << 17  # elements of a block
+STARTS: Final = {"add": 0.0, "maximum": -math.inf, "minimum": math.inf}
+WIDER: Final = {np.dtype("float32"): np.dtype("float64"), np.dtype("float16"): np.dtype("float32")}
+
+
+def places(shape: Shape, strides: Shape) -> list[tuple[slice, ...]]:
+    """Indices that cut an array into blocks, along the dimensions whose neighbours lie farthest apart."""
+    whole = (slice(None),) * len(shape)
+    found, size = [whole], math.prod(shape)
+    for _, i in sorted([(-abs(step), i) for i, step in enumerate(strides)]):
+        if size <= LIMIT:
+            break
+        size //= shape[i]
+        step = max(1, LIMIT // size)
+        cuts = [slice(k, k + step) for k in range(0, shape[i], step)]
+        found = [(*at[:i], cut, *at[i + 1 :]) for at in found for cut in cuts]
+        size *= step
+    return found
+
+
+def reduced(
+    how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, beside: Sequence[Array]
+) -> Array:
+    """`function(x, *beside)` reduced over axes; arrays beside x have its dimensions, or 1 in their place."""
+    ufunc: Any = getattr(np, how)
+    axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if x.size <= LIMIT:
+        return ufunc.reduce(function(x, *beside), axis=axes, keepdims=keepdims)
+    found: Any = None
+    dtype: Any = None
+    for at in places(x.shape, x.strides):
+        others = [
+            b[tuple([s if n > 1 else slice(None) for n, s in zip(b.shape, at, strict=True)])] for b in beside
+        ]
+        part = ufunc.reduce(function(x[at], *others), axis=axes, keepdims=True)
+        if found is None:
+            dtype = part.dtype
+            shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+            found = np.full(shape, STARTS[how], WIDER.get(dtype, dtype) if how == "add" else dtype)
+        into = found[tuple([slice(None) if i in axes else s for i, s in enumerate(at)])]
+        ufunc(into, part, out=into)
+    found = found.astype(dtype, copy=False)
+    return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in axes])
