@@ -21,6 +21,7 @@ from retrograd.backends.base import check_device
 from retrograd.backends.device import device
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor, rebuild_leaf
+from retrograd.lazy import load as load_module
 
 MAGIC = b"retrograd\x00\x01"
 DEFAULT_PROTOCOL = 4
@@ -43,6 +44,8 @@ HARMLESS: dict[tuple[str, str], Any] = {
     ("numpy", "dtype"): np.dtype,
     ("numpy", "ndarray"): np.ndarray,
 }
+# The same, of modules that are loaded when a file names them: see Note [Loaded on demand].
+LATER = {("retrograd.nn.parameter", name) for name in ("Parameter", "rebuild_parameter")}
 
 
 def _numpy_makers() -> dict[tuple[str, str], Any]:
@@ -66,6 +69,8 @@ class HarmlessUnpickler(pickle.Unpickler):
     known: ClassVar[dict[tuple[str, str], Any]] = {**HARMLESS, **_numpy_makers()}
 
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in LATER:
+            return getattr(load_module(module), name)
         found = self.known.get((module, name))
         if found is None:
             raise pickle.UnpicklingError(

@@ -57,7 +57,7 @@ def module_list(torch: Any) -> Any:
         type(layers.pop(0)),
         repr(layers + [nn.ReLU()]),
         nn.ReLU in [type(m) for m in layers],
-    ]  # noqa: RUF005
+    ]
     layers += [nn.Tanh()]
     seen += [
         repr(layers),

@@ -9,7 +9,7 @@ from .harness import attempt, program
 
 def table(torch: Any, rows: list[tuple[str, str]]) -> list[Any]:
     """What each call of a class of nn raises; a row is a phrase and the call as text."""
-    names = {"nn": torch.nn, "torch": torch}
+    names = {"nn": torch.nn, "torch": torch, "ones": torch.ones}
     return [attempt(phrase, eval, f"nn.{text}", names) for phrase, text in rows]
 
 
@@ -60,30 +60,30 @@ def inputs_that_do_not_fit(torch: Any) -> Any:
     return table(
         torch,
         [
-            ("shapes", "Linear(2, 3)(torch.ones(4, 3))"),
-            ("expected 2D or 3D input", "BatchNorm1d(3)(torch.ones(3))"),
-            ("expected 4D input", "BatchNorm2d(3)(torch.ones(2, 3))"),
-            ("expected 5D input", "BatchNorm3d(3)(torch.ones(2, 3))"),
-            ("expected 2D or 3D input", "InstanceNorm1d(3)(torch.ones(3))"),
-            ("to match num_features", "InstanceNorm1d(3, affine=True)(torch.ones(1, 2, 4))"),
-            ("Expected more than 1 value per channel", "BatchNorm1d(3)(torch.ones(1, 3))"),
-            ("expected input to be 3D or 4D", "Softmax2d()(torch.ones(2, 2))"),
-            ("valid sizes range", "ConvTranspose1d(1, 1, 3, stride=2)(torch.ones(1, 1, 4), output_size=[20])"),
-            ("output_size must have", "ConvTranspose1d(1, 1, 3)(torch.ones(1, 1, 4), output_size=[1, 2])"),
-            ("input.size\\(-1\\) must be equal to input_size", "LSTM(2, 3)(torch.ones(4, 1, 3))"),
-            ("2D or 3D", "GRU(2, 3)(torch.ones(4))"),
-            ("Expected hidden size", "GRU(2, 3)(torch.ones(4, 1, 2), torch.ones(1, 2, 3))"),
-            ("Expected hidden\\[0\\] size", "LSTM(2, 3)(torch.ones(4, 1, 2), (torch.ones(1, 2, 3), torch.ones(1, 2, 3)))"),
-            ("Expected hidden\\[1\\] size", "LSTM(2, 3)(torch.ones(4, 1, 2), (torch.ones(1, 1, 3), torch.ones(1, 2, 3)))"),
-            ("hx should also be", "GRU(2, 3)(torch.ones(4, 2), torch.ones(1, 1, 3))"),
-            ("dtype", "GRU(2, 3)(torch.ones(4, 2).double())"),
-            ("1D or 2D", "RNNCell(2, 3)(torch.ones(1, 1, 2))"),
-            ("inconsistent input_size", "LSTMCell(2, 3)(torch.ones(1, 3))"),
-            ("inconsistent hidden_size", "GRUCell(2, 3)(torch.ones(1, 2), torch.ones(1, 2))"),
-            ("batch number of src and tgt", "Transformer(4, 2, 1, 1, 8, batch_first=True)(torch.ones(1, 2, 4), torch.ones(2, 2, 4))"),
-            ("feature number of src and tgt", "Transformer(4, 2, 1, 1, 8, batch_first=True)(torch.ones(2, 1, 3), torch.ones(2, 1, 4))"),
-            ("same size in the batch", "AdaptiveLogSoftmaxWithLoss(8, 20, [4])(torch.ones(2, 8), torch.ones(3).long())"),
-            ("Target values should be in", "AdaptiveLogSoftmaxWithLoss(8, 20, [4])(torch.ones(1, 8), torch.tensor([20]))"),
+            ("shapes", "Linear(2, 3)(ones(4, 3))"),
+            ("expected 2D or 3D input", "BatchNorm1d(3)(ones(3))"),
+            ("expected 4D input", "BatchNorm2d(3)(ones(2, 3))"),
+            ("expected 5D input", "BatchNorm3d(3)(ones(2, 3))"),
+            ("expected 2D or 3D input", "InstanceNorm1d(3)(ones(3))"),
+            ("to match num_features", "InstanceNorm1d(3, affine=True)(ones(1, 2, 4))"),
+            ("Expected more than 1 value per channel", "BatchNorm1d(3)(ones(1, 3))"),
+            ("expected input to be 3D or 4D", "Softmax2d()(ones(2, 2))"),
+            ("valid sizes range", "ConvTranspose1d(1, 1, 3, stride=2)(ones(1, 1, 4), output_size=[20])"),
+            ("output_size must have", "ConvTranspose1d(1, 1, 3)(ones(1, 1, 4), output_size=[1, 2])"),
+            ("input.size\\(-1\\) must be equal to input_size", "LSTM(2, 3)(ones(4, 1, 3))"),
+            ("2D or 3D", "GRU(2, 3)(ones(4))"),
+            ("Expected hidden size", "GRU(2, 3)(ones(4, 1, 2), ones(1, 2, 3))"),
+            ("Expected hidden\\[0\\] size", "LSTM(2, 3)(ones(4, 1, 2), [ones(1, 2, 3)] * 2)"),
+            ("Expected hidden\\[1\\] size", "LSTM(2, 3)(ones(4, 1, 2), (ones(1, 1, 3), ones(1, 2, 3)))"),
+            ("hx should also be", "GRU(2, 3)(ones(4, 2), ones(1, 1, 3))"),
+            ("dtype", "GRU(2, 3)(ones(4, 2).double())"),
+            ("1D or 2D", "RNNCell(2, 3)(ones(1, 1, 2))"),
+            ("inconsistent input_size", "LSTMCell(2, 3)(ones(1, 3))"),
+            ("inconsistent hidden_size", "GRUCell(2, 3)(ones(1, 2), ones(1, 2))"),
+            ("batch number of src and tgt", "Transformer(4, 2, 1, 1, batch_first=True)(ones(1, 2, 4), ones(2, 2, 4))"),
+            ("feature number of src and tgt", "Transformer(4, 2, 1, 1, batch_first=True)(ones(2, 1, 3), ones(2, 1, 4))"),
+            ("same size in the batch", "AdaptiveLogSoftmaxWithLoss(8, 9, [4])(ones(2, 8), ones(3).long())"),
+            ("Target values should be in", "AdaptiveLogSoftmaxWithLoss(8, 9, [4])(ones(1, 8), torch.tensor([9]))"),
         ],
     )  # fmt: skip
 

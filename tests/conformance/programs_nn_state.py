@@ -34,10 +34,8 @@ def positional_arguments(torch: Any) -> Any:
 
 @program()
 def loading(torch: Any) -> Any:
-    net, other = (
-        mlp(torch),
-        torch.nn.Sequential(*[type(m)(*a) for m, a in zip(mlp(torch), ((2, 3), (3,), (), (3, 1)))]),
-    )  # noqa: B905
+    nn, net = torch.nn, mlp(torch)
+    other = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Tanh(), nn.Linear(3, 1))
     weight = other[0].weight
     found = other.load_state_dict(net.state_dict())
     return repr(found), list(found), other.state_dict(), other[0].weight is weight, weight.requires_grad
@@ -48,9 +46,11 @@ def errors_come_all_at_once(torch: Any) -> Any:
     net = mlp(torch)
     bad = {"0.weight": torch.ones(2, 2), "0.bias": [1.0], "7.x": torch.ones(1), "y": torch.ones(1)}
     found = net.load_state_dict({"y": torch.ones(1), "0.bias": torch.ones(3)}, strict=False)
+    keys = r'Missing key.s. in state_dict: "1.weight", .*\n\tUnexpected key.s. in state_dict: "7.x", "y"'
+    shapes = r"size mismatch for 0.weight: copying a param with shape torch.Size\(\[2, 2\]\) from checkpoint, the shape"
     return [
-        attempt(r"Missing key\(s\) in state_dict: \"1.weight\", .*\n\tUnexpected key\(s\) in state_dict: \"7.x\", \"y\"", net.load_state_dict, bad),
-        attempt(r"size mismatch for 0.weight: copying a param with shape torch.Size\(\[2, 2\]\) from checkpoint, the shape in current model is torch.Size\(\[3, 2\]\)", net.load_state_dict, bad, False),
+        attempt(keys, net.load_state_dict, bad),
+        attempt(shapes + r" in current model is torch.Size\(\[3, 2\]\)", net.load_state_dict, bad, False),
         attempt("expected torch.Tensor or Tensor-like object", net.load_state_dict, bad, strict=False),
         attempt("Error\\(s\\) in loading state_dict for Sequential", net.load_state_dict, bad, strict=False),
         attempt("dict-like", net.load_state_dict, 3),
@@ -185,3 +185,25 @@ def state_goes_through_a_file(torch: Any) -> Any:
     found = repr(fresh.load_state_dict(state))
     x = ramp(torch, 4, 2)
     return found, list(state), {k: dict(v) for k, v in state._metadata.items()}, fresh(x), net(x)
+
+
+@program()
+def parameters_go_through_a_file(torch: Any) -> Any:
+    import io
+
+    file, net = io.BytesIO(), linear(torch, 2, 2)
+    torch.save([*net.parameters(), torch.nn.Parameter(torch.ones(1), requires_grad=False)], file)
+    file.seek(0)
+    found = torch.load(file)
+    return found, [isinstance(p, torch.nn.Parameter) for p in found]
+
+
+@program()
+def a_whole_module_goes_through_a_file(torch: Any) -> Any:
+    import io
+
+    file, net = io.BytesIO(), mlp(torch)
+    torch.save(net, file)
+    file.seek(0)
+    again = torch.load(file, weights_only=False)
+    return repr(again), again(ramp(torch, 4, 2)), list(again.state_dict())

@@ -315,3 +315,15 @@ def skipped_initial_values(torch: Any) -> Any:
         attempt("Expected a Module", utils.skip_init, int),
         attempt("must support a 'device' arg", utils.skip_init, torch.nn.ReLU),
     ]
+
+
+@program()
+def gradients_of_convolutions(torch: Any) -> Any:
+    grad, seen = torch.nn.grad, []
+    for dims, size in ((1, (5,)), (2, (5, 4)), (3, (4, 5, 3))):
+        x, w = ramp(torch, 1, 4, *size), ramp(torch, 2, 2, *(2,) * dims)
+        options = {"stride": 2, "padding": 1, "dilation": 1, "groups": 2}
+        g = getattr(torch.nn.functional, f"conv{dims}d")(x, w, None, **options)
+        seen.append(getattr(grad, f"conv{dims}d_input")(x.shape, w, g, **options))
+        seen.append(getattr(grad, f"conv{dims}d_weight")(x, w.shape, g, **options))
+    return seen

@@ -78,8 +78,8 @@ class BackwardHooks:
         """The hooks of a call none of whose arguments wants a gradient."""
         if self.hooks:
             warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
-                "require gradients.",
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs require gradients.",
                 UserWarning,
             )
         nothing = (None,) * self.input_count
