@@ -1,4 +1,4 @@
-"""Every module of `nn`, with PyTorch's own weights: the same text, keys, outputs, gradients and buffers as PyTorch's."""
+"""Every module of `nn`, with PyTorch's weights: the text, keys, outputs, gradients and buffers are PyTorch's."""
 
 from __future__ import annotations
 
@@ -160,8 +160,8 @@ def test_outputs_gradients_and_buffers_are_pytorchs(row, dtype):
     )
     mine, other = dict(ours.module.named_parameters()), dict(theirs.module.named_parameters())
     assert list(mine) == list(other)
-    for name in mine:
-        assert_same([mine[name].grad], [other[name].grad], tolerance, f"gradient of {name}")
+    for name, param in mine.items():
+        assert_same([param.grad], [other[name].grad], tolerance, f"gradient of {name}")
     mine, other = ours.module.state_dict(), theirs.module.state_dict()
     assert list(mine) == list(other)
     assert {k: dict(v) for k, v in mine._metadata.items()} == {k: dict(v) for k, v in other._metadata.items()}
@@ -186,13 +186,21 @@ def test_a_copy_and_a_pickle_compute_the_same(row):
 def test_every_module_has_a_row():
     used = {row.text.partition("(")[0] for row in ROWS}
     bases = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase"}
-    bases |= {"RNNCellBase", "NLLLoss2d"}
+    bases |= {"RNNCellBase", "NLLLoss2d", "CrossMapLRN2d"}
     modules = {
         name
         for name in rg.nn.__all__
         if inspect.isclass(getattr(rg.nn, name)) and issubclass(getattr(rg.nn, name), rg.nn.Module)
     }
     assert modules - bases - used == set()
+
+
+def test_the_older_response_norm_is_the_newer_one():
+    """PyTorch's forgets to take channels out of its window, and its gradient is not that of its output."""
+    x = rg.randn(1, 4, 2, 2, dtype=rg.float64, requires_grad=True)
+    older, newer = rg.nn.CrossMapLRN2d(3, alpha=0.5), rg.nn.LocalResponseNorm(3, alpha=0.5)
+    assert rg.equal(older(x), newer(x))
+    assert repr(older) == repr(torch.nn.CrossMapLRN2d(3, alpha=0.5))
 
 
 BY_ARGS = {"Sequential", "RNN", "LSTM", "GRU"}  # PyTorch's say *args, which tells nothing

@@ -87,7 +87,7 @@ def test_scipy_is_never_loaded_by_the_package():
 PACKAGES = ["retrograd", "retrograd.nn.functional", "retrograd.linalg", "retrograd.fft", "retrograd.special"]
 PACKAGES += ["retrograd.autograd", "retrograd.func", "retrograd.nn", "retrograd.utils", "retrograd.optim"]
 PACKAGES += ["retrograd.optimize", "retrograd.inspect", "retrograd.datasets", "retrograd.serialization"]
-PACKAGES += ["retrograd.optim.lr_scheduler"]
+PACKAGES += ["retrograd.optim.lr_scheduler", "retrograd.nn.utils", "retrograd.nn.modules"]
 
 
 def seen_by_type_checkers(name: str) -> dict[str, Any]:
@@ -275,7 +275,9 @@ print(json.dumps([failed, len(found), all(mine == found[0] for mine in found)]))
 # Ways to the same modules, of which some meet the package first and some what is in it.
 WAYS = [
     "rg.func", "rg.vmap", "import retrograd.func.levels", "import retrograd.backends.batch.shape", "rg.nn",
-    "import retrograd.nn.functional", "rg.nn.functional.gelu", "rg.utils.hooks", "import retrograd.utils.checkpoint",
+    "import retrograd.nn.functional", "rg.nn.functional.gelu", "rg.nn.LSTM", "rg.nn.Linear",
+    "import retrograd.nn.utils.rnn",
+    "rg.utils.hooks", "import retrograd.utils.checkpoint",
     "rg.optim.SGD", "import retrograd.optim.adamw", "rg.inspect", "import retrograd.inspect.text",
     "rg.optimize.minimize", "import retrograd.optimize.objective", "rg.linalg.svd", "rg.fft.fft", "rg.special.erf",
     "rg.autograd.functional.jacobian", "rg.autograd.Function",

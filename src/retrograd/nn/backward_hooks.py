@@ -8,6 +8,7 @@ from typing import Any
 from retrograd.autograd.function import Function
 from retrograd.core.hooks import hook_name
 from retrograd.core.modes import is_grad_enabled
+from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 
 Gradients = tuple[Any, ...]
@@ -75,6 +76,12 @@ class BackwardHooks:
 
     def _without_inputs(self, grads: Gradients) -> None:
         """The hooks of a call none of whose arguments wants a gradient."""
+        if self.hooks:
+            warn(
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs require gradients.",
+                UserWarning,
+            )
         nothing = (None,) * self.input_count
         for hook in self.hooks:
             found = hook(self.module, nothing, grads)

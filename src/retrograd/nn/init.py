@@ -9,7 +9,7 @@ from typing import Any
 from retrograd.autograd.modes import no_grad
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.ops.linalg.factorizations import qr
+from retrograd.ops.linalg.factorizations import linalg_qr_of
 from retrograd.ops.random.generator import Generator
 from retrograd.ops.random.sampling import randperm
 from retrograd.ops.shape.diagonals import diagonal
@@ -227,7 +227,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     columns = tensor.numel() // rows
     with no_grad():
         flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-        q, r = qr(flat.t() if rows < columns else flat)
+        q, r = linalg_qr_of(flat.t() if rows < columns else flat)
         q = q * diagonal(r, 0).sign()  # so that all orthogonal matrices are equally likely
         q = q.t() if rows < columns else q
         tensor.copy_(q.reshape(tensor.shape))

@@ -6,7 +6,7 @@ Names are loaded when they are first asked for: see Note [Loaded on demand] in l
 import typing as _typing
 
 from retrograd.lazy import lazily as _lazily
-from retrograd.nn.contents import CLASSES as _CLASSES
+from retrograd.nn import _CLASSES
 
 if _typing.TYPE_CHECKING:
     from retrograd.nn.activation import (
@@ -41,9 +41,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.nn.adaptive_softmax import (
         AdaptiveLogSoftmaxWithLoss,
-    )
-    from retrograd.nn.attention import (
-        MultiheadAttention,
     )
     from retrograd.nn.batchnorm import (
         BatchNorm1d,
@@ -133,6 +130,9 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.nn.module import (
         Module,
+    )
+    from retrograd.nn.multihead_attention import (
+        MultiheadAttention,
     )
     from retrograd.nn.normalization import (
         CrossMapLRN2d,

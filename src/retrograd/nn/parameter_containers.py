@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from retrograd.core.tensor import Tensor
@@ -147,7 +148,7 @@ class ParameterDict(Module):
 
     def copy(self) -> ParameterDict:
         """Another dict of the same parameters."""
-        return ParameterDict({key: self[key] for key in self._keys})
+        return ParameterDict(OrderedDict((key, self[key]) for key in self._keys))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a name; `default`, which is put there, if there is none."""
@@ -195,11 +196,10 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Adds parameters from a dict, or from pairs of name and parameter."""
-        if hasattr(parameters, "items"):
-            for key, value in parameters.items():
-                self[key] = value
-            return
-        for key, value in pairs_of(parameters, "ParameterDict"):
+        pairs = pairs_of(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs)  # as PyTorch does
+        for key, value in pairs:
             self[key] = value
 
     def extra_repr(self) -> str:

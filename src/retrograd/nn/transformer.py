@@ -9,11 +9,11 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
 from retrograd.nn import init
-from retrograd.nn.attention import MultiheadAttention
 from retrograd.nn.containers import ModuleList
 from retrograd.nn.dropout import Dropout
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
+from retrograd.nn.multihead_attention import MultiheadAttention
 from retrograd.nn.normalization import LayerNorm
 from retrograd.ops.nn.multi_head_attention import additive_mask
 from retrograd.ops.shape.diagonals import triu

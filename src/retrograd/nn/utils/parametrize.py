@@ -346,5 +346,5 @@ def transfer_parametrizations_and_params(
             register_parametrization(to_module, name, copy.deepcopy(module), unsafe=held[name].unsafe)
         target: Any = to_module.parametrizations
         for key, tensor in held[name]._parameters.items():
-            setattr(target[name], key, Parameter(tensor.detach().clone(), tensor.requires_grad))
+            setattr(target[name], key, tensor)
     return to_module

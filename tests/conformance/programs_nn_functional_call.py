@@ -1,0 +1,90 @@
+"""Modules as functions of their parameters: functional_call, stack_module_state, transforms over modules."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from .harness import attempt, program
+from .nn_models import fill, linear, mlp, ramp
+
+
+@program()
+def other_parameters(torch: Any) -> Any:
+    net, x = mlp(torch), ramp(torch, 4, 2)
+    params = {n: p.detach().clone().mul(2).requires_grad_() for n, p in net.named_parameters()}
+    buffers = {n: b.clone() for n, b in net.named_buffers()}
+    call = torch.func.functional_call
+    out = call(net, (params, buffers), x)
+    out.sum().backward()
+    return [
+        out,
+        {n: p.grad for n, p in params.items()},
+        [p.grad for p in net.parameters()],
+        buffers,
+        dict(net.named_buffers()),
+        call(net, {"0.bias": torch.zeros(3)}, (x,)),
+        attempt("Unexpected key", lambda: call(net, {"q": x}, x, strict=True)),
+        attempt("appeared in multiple", lambda: call(net, (params, params), x)),
+    ]
+
+
+@program()
+def gradients_by_a_transform(torch: Any) -> Any:
+    net, x = linear(torch, 2, 3), ramp(torch, 4, 2)
+    params = {n: p.detach() for n, p in net.named_parameters()}
+
+    def loss(p: Any, x: Any) -> Any:
+        return torch.func.functional_call(net, p, x).pow(2).sum()
+
+    each = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(params, x)
+    return torch.func.grad(loss)(params, x), each
+
+
+@program()
+def ensembles(torch: Any) -> Any:
+    nets = [
+        fill(torch, torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))).eval()
+        for _ in range(3)
+    ]
+    with torch.no_grad():
+        nets[1][0].weight.mul_(2)
+        for net in nets:
+            net[1].running_var.abs_()
+    params, buffers = torch.func.stack_module_state(nets)
+    base = copy.deepcopy(nets[0])
+
+    def call(p: Any, b: Any, x: Any) -> Any:
+        return torch.func.functional_call(base, (p, b), (x,))
+
+    out = torch.func.vmap(call, in_dims=(0, 0, None))(params, buffers, ramp(torch, 4, 2))
+    return [
+        {n: tuple(p.shape) for n, p in params.items()},
+        [p.requires_grad for p in params.values()],
+        [p.is_leaf for p in params.values()],
+        {n: tuple(b.shape) for n, b in buffers.items()},
+        out.detach(),
+        attempt("at least one model", torch.func.stack_module_state, []),
+        attempt("same class", torch.func.stack_module_state, [linear(torch, 1, 1), torch.nn.ReLU()]),
+        attempt("same training/eval mode", torch.func.stack_module_state, [nets[0], linear(torch, 2, 2)]),
+    ]
+
+
+@program()
+def tied_weights(torch: Any) -> Any:
+    class Tied(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.nn.Parameter(torch.ones(1))
+            self.b = self.a
+
+        def forward(self, x: Any) -> Any:
+            return self.a * x + self.b
+
+    net, call = Tied(), torch.func.functional_call
+    x = torch.tensor([2.0])
+    return [
+        call(net, {"a": torch.tensor([5.0])}, x),
+        call(net, {"a": torch.tensor([5.0])}, x, tie_weights=False),
+        attempt("tied|multiple values", lambda: call(net, {"a": x, "b": x + 1}, x)),
+    ]
