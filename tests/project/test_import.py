@@ -87,7 +87,12 @@ def test_scipy_is_never_loaded_by_the_package():
 PACKAGES = ["retrograd", "retrograd.nn.functional", "retrograd.linalg", "retrograd.fft", "retrograd.special"]
 PACKAGES += ["retrograd.autograd", "retrograd.func", "retrograd.nn", "retrograd.utils", "retrograd.optim"]
 PACKAGES += ["retrograd.optimize", "retrograd.inspect", "retrograd.datasets", "retrograd.serialization"]
-PACKAGES += ["retrograd.optim.lr_scheduler", "retrograd.nn.utils", "retrograd.nn.modules"]
+PACKAGES += [
+    "retrograd.optim.lr_scheduler",
+    "retrograd.nn.utils",
+    "retrograd.nn.modules",
+    "retrograd.utils.data",
+]
 
 
 def seen_by_type_checkers(name: str) -> dict[str, Any]:

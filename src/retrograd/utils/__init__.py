@@ -8,14 +8,15 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.utils import checkpoint, hooks
+    from retrograd.utils import checkpoint, data, hooks
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
             "retrograd.utils.checkpoint": "checkpoint=",
+            "retrograd.utils.data": "data=",
             "retrograd.utils.hooks": "hooks=",
         },
     )
 
-__all__ = ["checkpoint", "hooks"]
+__all__ = ["checkpoint", "data", "hooks"]

@@ -1,0 +1,172 @@
+"""Going through a loader once: in this process, or with workers that read ahead."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from retrograd.core.places import warn
+from retrograd.utils.data.parcel import Parcel, discard, unpack
+from retrograd.utils.data.pool import MOST_ORDERS, BrokenPool, Pool
+from retrograd.utils.data.sampler import drawn_seed
+from retrograd.utils.data.worker import Done
+
+if TYPE_CHECKING:
+    from retrograd.utils.data.loader import DataLoader
+
+
+class LoaderIterator:
+    """One epoch of a loader."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self._loader = loader
+        self._base_seed = drawn_seed(loader.generator)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._indices: Iterator[Any] = iter(self._loader._index_sampler)
+        self._yielded = 0
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+    def __next__(self) -> Any:
+        batch = self._next()
+        self._yielded += 1
+        expected = self._loader._promised
+        if expected is not None and self._yielded > expected:
+            warn(
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {expected} (when accessing "
+                f"len(dataloader)), but {self._yielded} samples have been fetched. With workers, each must read a part "
+                "of its own: see get_worker_info()."
+            )
+        return batch
+
+    def _next(self) -> Any:
+        raise NotImplementedError
+
+
+class SingleProcess(LoaderIterator):
+    """Batches are got when they are asked for."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        if loader.timeout != 0:
+            raise AssertionError("timeout needs workers: num_workers is 0")
+        self._fetch = loader._source().open()
+
+    def _next(self) -> Any:
+        return self._fetch(next(self._indices))
+
+
+class MultiProcess(LoaderIterator):
+    """Batches are ordered from workers ahead of time, and given out in order, or as they come."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        context, count = loader._context(), loader.num_workers
+        self._pool = Pool(context, count, loader._source(), self._base_seed, loader.worker_init_fn)
+        self._ahead = min(loader.prefetch_factor or 1, MOST_ORDERS)
+        # Not a bound method: this must not keep the iterator alive. It runs at exit, too.
+        self._stop = weakref.finalize(self, self._pool.stop)
+        self._begin_orders()
+
+    def _begin_orders(self) -> None:
+        self._ordered = 0  # the place of the next order
+        self._next_place = 0  # the place of the batch that is given out next
+        self._arrived: dict[int, Done] = {}
+        self._turn = 0  # the worker that gets the next order
+        self._reading = set(
+            range(self._loader.num_workers)
+        )  # those that have not come to the end of what they read
+        for _ in range(self._ahead * self._loader.num_workers):
+            self._order()
+
+    def reset(self) -> MultiProcess:
+        """Begins another epoch with the same workers."""
+        self._clear()
+        self._begin()
+        self._pool.reopen(0)
+        self._begin_orders()
+        return self
+
+    def _clear(self) -> None:
+        """Waits for the results of an epoch that nobody wants any more."""
+        while any(self._pool.waiting):
+            for _, done in self._pool.receive(None):
+                self._arrived[done.place] = done
+        for done in self._arrived.values():
+            if done.parcel is not None:
+                discard(done.parcel)
+
+    def _order(self) -> None:
+        """Orders the next batch from the next worker that has room."""
+        for _ in range(self._loader.num_workers):
+            worker = self._turn
+            self._turn = (worker + 1) % self._loader.num_workers
+            if worker in self._reading and self._pool.waiting[worker] < self._ahead:
+                break
+        else:
+            return
+        index = next(self._indices, _NONE)
+        if index is not _NONE:
+            self._pool.order(worker, self._ordered, index)
+            self._ordered += 1
+
+    def _next(self) -> Any:
+        try:
+            while True:
+                place = self._available()
+                if place is None:
+                    if self._next_place >= self._ordered and not any(self._pool.waiting):
+                        self._end()
+                        raise StopIteration
+                    self._wait()
+                    continue
+                done = self._arrived.pop(place)
+                self._next_place += 1
+                if done.error is None and done.parcel is None:
+                    continue  # that worker has come to its end
+                self._order()
+                return self._given(done.parcel, done)
+        except (KeyboardInterrupt, BrokenPool):
+            self._stop()
+            raise
+
+    def _available(self) -> int | None:
+        """The place of a batch that can be given out now."""
+        if self._next_place in self._arrived and self._loader.in_order:
+            return self._next_place
+        if not self._loader.in_order:
+            return next(iter(self._arrived), None)
+        return None
+
+    def _wait(self) -> None:
+        """Waits until a result comes."""
+        timeout = self._loader.timeout or None
+        results = self._pool.receive(timeout)
+        if not results:
+            raise BrokenPool(f"DataLoader timed out after {timeout} seconds")
+        for worker, done in results:
+            self._arrived[done.place] = done
+            if done.error is None and done.parcel is None:
+                self._reading.discard(worker)
+                self._order()
+
+    def _given(self, parcel: Parcel | None, done: Done) -> Any:
+        if done.error is not None:
+            done.error.reraise()
+        assert parcel is not None
+        return unpack(parcel)
+
+    def _end(self) -> None:
+        """All batches have been given out."""
+        if not self._loader.persistent_workers:
+            self._stop()
+
+
+_NONE: Any = object()

@@ -1,0 +1,109 @@
+"""Objects on their way from one process to another: arrays go through shared memory, not through a pipe.
+
+Note [Parcels]
+~~~~~~~~~~~~~~
+An object is pickled with its arrays left out (pickle's out-of-band buffers), and both go to one segment of shared
+memory, whose name travels through the pipe. The one who receives it copies the arrays out and removes the segment.
+Messages are short, so that a process that sends never waits for long.
+
+A segment is removed for sure. Whoever receives its name removes it; if a worker dies, its loader removes what the
+worker may have made, because names are numbers in a row; and if the loader's process dies, Python's resource tracker,
+a process of its own that knows every segment, does. Systems other than POSIX remove a segment when nobody has it open:
+there objects travel through the pipe.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from retrograd.values import Array
+
+ALIGNMENT = 64
+HAS_SEGMENTS = os.name == "posix"
+
+
+class Parcel(NamedTuple):
+    """A message: a pickle with its buffers, or the segment that has them and where they lie in it."""
+
+    segment: str | None
+    sizes: list[int]
+    data: list[bytes]
+
+
+def pack(value: Any, name: str, inline: int) -> Parcel:
+    """An object as a message; a segment of this name is made if it has more bytes than `inline`."""
+    buffers: list[pickle.PickleBuffer] = []
+    parts: list[Any] = [pickle.dumps(value, protocol=5, buffer_callback=buffers.append)]
+    parts += [buffer.raw() for buffer in buffers]
+    sizes = [memoryview(part).nbytes for part in parts]
+    if sum(sizes) <= inline or not HAS_SEGMENTS:
+        return Parcel(None, sizes, [bytes(part) for part in parts])
+    segment = SharedMemory(name, create=True, size=sum(map(_room, sizes)))
+    try:
+        memory, begin = _memory(segment), 0
+        for part, size in zip(parts, sizes, strict=True):
+            memory[begin : begin + size] = memoryview(part).cast("B")
+            begin += _room(size)
+    except BaseException:
+        segment.unlink()
+        raise
+    finally:
+        segment.close()
+    return Parcel(name, sizes, [])
+
+
+def unpack(parcel: Parcel) -> Any:
+    """The object of a message; its segment is removed."""
+    if parcel.segment is None:
+        pickled, *buffers = parcel.data
+        return _built(pickled, [bytearray(buffer) for buffer in buffers])
+    segment = SharedMemory(parcel.segment)
+    try:
+        segment.unlink()
+        parts: list[Array] = []
+        memory, begin = _memory(segment), 0
+        for size in parcel.sizes:
+            parts.append(np.array(np.frombuffer(memory, np.uint8, size, begin)))
+            begin += _room(size)
+    finally:
+        segment.close()
+    return _built(parts[0].tobytes(), parts[1:])
+
+
+def _built(pickled: bytes, buffers: list[Any]) -> Any:
+    return pickle.loads(pickled, buffers=buffers)  # noqa: S301 - of a process of our own
+
+
+def discard(parcel: Parcel) -> None:
+    """Removes the segment of a message that nobody wants."""
+    if parcel.segment is not None:
+        remove(parcel.segment)
+
+
+def remove(name: str) -> None:
+    """Removes a segment, if it is there."""
+    if not HAS_SEGMENTS:
+        return
+    try:
+        segment = SharedMemory(name)
+    except (FileNotFoundError, ValueError):  # an empty segment: its maker died before it had a size
+        return
+    segment.close()
+    segment.unlink()
+
+
+def _memory(segment: SharedMemory) -> memoryview:
+    """The bytes of a segment."""
+    memory = segment.buf
+    assert memory is not None
+    return memory
+
+
+def _room(size: int) -> int:
+    """The bytes that a part takes up in a segment."""
+    return max(ALIGNMENT, -(-size // ALIGNMENT) * ALIGNMENT)

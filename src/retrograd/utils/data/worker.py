@@ -1,0 +1,212 @@
+"""The process that reads ahead: it gets the numbers of batches, and sends the batches back."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from retrograd.engine.threads import set_num_threads
+from retrograd.ops.random.generator import manual_seed
+from retrograd.utils.data.fetch import Fetch, Source
+from retrograd.utils.data.parcel import Parcel, discard, pack, unpack
+
+SHORT = 1 << 14  # bytes: a batch that is no larger travels through the pipe
+
+
+class WorkerInfo:
+    """Which worker a process is.
+
+    Args:
+        id: its number, from 0.
+        num_workers: how many there are.
+        seed: of its random numbers.
+        dataset: its copy of the dataset.
+    """
+
+    def __init__(self, id: int, num_workers: int, seed: int, dataset: Any) -> None:
+        self.id = id
+        self.num_workers = num_workers
+        self.seed = seed
+        self.dataset = dataset
+
+    def __repr__(self) -> str:
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Which worker of a DataLoader this process is, with its number, seed and dataset; None in the main process.
+
+    >>> from retrograd.utils.data import get_worker_info
+    >>> get_worker_info() is None
+    True
+    """
+    return _info
+
+
+class Order(NamedTuple):
+    """What a worker is to get: a batch, by its place among all and the numbers of its samples."""
+
+    place: int
+    numbers: Parcel
+
+
+class Reopen(NamedTuple):
+    """Tells a worker that an epoch begins: what is read one after the other is read from the beginning."""
+
+    epoch: int
+
+
+class Done(NamedTuple):
+    """A batch, or the end of what a worker reads, or an error."""
+
+    place: int
+    parcel: Parcel | None
+    error: Failure | None
+
+
+class Failure:
+    """An exception on its way to another process: its class, and its traceback as text."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind: type[BaseException] = type(error)
+        self.where = where
+        self.text = "".join(traceback.format_exception(error))
+
+    def reraise(self) -> None:
+        """Raises an exception of the same class, with the text of the first."""
+        message = f"Caught {self.kind.__name__} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            raise KeyError(_Text(message))
+        try:
+            error = self.kind(message)
+        except Exception:  # noqa: BLE001 - it takes other arguments than a message
+            raise RuntimeError(message) from None
+        raise error
+
+    def __reduce__(self) -> Any:
+        return _rebuild_failure, (_known(self.kind), self.where, self.text)
+
+
+class _Text(str):
+    """A text that KeyError shows as it is, lines and all."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _known(kind: type[BaseException]) -> type[BaseException]:
+    """A class that another process can import: the exception's own, or else RuntimeError."""
+    module = sys.modules.get(kind.__module__)
+    return kind if getattr(module, kind.__qualname__, None) is kind else RuntimeError
+
+
+def _rebuild_failure(kind: type[BaseException], where: str, text: str) -> Failure:
+    made = Failure.__new__(Failure)
+    made.kind, made.where, made.text = kind, where, text
+    return made
+
+
+class Worker:
+    """What a worker process is started with.
+
+    Args:
+        number: which worker it is.
+        count: how many there are.
+        source: where its batches come from.
+        seed: of all workers' random numbers; each adds its own number.
+        begin: the user's `worker_init_fn`.
+        name: what the names of its segments begin with.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        count: int,
+        source: Source,
+        seed: int,
+        begin: Callable[[int], Any] | None,
+        name: str,
+    ) -> None:
+        self.number = number
+        self.count = count
+        self.source = source
+        self.seed = seed
+        self.begin = begin
+        self.name = name
+
+    def run(self, orders: Connection, results: Connection) -> None:
+        """Serves orders until there are no more, or the process that gives them is gone."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process hears it too, and says when to stop
+        parent = parent_process()
+        watched: list[Any] = [orders] if parent is None else [orders, parent.sentinel]
+        fetch, failure = self._start()
+        sent = 0
+        while True:
+            if orders not in wait(watched):
+                return
+            try:
+                order = orders.recv()
+            except (EOFError, OSError):
+                return
+            if order is None:
+                return
+            if isinstance(order, Reopen):
+                fetch, failure = self._opened()
+                continue
+            done = self._done(order, fetch, failure, f"{self.name}{sent}")
+            sent += done.parcel is not None and done.parcel.segment is not None
+            try:
+                results.send(done)
+            except OSError:  # nobody is there any more
+                if done.parcel is not None:
+                    discard(done.parcel)
+                return
+
+    def _start(self) -> tuple[Fetch | None, Failure | None]:
+        """Random numbers of its own, then what the user wants done, then the dataset."""
+        global _info
+        set_num_threads(1)
+        seed = self.seed + self.number
+        random.seed(seed)
+        manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002 - datasets may use the old functions
+        _info = WorkerInfo(self.number, self.count, seed, self.source.dataset)
+        try:
+            if self.begin is not None:
+                self.begin(self.number)
+        except Exception as error:  # noqa: BLE001 - of the user's
+            return None, Failure(error, f"in DataLoader worker process {self.number}")
+        return self._opened()
+
+    def _opened(self) -> tuple[Fetch | None, Failure | None]:
+        try:
+            return self.source.open(), None
+        except Exception as error:  # noqa: BLE001 - of the user's
+            return None, Failure(error, f"in DataLoader worker process {self.number}")
+
+    def _done(self, order: Order, fetch: Fetch | None, failure: Failure | None, name: str) -> Done:
+        """The result of an order."""
+        index = unpack(order.numbers)
+        if fetch is None or failure is not None:
+            return Done(order.place, None, failure)
+        try:
+            return Done(order.place, pack(fetch(index), name, SHORT), None)
+        except StopIteration as error:
+            if self.source.iterable:
+                return Done(order.place, None, None)
+            return Done(order.place, None, Failure(error, f"in DataLoader worker process {self.number}"))
+        except Exception as error:  # noqa: BLE001 - of the user's
+            return Done(order.place, None, Failure(error, f"in DataLoader worker process {self.number}"))
