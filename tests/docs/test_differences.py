@@ -128,6 +128,60 @@ def test_detach_after_saving(torch):
     assert run(rg)[1].tolist() == [8.0, 16.0]
 
 
+@about("Functions on lists", "`lobpcg`")
+def test_nodes_of_functions_made_of_others(torch):
+    def names(lib):
+        x = leaf(lib, [1.0, 2.0])
+        a = lib.eye(4, dtype=lib.float64).requires_grad_()
+        return lib._foreach_add([x], 1)[0].grad_fn.name(), "LOBPCG" in lib.lobpcg(a)[0].grad_fn.name()
+
+    assert names(rg) == ("AddBackward0", False)
+    assert names(torch)[0].startswith("ForeachAdd")
+    assert names(torch)[1]
+
+
+@about("`_force_original_view_tracking`")
+def test_view_replay(torch):
+    def node(lib):
+        with lib.autograd._force_original_view_tracking(True):
+            y = leaf(lib, [1.0, 2.0, 3.0, 4.0]).clone()
+            v = y.view(2, 2)
+            y.mul_(2)
+            return v.grad_fn.name()
+
+    assert (node(rg), node(torch)) == ("AsStridedBackward0", "ViewBackward0")
+
+
+@about("Nodes of custom Functions can be called")
+def test_custom_nodes_are_called(torch):
+    def called(lib):
+        class Twice(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * 2
+
+        x = leaf(lib, [1.0])
+        return fails(lambda: Twice.apply(x).grad_fn(x.detach()))
+
+    assert (called(rg), called(torch)) == (False, True)
+
+
+@about("The error of an overwritten value names who made that value")
+def test_who_made_what_was_overwritten(torch):
+    def run(lib, words):
+        y = leaf(lib, [1.0, 2.0]) * 2
+        z = y.sin()
+        y.add_(1)
+        return fails(lambda: z.sum().backward(), words)
+
+    assert run(rg, "output 0 of Mul,")
+    assert run(torch, "output 0 of Add,")
+
+
 @about("`resize_` beyond the end of its memory")
 def test_resize(torch):
     def first(lib):
