@@ -81,7 +81,7 @@ def inputs_that_do_not_fit(torch: Any) -> Any:
             ("inconsistent input_size", "LSTMCell(2, 3)(ones(1, 3))"),
             ("inconsistent hidden_size", "GRUCell(2, 3)(ones(1, 2), ones(1, 2))"),
             ("batch number of src and tgt", "Transformer(4, 2, 1, 1, batch_first=True)(ones(1, 2, 4), ones(2, 2, 4))"),
-            ("feature number of src and tgt", "Transformer(4, 2, 1, 1, batch_first=True)(ones(2, 1, 3), ones(2, 1, 4))"),
+            ("feature number of src", "Transformer(4, 2, 1, 1, batch_first=True)(ones(2, 1, 3), ones(2, 1, 4))"),
             ("same size in the batch", "AdaptiveLogSoftmaxWithLoss(8, 9, [4])(ones(2, 8), ones(3).long())"),
             ("Target values should be in", "AdaptiveLogSoftmaxWithLoss(8, 9, [4])(ones(1, 8), torch.tensor([9]))"),
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import re
 import threading
 import warnings
@@ -848,3 +849,71 @@ def test_views_of_complex_tensors(torch):
     assert program(torch, there_and_back)[:2] == ["ViewAsComplexBackward0", "ViewAsRealBackward0"]
     assert program(torch, part_of_part).count("AsStridedBackward0") == 2
     assert program(rg, part_of_part).count("AsStridedBackward0") == 1
+
+
+# ---- modules ------------------------------------------------------------------------------------------------------
+
+
+@about("What of `torch.nn` is not here", "Names of `torch.nn` that are missing")
+def test_names_of_nn(torch):
+    for name in re.findall(
+        r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`Module.compile`")[0]
+    ):
+        assert not hasattr(rg.nn, name), name
+    for name in ("attention", "common_types", "factory_kwargs", "DataParallel", "SyncBatchNorm", "quantized"):
+        assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)
+    for name in ("compile", "xpu", "ipu", "mtia"):
+        assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)
+    assert fails(rg.nn.Linear(1, 1).bfloat16, "no such dtype")
+    assert fails(rg.nn.Linear(1, 1).share_memory)
+    assert rg.nn.modules.batchnorm._BatchNorm in rg.nn.BatchNorm1d.__mro__
+    assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")
+
+
+@about("A module's members are in its `__dict__`")
+def test_members(torch):
+    def program(lib):
+        layer = lib.nn.Linear(1, 1)
+        return "weight" in layer.__dict__, copy.copy(layer)._parameters is layer._parameters
+
+    assert (program(rg), program(torch)) == ((True, False), (False, True))
+
+
+@about("`CrossMapLRN2d` is `LocalResponseNorm` of images")
+def test_the_older_response_norm(torch):
+    def same(lib):
+        x = lib.from_numpy(np.random.default_rng(0).normal(size=(1, 4, 2, 2)))
+        return bool(lib.allclose(lib.nn.CrossMapLRN2d(3, 0.5)(x), lib.nn.LocalResponseNorm(3, 0.5)(x)))
+
+    def gradient_of_table(lib):
+        table = lib.nn.Embedding(3, 2, sparse=True)
+        table(lib.tensor([1])).sum().backward()
+        return str(table.weight.grad.layout) if hasattr(table.weight.grad, "layout") else "torch.strided"
+
+    assert (same(rg), same(torch)) == (True, False)
+    assert "sparse" in gradient_of_table(torch)
+    assert "sparse" not in gradient_of_table(rg)
+
+
+@about("`skip_init` draws initial values")
+def test_initial_values_that_nobody_needs(torch):
+    made = rg.nn.utils.skip_init(rg.nn.Linear, 100, 100).weight
+    assert 0 < made.abs().max() <= 0.1
+    assert repr(copy.deepcopy(rg.nn.UninitializedBuffer())) == "<UninitializedBuffer>"
+    assert fails(lambda: copy.deepcopy(torch.nn.UninitializedBuffer()))
+
+    def warned(lib):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lib.nn.TransformerEncoder(lib.nn.TransformerEncoderLayer(2, 1, 2), 1)
+        return len(caught)
+
+    assert (warned(rg), warned(torch)) == (0, 1)
+
+
+@about("The node of a weight under weight norm")
+def test_weight_norm(torch):
+    def name(lib):
+        return lib.nn.utils.parametrizations.weight_norm(lib.nn.Linear(2, 2)).weight.grad_fn.name()
+
+    assert (name(rg), name(torch)) == ("MulBackward0", "WeightNormInterfaceBackward0")

@@ -13,6 +13,7 @@ from retrograd.backends.dtypes import as_dtype, float16, float32, float64
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
+from retrograd.nn.members import TABLES, Members
 from retrograd.nn.module_hooks import (
     ON_BUFFER,
     ON_MODULE,
@@ -98,7 +99,7 @@ class Module(HookedCalls, SavedState):
             )
         fields = self.__dict__  # past __setattr__, which needs them
         for name, make in _FIELDS.items():
-            fields[name] = make()
+            fields[name] = Members(self) if name in TABLES else make()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -163,15 +164,7 @@ class Module(HookedCalls, SavedState):
         if hasattr(self, name) and name not in self.__dict__[table]:
             raise KeyError(f"attribute '{name}' already exists")
 
-    def __getattr__(self, name: str) -> Any:  # called where Python finds nothing
-        fields = self.__dict__
-        if "_parameters" in fields:
-            if name in fields["_parameters"]:
-                return fields["_parameters"][name]
-            if name in fields["_buffers"]:
-                return fields["_buffers"][name]
-            if name in fields["_modules"]:
-                return fields["_modules"][name]
+    def __getattr__(self, name: str) -> Any:  # where Python finds nothing: see Note [Members of a module]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -198,6 +191,10 @@ class Module(HookedCalls, SavedState):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(_cannot_assign(value, "buffer", name, "nn.Buffer, Tensor"))
             self._buffers[name] = after_registration_hooks(ON_BUFFER, self, name, value)
+        elif name in TABLES:
+            members = dict(value)
+            fields[name].clear()
+            fields[name].update(members)
         else:
             object.__setattr__(self, name, value)
 
@@ -208,15 +205,16 @@ class Module(HookedCalls, SavedState):
             raise AttributeError(
                 f"cannot assign {kind} before Module.__init__() call: begin with super().__init__()"
             )
-        for other in ("_parameters", "_buffers", "_modules"):
+        for other in TABLES:
             if other != table:
                 fields[other].pop(name, None)
-        fields.pop(name, None)
+        if name not in fields[table]:
+            fields.pop(name, None)
         if table != "_buffers":
             self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
-        for table in (self._parameters, self._buffers, self._modules):
+        for table in (self.__dict__[table] for table in TABLES):
             if name in table:
                 del table[name]
                 self._non_persistent_buffers_set.discard(name)
@@ -224,7 +222,7 @@ class Module(HookedCalls, SavedState):
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
+        names = {*dir(type(self)), *self.__dict__}
         return sorted(name for name in names if not name[0].isdigit())
 
     # -- finding things by name ----------------------------------------------------------------------------------
@@ -511,12 +509,16 @@ class Module(HookedCalls, SavedState):
         return f"{name}(\n  " + "\n  ".join([*lines, *children]) + "\n)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+        members = {name for table in TABLES for name in self.__dict__[table]}
+        return {name: value for name, value in self.__dict__.items() if name not in members}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        fields = self.__dict__
+        fields.update(state)
         for name, make in _FIELDS.items():
-            self.__dict__.setdefault(name, make())
+            fields.setdefault(name, make())
+        for table in TABLES:
+            fields[table] = Members(self, fields[table])
 
 
 def _cannot_assign(value: Any, kind: str, name: str, wanted: str) -> str:

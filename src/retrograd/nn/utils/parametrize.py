@@ -185,7 +185,7 @@ def _new_class(module: Module) -> None:
     def deepcopied(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
             made = memo[id(self)] = self.__new__(type(self))
-            made.__dict__ = copy.deepcopy(self.__dict__, memo)
+            made.__setstate__(copy.deepcopy(Module.__getstate__(self), memo))
         return memo[id(self)]
 
     # A class whose instances can be pickled says so; what is copied deeply must not ask it.
