@@ -178,12 +178,16 @@ class ChainDataset(IterableDataset[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         for dataset in self.datasets:
-            if not isinstance(dataset, IterableDataset):
-                raise AssertionError("ChainDataset only supports IterableDataset")
-            yield from dataset
+            yield from self._checked(dataset)
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)
+        return sum(len(self._checked(dataset)) for dataset in self.datasets)
+
+    @staticmethod
+    def _checked(dataset: Any) -> Any:
+        if not isinstance(dataset, IterableDataset):
+            raise AssertionError("ChainDataset only supports IterableDataset")
+        return dataset
 
 
 class Subset(Dataset[T_co]):

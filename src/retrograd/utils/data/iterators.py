@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from retrograd.core.places import warn
-from retrograd.utils.data.parcel import Parcel, discard, unpack
+from retrograd.utils.data.parcel import Parcel, unpack
 from retrograd.utils.data.pool import MOST_ORDERS, BrokenPool, Pool
 from retrograd.utils.data.sampler import drawn_seed
 from retrograd.utils.data.worker import Done
@@ -78,7 +78,6 @@ class MultiProcess(LoaderIterator):
     def _begin_orders(self) -> None:
         self._ordered = 0  # the place of the next order
         self._next_place = 0  # the place of the batch that is given out next
-        self._arrived: dict[int, Done] = {}
         self._turn = 0  # the worker that gets the next order
         self._reading = set(
             range(self._loader.num_workers)
@@ -97,11 +96,8 @@ class MultiProcess(LoaderIterator):
     def _clear(self) -> None:
         """Waits for the results of an epoch that nobody wants any more."""
         while any(self._pool.waiting):
-            for _, done in self._pool.receive(None):
-                self._arrived[done.place] = done
-        for done in self._arrived.values():
-            if done.parcel is not None:
-                discard(done.parcel)
+            self._pool.receive(None)
+        self._pool.forget()
 
     def _order(self) -> None:
         """Orders the next batch from the next worker that has room."""
@@ -127,7 +123,7 @@ class MultiProcess(LoaderIterator):
                         raise StopIteration
                     self._wait()
                     continue
-                done = self._arrived.pop(place)
+                done = self._pool.arrived.pop(place)
                 self._next_place += 1
                 if done.error is None and done.parcel is None:
                     continue  # that worker has come to its end
@@ -139,11 +135,9 @@ class MultiProcess(LoaderIterator):
 
     def _available(self) -> int | None:
         """The place of a batch that can be given out now."""
-        if self._next_place in self._arrived and self._loader.in_order:
-            return self._next_place
         if not self._loader.in_order:
-            return next(iter(self._arrived), None)
-        return None
+            return next(iter(self._pool.arrived), None)
+        return self._next_place if self._next_place in self._pool.arrived else None
 
     def _wait(self) -> None:
         """Waits until a result comes."""
@@ -152,7 +146,6 @@ class MultiProcess(LoaderIterator):
         if not results:
             raise BrokenPool(f"DataLoader timed out after {timeout} seconds")
         for worker, done in results:
-            self._arrived[done.place] = done
             if done.error is None and done.parcel is None:
                 self._reading.discard(worker)
                 self._order()

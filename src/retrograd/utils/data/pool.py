@@ -48,6 +48,7 @@ class Pool:
         self._made = 0  # segments with orders
         self._received = [0] * count  # segments with batches, by worker
         self.waiting = [0] * count  # orders that have no result yet, by worker
+        self.arrived: dict[int, Done] = {}  # results that nobody has taken yet, by place
         try:
             for number in range(count):
                 self._add(context, Worker(number, count, source, seed, begin, f"{self._name}_{number}_"))
@@ -86,7 +87,10 @@ class Pool:
                 raise self._dead(worker) from None
 
     def receive(self, timeout: float | None) -> list[tuple[int, Done]]:
-        """The results that have come, by worker; waits for the first. None come if it takes longer than `timeout`."""
+        """Waits for results, adds them to those that have arrived, and says from which workers they are.
+
+        There are none if it takes longer than `timeout`.
+        """
         sentinels = {process.sentinel: i for i, process in enumerate(self._processes)}
         pipes = {pipe: i for i, pipe in enumerate(self._results)}
         ready = wait([*pipes, *sentinels], timeout)
@@ -105,7 +109,15 @@ class Pool:
             raise self._dead(worker) from None
         self.waiting[worker] -= 1
         self._received[worker] += done.parcel is not None and done.parcel.segment is not None
+        self.arrived[done.place] = done
         return [done]
+
+    def forget(self) -> None:
+        """Throws away results that nobody wants any more."""
+        while self.arrived:
+            _, done = self.arrived.popitem()
+            if done.parcel is not None:
+                discard(done.parcel)
 
     def _dead(self, worker: int) -> BrokenPool:
         """The error of a worker that is gone."""
@@ -141,6 +153,7 @@ class Pool:
         for worker, pipe in enumerate(self._results):
             self._drain(worker, pipe)
             pipe.close()
+        self.forget()
         self._remove_the_rest()
         self._orders, self._results, self._processes = [], [], []
 
