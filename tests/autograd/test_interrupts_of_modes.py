@@ -22,6 +22,7 @@ pytestmark = [
         sys.version_info >= (3, 14), reason="a with block may be interrupted before it begins"
     ),
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # of what Python swallows
 ]
 
 INTERRUPTS = 300

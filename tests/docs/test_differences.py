@@ -16,6 +16,7 @@ import scipy.special
 
 import retrograd as rg
 import retrograd.utils.checkpoint
+from retrograd.__config__ import is_compiled
 
 from .pages import DOCS
 
@@ -259,6 +260,12 @@ def test_numbers(torch):
         assert fails(lambda lib=lib, x=x: lib.allclose(x, x, rtol=lib.tensor([0.5]))) is refused
         assert fails(lambda x=x: x.sum(True)) is refused
         assert fails(lambda lib=lib, x=x: lib.logit(x, lib.tensor(0.5, requires_grad=True)))
+
+
+@about("`inplace` of activations is a truth value or a number")
+def test_inplace(torch):
+    assert torch.nn.functional.relu(torch.ones(1), ()).item() == 1
+    assert fails(lambda: rg.nn.functional.relu(rg.ones(1), ()), "bool") == is_compiled()
 
 
 @about("`fractional_max_pool2d` with a kernel of size 0")

@@ -8,6 +8,7 @@ from retrograd.errors import type_name
 from retrograd.values import Array
 
 _KEY: Final = object()
+_RANKS: Final = {"channels_last": 4, "channels_last_3d": 5}
 
 
 class memory_format:  # noqa: N801 - torch's name
@@ -19,13 +20,15 @@ class memory_format:  # noqa: N801 - torch's name
     (torch.Size([2, 3, 4, 5]), (60, 1, 15, 3), True)
     """
 
-    def __init__(self, key: object = None, name: str = "", rank: int = 0) -> None:
+    def __init__(self, key: object = None, name: str = "") -> None:
         if key is not _KEY:
             raise TypeError(
                 "cannot create 'torch.memory_format' instances: there are four, such as retrograd.channels_last"
             )
         self.name: Final[str] = name
-        self.rank: Final[int] = rank  # how many dimensions a tensor must have; 0 for any number
+        self.rank: Final[int] = _RANKS.get(
+            name, 0
+        )  # how many dimensions a tensor must have; 0 for any number
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -42,8 +45,8 @@ class memory_format:  # noqa: N801 - torch's name
 
 contiguous_format: Final = memory_format(_KEY, "contiguous_format")
 preserve_format: Final = memory_format(_KEY, "preserve_format")
-channels_last: Final = memory_format(_KEY, "channels_last", 4)
-channels_last_3d: Final = memory_format(_KEY, "channels_last_3d", 5)
+channels_last: Final = memory_format(_KEY, "channels_last")
+channels_last_3d: Final = memory_format(_KEY, "channels_last_3d")
 
 
 def check_format(function: str, value: object) -> memory_format | None:
