@@ -98,6 +98,7 @@ conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch 
 bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against PyTorch in one process (PEERS=1: and others)
 	$(COMPILED)/bin/python benchmarks/run.py $(if $(PEERS),--peers) $(ARGS)
 	$(COMPILED)/bin/python benchmarks/transforms.py
+	$(COMPILED)/bin/python benchmarks/modules.py
 	$(COMPILED)/bin/python benchmarks/threads.py
 	$(PY) benchmarks/diagnostics.py
 	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500
