@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import copy
+import io
 import re
 import threading
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -924,3 +927,87 @@ def test_weight_norm(torch):
         return lib.nn.utils.parametrizations.weight_norm(lib.nn.Linear(2, 2)).weight.grad_fn.name()
 
     assert (name(rg), name(torch)) == ("MulBackward0", "WeightNormInterfaceBackward0")
+
+
+# ---- training -----------------------------------------------------------------------------------------------------
+
+
+@about("Files")
+def test_files(torch):
+    for value in (np.ones(2), frozenset([1]), collections.deque([1]), slice(1, 2)):
+        for lib, refused in ((rg, False), (torch, True)):
+            file = io.BytesIO()
+            lib.save(value, file)
+            file.seek(0)
+            assert fails(lambda: lib.load(file), "Weights only load failed") is refused
+    kinds = []
+    for lib in (rg, torch):
+        file = io.BytesIO()
+        lib.save(lib.ones(2, 3), file, _use_new_zipfile_serialization=False)
+        kinds.append(file.getvalue()[:2] == b"PK")
+        file.seek(0)
+        lib.load(
+            file, map_location=lambda storage, _: kinds.append(isinstance(storage, rg.Tensor)) or storage
+        )
+    assert kinds == [True, True, False, False]
+
+
+@about("Muon computes in the dtype of the parameter")
+def test_muon(torch):
+    def moved(lib, dtype):
+        w = lib.zeros(3, 3, dtype=getattr(lib, dtype), requires_grad=True)
+        w.grad = (lib.arange(9.0).reshape(3, 3) ** 2).to(w.dtype)
+        lib.optim.Muon([w], lr=1.0).step()
+        return np.array(w.tolist())
+
+    assert np.abs(moved(rg, "float64") - moved(rg, "float32")).max() < 1e-4
+    off = np.abs(moved(rg, "float64") - moved(torch, "float64")).max()
+    assert 1e-4 < off < 5e-2
+
+
+@about("Schedules of schedules")
+def test_schedules_of_schedules(torch):
+    def chained(lib):
+        o, s = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=0.1), lib.optim.lr_scheduler
+        scheduler = s.SequentialLR(o, [s.ConstantLR(o), s.ChainedScheduler([s.StepLR(o, 2)])], [1])
+        o.step()
+        scheduler.step()
+
+    def nested(lib):
+        o, s = lib.optim.SGD([lib.ones(1, requires_grad=True)], lr=0.1), lib.optim.lr_scheduler
+        inner = s.SequentialLR(o, [s.ConstantLR(o, 0.5), s.StepLR(o, 2)], [2])
+        scheduler = s.SequentialLR(o, [inner, s.StepLR(o, 2)], [4])
+        o.step()
+        scheduler.step()
+        return scheduler.get_last_lr()
+
+    assert [fails(lambda: chained(lib)) for lib in (rg, torch)] == [False, True]
+    assert nested(rg) == [0.05] != nested(torch)
+
+
+@about("A dataset of DataPipes")
+def test_names_that_are_left_out(torch):
+    for name in re.findall(r"`(\w+)`", passage("A dataset of DataPipes")):
+        space = "optim" if name == "SparseAdam" else "utils.data"
+        assert hasattr(attrgetter(space)(torch), name)
+        assert not hasattr(attrgetter(space)(rg), name)
+
+
+@about("Workers of a DataLoader")
+def test_workers_hold_at_most_32_batches(torch):
+    from retrograd.utils.data.pool import MOST_ORDERS
+
+    assert MOST_ORDERS == 32
+
+
+@about("Averages of whole models")
+def test_averages_of_models(torch):
+    for name in ("AveragedModel", "update_bn"):
+        assert hasattr(torch.optim.swa_utils, name)
+        assert not hasattr(rg.optim.swa_utils, name)
+
+
+def passage(title: str) -> str:
+    """The text of a passage."""
+    (found,) = (p for p in re.split(r"^- ", TEXT, flags=re.MULTILINE) if p.startswith(f"**{title}**"))
+    return found.partition("\n\n")[0]

@@ -25,7 +25,16 @@ def test_nothing_is_assumed_for_a_page_that_is_not_there():
     assert set(BY_PAGE) <= set(WITH_CODE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide/getting-started.md", "docs/guide/optim.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "README.md",
+        "docs/guide/getting-started.md",
+        "docs/guide/optim.md",
+        "docs/guide/files.md",
+        "docs/guide/data.md",
+    ],
+)
 def test_pages_for_beginners_have_code_and_assume_nothing(page):
     assert page in WITH_CODE
     assert page not in BY_PAGE

@@ -388,7 +388,7 @@ def test_schedules_at_once_can_be_one_of_a_sequence():
 
 
 def test_a_sequence_in_a_sequence():
-    """PyTorch warns of a call that nobody made, and leaves out the first rate."""
+    """PyTorch warns of a call that nobody made, and is an epoch ahead."""
     o, s = optimizer(rg, groups=1), rg.optim.lr_scheduler
     inner = s.SequentialLR(o, [s.ConstantLR(o, 0.5, 9), s.StepLR(o, 2)], [2])
     scheduler = s.SequentialLR(o, [inner, s.StepLR(o, 2)], [5])

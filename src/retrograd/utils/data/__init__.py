@@ -17,6 +17,7 @@ from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
     from retrograd.utils.data.collate import default_collate, default_convert
+    from retrograd.utils.data.dataloader import DataLoader
     from retrograd.utils.data.dataset import (
         ChainDataset,
         ConcatDataset,
@@ -28,7 +29,6 @@ if _typing.TYPE_CHECKING:
         random_split,
     )
     from retrograd.utils.data.distributed import DistributedSampler
-    from retrograd.utils.data.loader import DataLoader
     from retrograd.utils.data.sampler import (
         BatchSampler,
         RandomSampler,
@@ -48,7 +48,7 @@ else:
                 "random_split"
             ),
             "retrograd.utils.data.distributed": "distributed= DistributedSampler",
-            "retrograd.utils.data.loader": "DataLoader",
+            "retrograd.utils.data.dataloader": "DataLoader",
             "retrograd.utils.data.sampler": (
                 "sampler= BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler "
                 "WeightedRandomSampler"

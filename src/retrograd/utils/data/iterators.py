@@ -13,7 +13,7 @@ from retrograd.utils.data.sampler import drawn_seed
 from retrograd.utils.data.worker import Done
 
 if TYPE_CHECKING:
-    from retrograd.utils.data.loader import DataLoader
+    from retrograd.utils.data.dataloader import DataLoader
 
 
 class LoaderIterator:
