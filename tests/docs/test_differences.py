@@ -1000,13 +1000,6 @@ def test_workers_hold_at_most_32_batches(torch):
     assert MOST_ORDERS == 32
 
 
-@about("Averages of whole models")
-def test_averages_of_models(torch):
-    for name in ("AveragedModel", "update_bn"):
-        assert hasattr(torch.optim.swa_utils, name)
-        assert not hasattr(rg.optim.swa_utils, name)
-
-
 def passage(title: str) -> str:
     """The text of a passage."""
     (found,) = (p for p in re.split(r"^- ", TEXT, flags=re.MULTILINE) if p.startswith(f"**{title}**"))

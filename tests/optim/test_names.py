@@ -15,7 +15,6 @@ SPACES = ("optim", "optim.lr_scheduler", "optim.swa_utils", "utils.data")
 # By reason.
 LEFT_OUT = {
     "there are no sparse tensors": {"SparseAdam"},
-    "they need modules": {"AveragedModel", "update_bn"},
     "PyTorch no longer develops DataPipes": {
         "DFIterDataPipe", "DataChunk", "IterDataPipe", "MapDataPipe", "argument_validation", "functional_datapipe",
         "guaranteed_datapipes_determinism", "non_deterministic", "runtime_validation", "runtime_validation_disabled",

@@ -398,3 +398,51 @@ def test_a_sequence_in_a_sequence():
         o.step()
         scheduler.step()
     np.testing.assert_allclose(rates, [0.05, 0.05, 0.1, 0.1, 0.01, 0.1, 0.1, 0.01])
+
+
+def averaged(lib, options, use_buffers):
+    make = lib.nn.Sequential
+    model = make(lib.nn.Linear(2, 3), lib.nn.BatchNorm1d(3))
+    for i, p in enumerate(model.parameters()):
+        p.data = lib.arange(float(p.numel())).reshape(p.shape) / (i + 2)
+    swa = lib.optim.swa_utils
+    average = swa.AveragedModel(model, use_buffers=use_buffers, **options(swa))
+    optimizer = lib.optim.SGD(model.parameters(), lr=0.1)
+    batches = [lib.arange(8.0).reshape(4, 2).sin() * (i + 1) for i in range(4)]
+    for batch in batches:
+        optimizer.zero_grad()
+        (model(batch) ** 2).mean().backward()
+        optimizer.step()
+        average.update_parameters(model)
+    before = {name: value.tolist() for name, value in average.state_dict().items()}
+    swa.update_bn([(batch, "target") for batch in batches], average)
+    after = {name: value.tolist() for name, value in average.state_dict().items()}
+    average.eval()
+    return before, after, average(batches[0]).tolist(), average.module[1].momentum, repr(average)
+
+
+@pytest.mark.parametrize("use_buffers", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        lambda swa: {},
+        lambda swa: {"avg_fn": swa.get_ema_avg_fn(0.9)},
+        lambda swa: {"multi_avg_fn": swa.get_ema_multi_avg_fn(0.9)},
+    ],
+)
+def test_averages_of_a_model(torch, options, use_buffers):
+    mine, hers = averaged(rg, options, use_buffers), averaged(torch, options, use_buffers)
+    for ours, theirs in zip(mine[:2], hers[:2], strict=True):
+        assert list(ours) == list(theirs)
+        for name, value in ours.items():
+            np.testing.assert_allclose(value, theirs[name], rtol=1e-5, atol=1e-6, err_msg=name)
+    np.testing.assert_allclose(mine[2], hers[2], rtol=1e-4, atol=1e-5)
+    assert mine[3:] == hers[3:]
+
+
+def test_an_average_has_one_formula(torch):
+    for lib in (rg, torch):
+        with pytest.raises(AssertionError, match="Only one of avg_fn and multi_avg_fn"):
+            lib.optim.swa_utils.AveragedModel(
+                lib.nn.Linear(1, 1), avg_fn=lambda a, b, c: a, multi_avg_fn=lambda a, b, c: None
+            )

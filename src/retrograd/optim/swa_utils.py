@@ -1,13 +1,20 @@
-"""Averages of parameters: the schedule for averaging weights, and the functions that average."""
+"""Averages of parameters: of whole models, the functions that average, and the schedule for averaging weights."""
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from retrograd.autograd.modes import no_grad
+from retrograd.backends.device import device as Device
+from retrograd.backends.dtypes import int64
 from retrograd.core.tensor import Tensor
+from retrograd.nn.batchnorm import _BatchNorm
+from retrograd.nn.module import Module
+from retrograd.ops.tensor.data import tensor
 from retrograd.optim.lr_scheduler.scheduler import LRScheduler, for_each_group
 from retrograd.optim.optimizer import Optimizer
 
@@ -135,3 +142,100 @@ class SWALR(LRScheduler):
             start = goal if before == 1 else (rate - goal * before) / (1 - before)
             rates.append(goal * now + start * (1 - now))
         return rates
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are averages of those that the model has had.
+
+    Args:
+        model: what is copied.
+        device: where the averages are kept; where the model is, if None.
+        avg_fn: `avg_fn(average, value, count)` gives the new average of a parameter; the mean of all values by default.
+        multi_avg_fn: the same for lists of parameters, in place.
+        use_buffers: whether buffers are averaged too; they are copied otherwise.
+
+    >>> import retrograd as rg
+    >>> model = rg.nn.Linear(1, 1, bias=False)
+    >>> average = rg.optim.swa_utils.AveragedModel(model)
+    >>> for value in (1.0, 2.0, 6.0):
+    ...     _ = rg.nn.init.constant_(model.weight, value)
+    ...     average.update_parameters(model)
+    >>> average(rg.ones(1))
+    tensor([3.], grad_fn=<SqueezeBackward4>)
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self,
+        model: Module,
+        device: Device | str | int | None = None,
+        avg_fn: Average | None = None,
+        multi_avg_fn: MultiAverage | None = None,
+        use_buffers: bool = False,
+    ) -> None:
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = copy.deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", tensor(0, dtype=int64, device=device))
+        self.avg_fn = avg_fn
+        self.multi_avg_fn = multi_avg_fn
+        self.use_buffers = use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the averaged model says."""
+        return self.module(*args, **kwargs)
+
+    @no_grad()
+    def update_parameters(self, model: Module) -> None:
+        """Adds the parameters that `model` has now to the averages."""
+        averages, values = self._averaged(self.module), self._averaged(model)
+        values = [value.to(average.device) for average, value in zip(averages, values, strict=True)]
+        if not self.n_averaged:
+            for average, value in zip(averages, values, strict=True):
+                average.copy_(value)
+        elif self.avg_fn is not None:
+            for average, value in zip(averages, values, strict=True):
+                average.copy_(self.avg_fn(average, value, self.n_averaged))
+        else:
+            (self.multi_avg_fn or get_swa_multi_avg_fn())(averages, values, self.n_averaged)
+        if not self.use_buffers:
+            for mine, other in zip(self.module.buffers(), model.buffers(), strict=True):
+                mine.copy_(other)
+        self.n_averaged += 1
+
+    def _averaged(self, model: Module) -> list[Tensor]:
+        """What of a model is averaged, without history."""
+        found = chain(model.parameters(), model.buffers()) if self.use_buffers else model.parameters()
+        return [value.detach() for value in found]
+
+
+@no_grad()
+def update_bn(loader: Iterable[Any], model: Module, device: Device | str | int | None = None) -> None:
+    """Computes the running statistics of batch norms anew, as means over all batches of `loader`.
+
+    Averaged parameters have statistics that no batch has had. Of a batch that is a list or tuple, the first element is
+    the model's argument.
+
+    Args:
+        loader: gives the batches.
+        model: is run on each of them.
+        device: where the batches are moved to, if given.
+    """
+    momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
+    if not momenta:
+        return
+    was_training = model.training
+    model.train()
+    for module in momenta:
+        module.reset_running_stats()
+        module.momentum = None  # a mean, in which all batches count alike
+    for batch in loader:
+        given = batch[0] if isinstance(batch, (list, tuple)) else batch
+        model(given if device is None else given.to(device))
+    for module, momentum in momenta.items():
+        module.momentum = momentum
+    model.train(was_training)
