@@ -94,9 +94,12 @@ def measure(name: str, case: Case, seconds: float) -> None:
 
     array = np.random.default_rng(0).standard_normal(case.shape).astype(np.float32)
     module, theirs = case.make(retrograd.nn), case.make(torch.nn)
-    programs = [step(module, retrograd.tensor(array)), step(theirs, torch.tensor(array))]
+    programs = [
+        step(module, retrograd.tensor(array, requires_grad=True)),
+        step(theirs, torch.tensor(array, requires_grad=True)),
+    ]
     if case.function is not None:
-        programs.append(step(case.function(retrograd, module), retrograd.tensor(array)))
+        programs.append(step(case.function(retrograd, module), retrograd.tensor(array, requires_grad=True)))
     ours, pytorch, *function = clock.best_times(programs, seconds, 4)
     beside = f"{duration(function[0]):>11}{ours / function[0]:>8.2f}×" if function else f"{'':>20}"
     print(
