@@ -76,6 +76,24 @@ def test_rates_that_are_tensors(torch, name):
     compare(run(rg), run(torch), 1e-6)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_large_parameters_go_block_by_block(name):
+    """The same numbers as for small ones."""
+
+    def run(pieces):
+        values = np.sin(np.arange(40_000.0)).reshape(pieces, -1)
+        params = [rg.tensor(row, requires_grad=True) for row in values]
+        optimizer = getattr(rg.optim, name)(params, **CASES[name][-1])
+        for _ in range(3):
+            optimizer.zero_grad()
+            sum((p**3).sum() for p in params).backward()
+            optimizer.step()
+        return np.concatenate([p.detach().array for p in params])
+
+    if name != "Adafactor":  # which looks at a parameter as a whole
+        np.testing.assert_array_equal(run(1), run(40))
+
+
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_parameters(torch, name):
     def run(lib):

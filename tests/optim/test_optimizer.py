@@ -168,3 +168,26 @@ def test_parameters_on_another_device_keep_their_state_there():
     optimizer.step()
     assert str(optimizer.state[x]["exp_avg"].device) == "fake:0"
     np.testing.assert_allclose(x.to("cpu").tolist(), [0.9, 0.9], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in rg.optim.__all__ if name[0].isupper() and name != "Optimizer"]
+)
+def test_every_optimiser_moves_parameters_on_another_device(name):
+    fake.install()
+
+    def run(device):
+        x = rg.arange(6.0).reshape(2, 3).to(device).requires_grad_()
+        optimizer = getattr(rg.optim, name)([x])
+
+        def closure():
+            x.grad = (x.detach() - 1.5) * 2
+            return rg.tensor(1.0)
+
+        for _ in range(3):
+            optimizer.step(closure)
+        kept = [value for value in optimizer.state[x].values() if isinstance(value, rg.Tensor) and value.ndim]
+        assert {str(value.device) for value in kept} <= {device}
+        return x.to("cpu").tolist()
+
+    np.testing.assert_allclose(run("fake:0"), run("cpu"), rtol=1e-6)

@@ -68,6 +68,7 @@ class Adafactor(FormulaOptimizer):
         super().__init__(params, defaults)
 
     _absent = {"foreach": None, "maximize": False}
+    _elementwise = False
 
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return ("row_var", "col_var") if param.ndim > 1 else ("variance",)

@@ -6,7 +6,8 @@ A formula takes the parameter, the gradient to descend along and what is kept of
 parameter; new values of what is kept it puts in the place of the old. It is written with operators and with NumPy's
 functions, which tensors record too. On arrays its results are copied to where parameter and state lie. On tensors
 (`differentiable=True`) the state is replaced, because the backward through earlier steps may still need the old one.
-Complex parameters are two real ones, each part with a state of its own.
+Complex parameters are two real ones, each part with a state of its own. Large arrays are taken in blocks that fit into
+a processor's cache, where what a formula makes on the way stays.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from retrograd.optim.options import check_not_captured, number
 from retrograd.optim.recorded import part, whole
 from retrograd.values import Array
 
+BLOCK = 1 << 14  # elements: a few such arrays fit into a processor's cache
 # What is kept of earlier steps, by name.
 Kept = dict[str, Any]
 
@@ -46,6 +48,7 @@ class FormulaOptimizer(Optimizer):
         "capturable": False,
     }
     _decoupled: ClassVar[bool] = False  # whether weight decay acts on the parameter and not on its gradient
+    _elementwise: ClassVar[bool] = True  # whether each number moves for itself
 
     def __setstate__(self, state: StateDict) -> None:
         super().__setstate__(state)
@@ -107,7 +110,7 @@ class FormulaOptimizer(Optimizer):
         memory = {name: state_array(state[name]) for name in self._names(param, group)}
         token = hush(QUIET)
         try:
-            for own, slope, parts in _real_parts(param.array, grad.array, memory):
+            for own, slope, parts in _pieces(param.array, grad.array, memory, self._elementwise):
                 kept: Kept = dict(parts)
                 xp.copyto(own, self._new(xp, own, slope, kept, step, rates))
                 for name, where in parts.items():
@@ -144,14 +147,27 @@ class FormulaOptimizer(Optimizer):
         return self._formula(xp, param, grad, kept, step, rates)
 
 
-def _real_parts(param: Array, grad: Array, memory: Kept) -> Iterator[tuple[Array, Array, Kept]]:
-    """A parameter with its gradient and state; of a complex one, the real and the imaginary parts."""
-    if param.dtype.kind != "c":
+def _pieces(
+    param: Array, grad: Array, memory: Kept, elementwise: bool
+) -> Iterator[tuple[Array, Array, Kept]]:
+    """A parameter with its gradient and state: of a complex one the two parts, of a large one block by block."""
+    arrays = [param, grad, *memory.values()]
+    if param.dtype.kind == "c":
+        for which in ("real", "imag"):
+            parts = {name: getattr(kept, which) for name, kept in memory.items()}
+            yield getattr(param, which), getattr(grad, which), parts
+    elif elementwise and param.size > BLOCK and all(_is_row(array) for array in arrays):
+        flat = [array.reshape(-1) for array in arrays]
+        for i in range(0, param.size, BLOCK):
+            own, slope, *kept = (array[i : i + BLOCK] for array in flat)
+            yield own, slope, dict(zip(memory, kept, strict=True))
+    else:
         yield param, grad, memory
-        return
-    for which in ("real", "imag"):
-        parts = {name: getattr(kept, which) for name, kept in memory.items()}
-        yield getattr(param, which), getattr(grad, which), parts
+
+
+def _is_row(array: Array) -> bool:
+    """Whether the elements of an array lie in a row, in their order."""
+    return type(array) is np.ndarray and array.flags.c_contiguous
 
 
 def fade(mean: Any, new: Any, weight: Any) -> Any:

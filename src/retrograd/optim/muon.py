@@ -79,6 +79,7 @@ class Muon(FormulaOptimizer):
 
     _absent = {}
     _decoupled = True
+    _elementwise = False
 
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return ("momentum_buffer",)

@@ -104,10 +104,9 @@ class Archive:
         self._file.seek(record.start)
         crc = 0
         for i in range(0, size, _MANY):
-            part = self._file.read(min(_MANY, size - i))
-            if len(part) != min(_MANY, size - i):
+            part = view[i : i + _MANY]
+            if self._file.readinto(part) != len(part):  # type: ignore[attr-defined]
                 raise refused("it was cut off while it was read")
-            view[i : i + len(part)] = part
             crc = zlib.crc32(part, crc)
         if crc != record.crc:
             raise RuntimeError(

@@ -36,6 +36,11 @@ def to_read(f: Any) -> Iterator[tuple[BinaryIO, int]]:
             yield file, os.fstat(file.fileno()).st_size
         return
     begin = f.tell() if hasattr(f, "tell") and hasattr(f, "seek") else None
+    if begin == 0 and isinstance(f, (io.BytesIO, io.BufferedReader)) and f.seekable():
+        length = f.seek(0, io.SEEK_END)
+        f.seek(0)
+        yield f, length
+        return
     data = f.read()
     memory = io.BytesIO(data)
     yield memory, len(data)
