@@ -26,8 +26,8 @@ MEMORY = Path("/dev/shm")  # where Linux has shared memory
 
 
 def segments():
-    """What is left of shared memory."""
-    return sorted(path.name for path in MEMORY.glob("rg*_*")) if MEMORY.is_dir() else []
+    """What is left of this process's shared memory."""
+    return sorted(path.name for path in MEMORY.glob(f"rg{os.getpid()}_*")) if MEMORY.is_dir() else []
 
 
 @pytest.fixture(autouse=True)

@@ -108,10 +108,23 @@ class Buffer(metaclass=_BufferKind):
 # ---- tensors that have no shape yet ---------------------------------------------------------------------------------
 
 
+class _NoValues:
+    """Stands for an array: whoever asks it for anything, as every operation does, is told why there is none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(
+            "Attempted to use an uninitialized parameter or buffer: it has no values, nor a shape. "
+            + _LAZY_HINT
+        )
+
+
+NO_VALUES = _NoValues()
+
+
 class UninitializedTensorMixin:
     """What parameters and buffers without a shape share. They get one by `materialize`, and become ordinary ones.
 
-    Such a tensor has no array; `blank`, an empty tensor, says which dtype and device it will have.
+    Such a tensor's array is `NO_VALUES`; `blank`, an empty tensor, says which dtype and device it will have.
     """
 
     cls_to_become: Any = None
@@ -160,14 +173,6 @@ class UninitializedTensorMixin:
     def share_memory_(self) -> Any:
         raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. " + _LAZY_HINT)
 
-    def __getattribute__(self, name: str) -> Any:
-        if name == "array":  # which every operation asks for
-            raise ValueError(
-                "Attempted to use an uninitialized parameter or buffer: it has no values, nor a shape. "
-                + _LAZY_HINT
-            )
-        return object.__getattribute__(self, name)
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
@@ -184,6 +189,7 @@ class UninitializedTensorMixin:
 def _without_shape(cls: Any, requires_grad: bool, blank: Tensor) -> Any:
     """A tensor of class `cls` without a shape, of the dtype and device of `blank`."""
     made: Any = Tensor.__new__(cls)
+    made.array = NO_VALUES
     made.blank = blank
     made._keeps_class = False
     made._requires = requires_grad

@@ -41,7 +41,7 @@ class Pool:
         if HAS_SEGMENTS:
             resource_tracker.ensure_running()  # one for all processes: see Note [Parcels]
         self._owner = os.getpid()
-        self._name = f"rg{secrets.token_hex(4)}"
+        self._name = f"rg{self._owner}_{secrets.token_hex(4)}"
         self._orders: list[Any] = []
         self._results: list[Any] = []
         self._processes: list[Any] = []
