@@ -177,8 +177,8 @@ class UninitializedTensorMixin:
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        blank: Any = self.blank
-        return _without_shape, (type(self), self.requires_grad, blank)
+        tensor: Any = self
+        return _without_shape, (type(self), tensor.requires_grad, self.blank)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
