@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from collections import OrderedDict
 from typing import Any
 
@@ -177,3 +178,22 @@ def lazy_modules_that_are_used_wrongly(torch: Any) -> Any:
         attempt("divisible by groups", nn.LazyConv2d(4, 3, groups=2), torch.ones(1, 3, 5, 5)),
         attempt("Can't access the shape", nn.Linear(2, 2).load_state_dict, nn.LazyLinear(2).state_dict()),
     ]
+
+
+@program()
+def copies_of_lazy_modules(torch: Any) -> Any:
+    lazy, seen = torch.nn.LazyLinear(2), []
+    for twin in (copy.deepcopy(lazy), pickle.loads(pickle.dumps(lazy))):
+        twin(torch.ones(1, 3))
+        seen += [len(twin._forward_pre_hooks), tuple(twin(torch.ones(1, 3)).shape), repr(twin)]
+    return seen, len(lazy._forward_pre_hooks), repr(lazy)
+
+
+@program()
+def a_copied_handle_removes_the_copied_hook(torch: Any) -> Any:
+    net = torch.nn.ReLU()
+    net.handle = net.register_forward_hook(len, with_kwargs=True)
+    twin = copy.deepcopy(net)
+    before = len(twin._forward_hooks), len(twin._forward_hooks_with_kwargs)
+    twin.handle.remove()
+    return before, len(twin._forward_hooks), len(twin._forward_hooks_with_kwargs), len(net._forward_hooks)

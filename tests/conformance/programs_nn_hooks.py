@@ -171,3 +171,17 @@ def a_handle_in_a_with_block(torch: Any) -> Any:
         net(torch.ones(1))
     net(torch.ones(1))
     return len(seen)
+
+
+@program(warns="non-full backward hook")
+def hooks_that_do_not_see_everything(torch: Any) -> Any:
+    class Steps(torch.nn.Module):
+        def forward(self, x: Any, kind: Any = None) -> Any:
+            return x * 2 + 1 if kind is None else [x * 2] if kind == "list" else (x * 2, x * 3)
+
+    net, seen = Steps(), []
+    net.register_backward_hook(lambda m, gi, go: seen.append((gi, go)))
+    for kind in (None, "list", "both"):
+        out = net(ramp(torch, 2, requires_grad=True) * 1, *([kind] if kind else []))
+        (out if kind is None else out[0]).sum().backward()
+    return seen

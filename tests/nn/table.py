@@ -284,6 +284,10 @@ def recurrent_rows() -> Iterator[Row]:
         )
         yield row(f"{kind}(3, 4, num_layers=2, bidirectional=True)", packed(2, 5, 3))
         yield row(f"{kind}(3, 4)", packed(5, 3, 3, enforce_sorted=True))
+        first = near(2, 3, 4)
+        yield row(
+            f"{kind}(3, 4, bidirectional=True)", packed(2, 5, 3), first if states == 1 else (first, first + 1)
+        )
         yield row(f"{kind}Cell(3, 4)", x(2, 3))
         yield row(f"{kind}Cell(3, 4, bias=False)", x(3))
         yield row(

@@ -42,6 +42,19 @@ class RemovableHandle(Plain):
     def __exit__(self, *exc: object) -> None:
         self.remove()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy removes the hook from the copies of the tables, as in a module that was copied with its hooks."""
+        tables = [ref() for ref in (self.hooks_dict_ref, *self.extra_dict_ref)]
+        return _rebuild_handle, ([OrderedDict() if table is None else table for table in tables], self.id)
+
+
+def _rebuild_handle(tables: list[Any], number: int) -> RemovableHandle:
+    """The handle of the hook that has a number in some tables: what unpickling and copying call."""
+    made = RemovableHandle(tables[0], extra_dict=tables[1:])
+    made.id = number
+    RemovableHandle.next_id = max(RemovableHandle.next_id, number + 1)
+    return made
+
 
 def _as_tuple(extra: Any) -> tuple[Any, ...]:
     if extra is None:

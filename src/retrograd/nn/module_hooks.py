@@ -87,7 +87,7 @@ class HookedCalls:
         if around is not None:
             result = around.of_outputs(result)
         if others:
-            add_non_full_hooks(self, others, result)
+            add_non_full_hooks(self, others, args, result)
         return result
 
     def _after_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
