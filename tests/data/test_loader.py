@@ -25,6 +25,10 @@ METHODS = ["fork", "spawn", "forkserver"] if os.name == "posix" else ["spawn"]
 MEMORY = Path("/dev/shm")  # where Linux has shared memory
 
 
+# From Python 3.12 on, a fork of a process with several threads warns; those that torch starts are idle.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
 def segments():
     """What is left of this process's shared memory."""
     return sorted(path.name for path in MEMORY.glob(f"rg{os.getpid()}_*")) if MEMORY.is_dir() else []
@@ -214,11 +218,8 @@ def test_streams_are_divided_between_workers(torch):
                 info = d.get_worker_info()
                 return iter(range(info.id, 11, 2 if info.id else 3))
 
-        return [
-            list(d.DataLoader(Row(), n, num_workers=2, prefetch_factor=p))
-            for n in (None, 1, 3)
-            for p in (1, 3)
-        ]
+        how = {"num_workers": 2, "multiprocessing_context": "fork"}
+        return [list(d.DataLoader(Row(), n, prefetch_factor=p, **how)) for n in (None, 1, 3) for p in (1, 3)]
 
     both(torch, program)
 

@@ -98,6 +98,27 @@ def test_parameters_of_pytorch(torch):
     assert not frozen.requires_grad
 
 
+class Parameter(rg.Tensor):
+    """As the class of this name in `nn`, which need not be there."""
+
+
+Parameter.__module__ = "retrograd.nn.parameter"
+
+
+def test_parameters_become_pytorchs(torch):
+    plain = rg.arange(4.0).as_subclass(Parameter).requires_grad_()
+    noted = rg.ones(2).as_subclass(Parameter)
+    noted.note = "frozen"
+    plain_there, noted_there, shared = through(
+        rg, torch, [plain, noted, plain.detach()[1:].as_subclass(rg.Tensor)]
+    )
+    assert type(plain_there) is type(noted_there) is torch.nn.Parameter
+    assert (plain_there.requires_grad, noted_there.requires_grad, noted_there.note) == (True, False, "frozen")
+    with torch.no_grad():
+        plain_there[1] = 9.0
+    assert shared.tolist() == [9.0, 2.0, 3.0]
+
+
 @pytest.mark.parametrize("way", WAYS, ids="-".join)
 def test_attributes_of_tensors(libraries, way):
     writer, reader = (libraries[name] for name in way)

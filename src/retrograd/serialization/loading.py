@@ -162,7 +162,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
         data = bytes(archive.read("data.pkl", archive.size("data.pkl")))
     texts: list[str] = []
     names: list[str] = []
-    with suppress(ValueError):  # what is cut off has the names that are left
+    with suppress(ValueError, TypeError):  # what is cut off has the names that are left
         for opcode, argument, _ in pickletools.genops(data):
             if isinstance(argument, str) and opcode.name.endswith("UNICODE"):
                 texts.append(argument)

@@ -67,8 +67,10 @@ def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = No
     """A parameter: of the class `nn.Parameter` where there is one, else a leaf that requires a gradient."""
     if not isinstance(data, Tensor) or requires_grad not in (True, False):
         raise refused("a parameter has no tensor")
-    kind = getattr(importlib.import_module("retrograd.nn"), "Parameter", Tensor)
-    return _with_state(rebuild_leaf(kind, data.array, requires_grad, None, {}), state)
+    kind = getattr(importlib.import_module("retrograd.nn"), "Parameter", None)
+    if kind is None:
+        return _with_state(rebuild_leaf(Tensor, data.array, requires_grad, None, {}), state)
+    return _with_state(kind(data, requires_grad), state)
 
 
 def rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:

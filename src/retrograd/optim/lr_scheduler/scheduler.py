@@ -85,7 +85,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Goes on to the next epoch, and sets its rates. Call it after the optimiser's step."""
-        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", True):
             warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. You should call them in the "
                 "opposite order: `optimizer.step()` before `lr_scheduler.step()`. Else the first value of the learning "
