@@ -42,6 +42,7 @@ NEIGHBOURS = {
     ("values", "errors"): "a value that does not fit is an error",
     ("lazy", "forks"): "a fork waits for what is being loaded",
     ("func", "autograd"): "the transforms are written with grad and forward-mode",
+    ("optim", "nn"): "an average of a model is a model",
 }
 
 # The package's own namespace, as users see it. Only what stands above everything may read it.
