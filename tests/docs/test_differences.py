@@ -870,7 +870,7 @@ def test_names_of_nn(torch):
         r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`Module.compile`")[0]
     ):
         assert not hasattr(rg.nn, name), name
-    for name in ("attention", "common_types", "factory_kwargs", "DataParallel", "SyncBatchNorm", "quantized"):
+    for name in ("attention", "factory_kwargs", "DataParallel", "SyncBatchNorm", "quantized"):
         assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)
     for name in ("compile", "xpu", "ipu", "mtia"):
         assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)

@@ -22,7 +22,7 @@ ELSEWHERE = {
     },
 }
 # What could be here, and is not yet.
-NOT_YET = {"nn": {"attention", "common_types", "factory_kwargs"}}
+NOT_YET = {"nn": {"attention", "factory_kwargs"}}
 SPACES = (
     "nn",
     "nn.init",

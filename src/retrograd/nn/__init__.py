@@ -74,7 +74,7 @@ _CLASSES: dict[str, str] = {
 }
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn import functional, grad, init, modules, parameter, utils
+    from retrograd.nn import common_types, functional, grad, init, modules, parameter, utils
     from retrograd.nn.activation import (
         CELU,
         ELU,
@@ -292,6 +292,7 @@ else:
         __name__,
         _CLASSES,
         {
+            "retrograd.nn.common_types": "common_types=",
             "retrograd.nn.functional": "functional=",
             "retrograd.nn.grad": "grad=",
             "retrograd.nn.init": "init=",
@@ -468,6 +469,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "common_types",
     "functional",
     "grad",
     "init",

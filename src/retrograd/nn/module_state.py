@@ -45,13 +45,13 @@ class SavedState:
     def get_extra_state(self) -> Any:
         """What else belongs into the state dict; a subclass that overrides this overrides `set_extra_state` too."""
         raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called: a subclass overrides it."
+            "Module.get_extra_state() is for subclasses to override: a module has no extra state of its own."
         )
 
     def set_extra_state(self, state: Any) -> None:
         """Takes back what `get_extra_state` gave."""
         raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called: a subclass overrides it."
+            "Module.set_extra_state() is for subclasses to override: a module has no extra state of its own."
         )
 
     # -- out -----------------------------------------------------------------------------------------------------

@@ -47,8 +47,8 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     weight = getattr(module, name)
     if is_lazy(weight):
         raise ValueError(
-            "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
-            "before applying weight normalization"
+            "The module passed to `WeightNorm` can't have uninitialized parameters. Call it with a sample batch "
+            "first, so that its weight has a shape."
         )
     del module._parameters[name]
     module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, made.dim).detach()))
