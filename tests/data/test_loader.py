@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.utils.data import DataLoader, TensorDataset
-from retrograd.utils.data.parcel import HAS_SEGMENTS, discard, pack, unpack
+from retrograd.utils.data.parcel import HAS_SEGMENTS, discard, pack, remove, unpack
 
 from . import samples
 from .samples import Deadly, Failing, Numbers, Started, Stream, Who
@@ -435,7 +437,38 @@ def test_arrays_travel_through_shared_memory():
     discard(pack(1, "rgtest_3", 1000))
 
 
+@pytest.mark.skipif(not HAS_SEGMENTS, reason="segments are POSIX's")
+def test_a_segment_that_was_never_given_a_size_is_removed():
+    from _posixshmem import shm_open
+
+    os.close(shm_open("/rgtest_4", os.O_CREAT | os.O_RDWR, mode=0o600))
+    remove("rgtest_4")
+    assert segments() == []
+    remove("rgtest_4")
+
+
 def test_a_dataset_of_tensors_is_read_by_workers():
     dataset = TensorDataset(rg.arange(12.0).reshape(6, 2), rg.arange(6))
     found = list(DataLoader(dataset, 4, num_workers=1))
     assert [y.tolist() for _, y in found] == [[0, 1, 2, 3], [4, 5]]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+def test_workers_killed_at_any_time_leave_nothing():
+    """A batch that has come when the death of its worker is noticed is thrown away, too."""
+    chance = random.Random(3)
+    for _ in range(25):
+        loader = DataLoader(
+            Numbers(80, 64), chance.choice([1, 4]), num_workers=chance.choice([1, 2]), multiprocessing_context="fork",
+            prefetch_factor=chance.choice([1, 2, 8]), in_order=chance.random() < 0.7,
+        )  # fmt: skip
+        iterator = iter(loader)
+        for _ in range(chance.randrange(1, 8)):
+            next(iterator)
+        victim = chance.choice(iterator._pool._processes)
+        os.kill(victim.pid, chance.choice([signal.SIGKILL, signal.SIGTERM]))
+        with contextlib.suppress(RuntimeError):  # it may have sent all that is wanted of it
+            list(iterator)
+        del iterator, loader
+        gc.collect()
+        assert segments() == []

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from retrograd.core.places import warn
-from retrograd.utils.data.parcel import Parcel, unpack
+from retrograd.utils.data.parcel import unpack
 from retrograd.utils.data.pool import MOST_ORDERS, BrokenPool, Pool
 from retrograd.utils.data.sampler import drawn_seed
-from retrograd.utils.data.worker import Done
 
 if TYPE_CHECKING:
     from retrograd.utils.data.dataloader import DataLoader
@@ -123,12 +122,15 @@ class MultiProcess(LoaderIterator):
                         raise StopIteration
                     self._wait()
                     continue
-                done = self._pool.arrived.pop(place)
+                done = self._pool.arrived[place]
+                if done.error is not None or done.parcel is not None:
+                    self._order()  # may fail, and then the result is still among those that the pool throws away
+                del self._pool.arrived[place]
                 self._next_place += 1
-                if done.error is None and done.parcel is None:
-                    continue  # that worker has come to its end
-                self._order()
-                return self._given(done.parcel, done)
+                if done.error is not None:
+                    done.error.reraise()
+                if done.parcel is not None:  # else that worker has come to its end
+                    return unpack(done.parcel)
         except (KeyboardInterrupt, BrokenPool):
             self._stop()
             raise
@@ -149,12 +151,6 @@ class MultiProcess(LoaderIterator):
             if done.error is None and done.parcel is None:
                 self._reading.discard(worker)
                 self._order()
-
-    def _given(self, parcel: Parcel | None, done: Done) -> Any:
-        if done.error is not None:
-            done.error.reraise()
-        assert parcel is not None
-        return unpack(parcel)
 
     def _end(self) -> None:
         """All batches have been given out."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, NamedTuple
 
@@ -25,6 +26,13 @@ from retrograd.values import Array
 
 ALIGNMENT = 64
 HAS_SEGMENTS = os.name == "posix"
+
+if sys.platform == "win32":
+
+    def shm_unlink(name: str) -> None:
+        """Does nothing: a segment is removed when nobody has it open."""
+else:
+    from _posixshmem import shm_unlink  # type: ignore[import-not-found]
 
 
 class Parcel(NamedTuple):
@@ -91,7 +99,12 @@ def remove(name: str) -> None:
         return
     try:
         segment = SharedMemory(name)
-    except (FileNotFoundError, ValueError):  # an empty segment: its maker died before it had a size
+    except FileNotFoundError:
+        return
+    except (
+        ValueError
+    ):  # its maker died before it had given it a size: nobody can open it, nor has the tracker noted it
+        shm_unlink(f"/{name}")
         return
     segment.close()
     segment.unlink()
