@@ -24,7 +24,4 @@ class Plain:
     """Gives a compiled subclass weak references and room for attributes that it does not declare."""
 
 
-del Plain.__weakref__  # type: ignore[attr-defined]  # a name that compiled subclasses would list and not have
-
-
 __all__ = ["Plain", "mypyc_attr"]

@@ -53,6 +53,7 @@ NOT_COMPARED = {
     "native_dropout-on": DRAWN,
     "nn.functional.gumbel_softmax": DRAWN,
     "linalg.cholesky-of_product": ARRAYS,
+    "lobpcg": ARRAYS,
     "linalg.cholesky-upper": ARRAYS,
     "linalg.eigvalsh-of_product": ARRAYS,
     "linalg.eigh-invariant": ARRAYS,

@@ -121,6 +121,7 @@ F.cosine_embedding_loss(x(2, 3), x(2, 3), rg.ones(2), size_average=True, reduce=
 F.hinge_embedding_loss(x(3), rg.ones(3), size_average=True, reduce=True)
 F.margin_ranking_loss(x(3), x(3), rg.ones(3), size_average=True, reduce=True)
 F.triplet_margin_loss(x(2, 3), x(2, 3), x(2, 3) + 1, size_average=True, reduce=True)
+rg.lobpcg(x(4, 4) @ x(4, 4).T, k=1, n=1, niter=3, tol=0.1, largest=True)
 F.avg_pool3d(x(1, 2, 2, 2), 2, divisor_override=3)
 F.interpolate(x(1, 1, 4), scale_factor=2.0, recompute_scale_factor=True)
 F.upsample(x(1, 1, 4), scale_factor=2, mode="linear", align_corners=True)

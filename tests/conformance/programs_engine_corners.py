@@ -140,7 +140,8 @@ def what_dir_lists_is_there(torch: Any) -> Any:
         return [[] for _ in things]  # PyTorch lists more names than it has
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [[n for n in dir(t) if not has(t, n)] for t in things]
+        # `__weakref__` is listed by Python itself, of what is compiled.
+        return [[n for n in dir(t) if not has(t, n) and n != "__weakref__"] for t in things]
 
 
 def has(thing: Any, name: str) -> bool:

@@ -86,7 +86,9 @@ class AccumulateGrad(Node):
             self._accumulate(variable, g, tensors, owned)
         hooks = variable._post_accumulate
         if hooks is not None:
-            current().running_node = self
+            state = current()
+            if state.task is not None:  # not where somebody calls the node by hand
+                state.running_node = self
             for index, hook in enumerate(list(hooks.values())):
                 if call_hook(hook, f"post-accumulate hook {index}", self.name(), variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -43,6 +43,7 @@ class PlainNode(Plain):
 
     def __dir__(self) -> list[str]:
         shown = {name for name in object.__dir__(self) if name in NODE_NAMES or name.startswith("__")}
+        shown.discard("__weakref__")  # which compiled classes list and do not have
         values, slots = self.saved_names()  # type: ignore[attr-defined]
         shown.update(f"_saved_{name}" for name in values)
         shown.update(f"_raw_saved_{name}" for name in slots)
