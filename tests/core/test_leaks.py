@@ -18,6 +18,7 @@ from retrograd.core.node import Node
 @pytest.fixture(autouse=True)
 def no_collector() -> Iterator[None]:
     gc.collect()
+    gc.freeze()  # what others have left is not counted, object by object, for every test
     gc.disable()
     yield
     gc.enable()
