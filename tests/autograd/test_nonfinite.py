@@ -812,3 +812,19 @@ def test_checkpointed_code():
 
     error = failure(lambda: checkpoint(block, x * 1, use_reentrant=False).sum().backward())
     assert error.node_name == "SqrtBackward0"
+
+
+def test_a_search_leaves_no_running_node():
+    class Root(rg.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.sqrt()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g / (2 * ctx.saved_tensors[0].sqrt())
+
+    with pytest.raises(RuntimeError), rg.autograd.detect_nonfinite():
+        (Root.apply(rg.zeros(2, requires_grad=True)) * 1).sum().backward()
+    assert current().running_node is None

@@ -53,6 +53,7 @@ class Engine:
         root, values = _start(task, roots, inputs)
         min_nr = _shallowest(outputs) if outputs else 0
         was_valid = state.checkpoint_valid
+        running_node = state.running_node
         try:
             task.compute_dependencies(root, min_nr)
             if create_graph:
@@ -73,6 +74,7 @@ class Engine:
                 watch.finish(state)
         finally:
             state.task = outer
+            state.running_node = running_node
             state.checkpoint_valid = was_valid
             task.let_go()
         found: list[Tensor | None] = []
@@ -84,7 +86,6 @@ class Engine:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
-        running_node = modes.running_node
         alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
         token = None
         try:
@@ -107,7 +108,6 @@ class Engine:
         finally:
             # An interrupt may come after any call, so plain stores go first.
             modes.grad_enabled = grad_enabled
-            modes.running_node = running_node
             if token is not None:
                 unhush(token)
 
