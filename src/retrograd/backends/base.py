@@ -228,9 +228,11 @@ class Backend(LibraryNames):
         self, how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, *beside: Array
     ) -> Array:
         """`function(x, *beside)`, of each element, reduced over axes by add, maximum or minimum."""
-        by = {"add": "sum", "maximum": "max", "minimum": "min"}[how]
-        found: Array = getattr(self, by)(function(x, *beside), axis=axis, keepdims=keepdims)
-        return found
+        values = function(x, *beside)
+        if how == "add":
+            return self.sum(values, axis=axis, keepdims=keepdims)
+        by = self.max if how == "maximum" else self.min
+        return by(values, axis=axis, keepdims=keepdims)
 
     def running_sum(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running sum along an axis, from the front or, reversed, from the back."""

@@ -37,11 +37,12 @@ def places(shape: Shape, strides: Shape) -> list[tuple[slice, ...]]:
 def reduced(
     how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, beside: Sequence[Array]
 ) -> Array:
-    """`function(x, *beside)` reduced over axes; arrays beside x have its dimensions, or 1 in their place."""
+    """`function(x, *beside)` reduced over axes; arrays beside x have its dimensions, or 1 in their place.
+
+    For arrays of more than one block.
+    """
     ufunc: Any = getattr(np, how)
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    if x.size <= LIMIT:
-        return ufunc.reduce(function(x, *beside), axis=axes, keepdims=keepdims)
     found: Any = None
     dtype: Any = None
     for at in places(x.shape, x.strides):
