@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Self, TypeVar
 
+from retrograd.autograd.gradients import forget_gradient
 from retrograd.autograd.modes import no_grad
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
@@ -476,17 +477,7 @@ class Module(HookedCalls, SavedState):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients of all parameters; with `set_to_none=False` they are filled with zeros."""
         for param in self.parameters():
-            grad = param.grad
-            if grad is None:
-                continue
-            if set_to_none:
-                param.grad = None
-                continue
-            if grad.grad_fn is not None:
-                grad.detach_()
-            else:
-                grad.requires_grad_(False)
-            grad.zero_()
+            forget_gradient(param, set_to_none)
 
     # -- text and pickles ----------------------------------------------------------------------------------------
 

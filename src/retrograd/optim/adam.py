@@ -11,7 +11,7 @@ from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
 from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
-from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
+from retrograd.optim.optimizer import Group, Optimizer, Params
 from retrograd.optim.options import (
     check_betas,
     check_kinds,
@@ -85,17 +85,13 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
         check_kinds(fused, foreach, differentiable)
 
-    def __setstate__(self, state: StateDict) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for flag in ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay"):
-                group.setdefault(flag, False)
-            group.setdefault("foreach", None)
-            group.setdefault("fused", None)
-            for param in group["params"]:
-                kept = self.state.get(param) or {}
-                if "step" in kept and not isinstance(kept["step"], Tensor):
-                    kept["step"] = new_count(float(kept["step"]))
+    _absent = {
+        **dict.fromkeys(
+            ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay"), False
+        ),
+        **dict.fromkeys(("foreach", "fused")),
+    }
+    _counts = ("step",)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""

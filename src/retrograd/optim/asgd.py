@@ -65,12 +65,7 @@ class ASGD(FormulaOptimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: StateDict) -> None:
-        super().__setstate__(state)
-        for kept in self.state.values():
-            for name in ("eta", "mu"):
-                if name in kept and not isinstance(kept[name], Tensor):
-                    kept[name] = new_count(float(kept[name]))
+    _counts = ("step", "eta", "mu")
 
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return ("ax",)

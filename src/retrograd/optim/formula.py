@@ -40,25 +40,10 @@ class FormulaOptimizer(Optimizer):
     give further numbers that depend on the count of steps, and keep numbers of its own in the state.
     """
 
-    # Options that groups of older state dicts may lack, and what they are then.
-    _absent: ClassVar[Group] = {
-        "foreach": None,
-        "maximize": False,
-        "differentiable": False,
-        "capturable": False,
-    }
+    _absent = {"foreach": None, "maximize": False, "differentiable": False, "capturable": False}
+    _counts: ClassVar[tuple[str, ...]] = ("step",)
     _decoupled: ClassVar[bool] = False  # whether weight decay acts on the parameter and not on its gradient
     _elementwise: ClassVar[bool] = True  # whether each number moves for itself
-
-    def __setstate__(self, state: StateDict) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name, default in self._absent.items():
-                group.setdefault(name, default)
-            for param in group["params"]:
-                kept = self.state.get(param) or {}
-                if "step" in kept and not isinstance(kept["step"], Tensor):
-                    kept["step"] = new_count(float(kept["step"]))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""

@@ -71,12 +71,7 @@ class NAdam(FormulaOptimizer):
         super().__init__(params, defaults)
 
     _absent = {**FormulaOptimizer._absent, "decoupled_weight_decay": False}
-
-    def __setstate__(self, state: StateDict) -> None:
-        super().__setstate__(state)
-        for kept in self.state.values():
-            if "mu_product" in kept and not isinstance(kept["mu_product"], Tensor):
-                kept["mu_product"] = new_count(float(kept["mu_product"]))
+    _counts = ("step", "mu_product")
 
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return "exp_avg", "exp_avg_sq"

@@ -8,12 +8,14 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
-from retrograd.autograd.modes import enable_grad, no_grad, set_grad_enabled
+from retrograd.autograd.gradients import forget_gradient
+from retrograd.autograd.modes import enable_grad, set_grad_enabled
 from retrograd.core.hooks import HookTable, RemovableHandle, add_hook, hook_name
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
+from retrograd.optim.memory import new_count
 from retrograd.optim.saved_state import pack_groups, pack_state, unpack_groups, unpack_state
 
 Group: TypeAlias = "dict[str, Any]"
@@ -57,6 +59,10 @@ class Optimizer:
     tensor([ 2.5000, -3.5000], requires_grad=True)
     """
 
+    # Options that groups of older state dicts may lack, and what they are then.
+    _absent: ClassVar[Group] = {}
+    # What of a parameter's state is a count, which older state dicts have as a number.
+    _counts: ClassVar[tuple[str, ...]] = ()
     _opt_called: bool  # whether there was a step since the first schedule was made; unset if there is none
 
     def __init__(self, params: Params, defaults: Group) -> None:
@@ -158,18 +164,7 @@ class Optimizer:
         """Forgets the gradients; with `set_to_none=False` their memory is kept and filled with zeros."""
         for group in self.param_groups:
             for param in group["params"]:
-                grad = param.grad
-                if grad is None:
-                    continue
-                if set_to_none:
-                    param.grad = None
-                    continue
-                if grad.grad_fn is not None:
-                    grad.detach_()
-                else:
-                    grad.requires_grad_(False)
-                with no_grad():
-                    grad.zero_()
+                forget_gradient(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Moves the parameters once; `closure` computes the loss anew, with its gradients, and is called first."""
@@ -270,6 +265,13 @@ class Optimizer:
         if "_step_pre_hooks" not in self.__dict__:
             self._make_hook_tables()
         self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, default in self._absent.items():
+                group.setdefault(name, default)
+            for kept in [self.state.get(param) or {} for param in group["params"]]:  # others may be anything
+                for name in self._counts:
+                    if name in kept and not isinstance(kept[name], Tensor):
+                        kept[name] = new_count(float(kept[name]))
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

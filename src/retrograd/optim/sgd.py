@@ -11,7 +11,7 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.optim.memory import must_record, state_array, steps
-from retrograd.optim.optimizer import Group, Optimizer, Params, StateDict
+from retrograd.optim.optimizer import Group, Optimizer, Params
 from retrograd.optim.options import check_kinds, check_not_negative, check_rate, number
 from retrograd.optim.recorded import sgd_recorded
 
@@ -76,14 +76,7 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
         check_kinds(fused, foreach, differentiable)
 
-    def __setstate__(self, state: StateDict) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-            group.setdefault("foreach", None)
-            group.setdefault("differentiable", False)
-            group.setdefault("fused", False)
+    _absent = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""
