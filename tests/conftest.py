@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings, strategies
 
 import retrograd as rg
 from retrograd.backends import dtypes
@@ -38,6 +38,8 @@ def settings_put_back() -> Iterator[None]:
 
 def pytest_collection_finish() -> None:
     """What is there by now stays: the collector need not look at a million objects of pytest's again and again."""
+    # Hypothesis looks for what holds its generator, and cannot see it among frozen objects: it is made before.
+    given(strategies.none())(lambda _: None)()
     gc.collect()
     gc.freeze()
 
