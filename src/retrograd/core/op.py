@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, placed
+from retrograd.backends.device import device
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
@@ -493,6 +494,8 @@ class Binary(Op):
             if fused is not NotImplemented:
                 both: tuple[Any, Any] = fused
                 return both
+        if self._where is not None:
+            x, y = beside_gradient(x, self._where), beside_gradient(y, self._where)
         return (
             None if self.next0 is None else self.vjp(0, g, x, y, out),
             None if self.next1 is None else self.vjp(1, g, x, y, out),
@@ -589,6 +592,8 @@ class Variadic(Op):
         if self._freed:
             raise freed_graph(self)
         op: Variadic = self if constants is None else ready(self, constants)
+        if self._where is not None:
+            xs = [beside_gradient(x, self._where) for x in xs]
         return op.vjp(grads, xs, outs)
 
     def _unpacked(
@@ -653,6 +658,13 @@ class Variadic(Op):
         if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
             self.xs = self.outs = self.constants = None
+
+
+def beside_gradient(value: Any, where: device) -> Any:
+    """A saved value on the device of the gradients: an operand that is a single number may have come from the CPU."""
+    if isinstance(value, Tensor):
+        return value.to(where) if type(value.array) is ndarray and not value.array.ndim else value
+    return placed(value, where) if type(value) is ndarray and not value.ndim else value
 
 
 def _none_given(grads: Grads) -> bool:
