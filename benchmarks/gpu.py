@@ -66,7 +66,9 @@ def MLP_10x256_training_step(lib: Any) -> Step:
 @row
 def DQN_training_step(lib: Any) -> Step:
     nn = lib.nn
-    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)).to("cuda")
+    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)).to(
+        "cuda"
+    )
     x, y = lib.randn(32, 4, device="cuda"), lib.randn(32, 1, device="cuda")
     a = lib.zeros(32, 1, dtype=lib.int64, device="cuda")
     return trained(lib, model, lambda: nn.functional.smooth_l1_loss(model(x).gather(1, a), y))

@@ -11,7 +11,6 @@ import pytest
 import retrograd as rg
 from tests.devices.place import HERE, strict_only
 
-
 X = [[0.5, -1.25, 3.0], [float("inf"), 0.75, float("nan")]]
 PLAIN = [[0.5, -1.25, 3.0], [2.0, 0.75, -0.5]]
 CHANCES = [[0.5, 0.25, 0.75], [1.0, 0.0, 0.125]]

@@ -11,7 +11,6 @@ import pytest
 import retrograd as rg
 from tests.devices.place import HERE
 
-
 SQUARE = [[4.0, 1.0, -2.0], [1.0, 2.0, 0.5], [-2.0, 0.5, -3.0]]
 TALL = [[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]]
 SINGULAR = [[1.0, 2.0], [2.0, 4.0]]

@@ -14,7 +14,6 @@ from tests.ops.cases import CASES
 from tests.ops.checks import differentiable, some
 
 
-
 def run(case: Any, sample: Any, arrays: list[Any], where: str) -> tuple[list[Any], list[Any], list[Any]]:
     """Results, gradients and gradients of gradients as NumPy arrays."""
     inputs = [rg.Tensor(a).to(where).detach().requires_grad_() for a in arrays]

@@ -372,9 +372,9 @@ class Unary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            fused = kernel(op, g, x, out)
+        if not tensors:
+            kernel = traits_of(self).vjp
+            fused = NotImplemented if kernel is None else kernel(op, g, x, out)
             if fused is NotImplemented and type(g) is not ndarray:
                 fused = backend_of(g).compiled_vjp(kernel, op, (g, x, out))
             if fused is not NotImplemented:
@@ -485,15 +485,17 @@ class Binary(Op):
 
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
-            fused = kernel(self, g, x, y, out, wanted)
-            if fused is NotImplemented and type(g) is not ndarray:
-                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
-            if fused is not NotImplemented:
-                both: tuple[Any, Any] = fused
-                return both
+        if not tensors:
+            kernel, fused = traits_of(self).vjp, NotImplemented
+            if kernel is not None or type(g) is not ndarray:
+                wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
+                if kernel is not None:
+                    fused = kernel(self, g, x, y, out, wanted)
+                if fused is NotImplemented and type(g) is not ndarray:
+                    fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
+                if fused is not NotImplemented:
+                    both: tuple[Any, Any] = fused
+                    return both
         if self._where is not None:
             x, y = beside_gradient(x, self._where), beside_gradient(y, self._where)
         return (

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
-
 from retrograd.backends.base import BACKENDS, backend_of, register
+from retrograd.backends.cuda.formulas import Formulas
 from retrograd.backends.cuda.library import load, names
+from retrograd.backends.cuda.optimizers import Steps
 from retrograd.backends.cuda.random import CudaStream
+from retrograd.backends.cuda.rows import Rows
 from retrograd.backends.device import device
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -24,6 +28,9 @@ class CudaBackend(NumpyBackend):
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
+        self.formulas = Formulas(cupy)
+        self.rows = Rows(cupy)
+        self.steps = Steps(cupy)
         self.adopt(names(cupy))
 
     # -- arrays ----------------------------------------------------------------------------------------------------
@@ -93,6 +100,17 @@ class CudaBackend(NumpyBackend):
     def synchronize(self, where: device) -> None:
         self.cupy.cuda.Device(where.index or 0).synchronize()
 
+    # -- ops ---------------------------------------------------------------------------------------------------
+
+    def forward(self, op: Any, xs: Sequence[Any]) -> Any:
+        found = self.formulas.forward(op, xs) if op.elementwise else NotImplemented
+        return super().forward(op, xs) if found is NotImplemented else found
+
+    def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
+        unary = len(given) == 3  # the gradient, the operand and the result; else the last says what is wanted
+        found = self.formulas.gradients(op, given if unary else given[:-1], 1 if unary else given[-1])
+        return found[0] if unary and type(found) is tuple else found
+
     # -- kernels ---------------------------------------------------------------------------------------------------
 
     def top(self, x: Array, axis: Any) -> Array:
@@ -100,6 +118,45 @@ class CudaBackend(NumpyBackend):
         if x.size:
             return x.max(axis=axis, keepdims=True)  # type: ignore[no-any-return]
         return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)  # type: ignore[no-any-return]
+
+    def softmax(self, x: Array, axis: int | None) -> Array:
+        found = self._by_rows("softmax", axis, x)
+        return super().softmax(x, axis) if found is None else found
+
+    def log_softmax(self, x: Array, axis: int | None) -> Array:
+        found = self._by_rows("log_softmax", axis, x)
+        return super().log_softmax(x, axis) if found is None else found
+
+    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = self._by_rows("softmax_backward", op.axis, g, out)
+        return op.formula(g, out) if found is None else found
+
+    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
+        found = self._by_rows("log_softmax_backward", op.axis, g, out)
+        return op.formula(g, out) if found is None else found
+
+    def _by_rows(self, name: str, axis: int | None, *arrays: Array) -> Any:
+        """What a kernel makes of rows; None where it does not serve."""
+        x = arrays[0]
+        last = x.ndim - 1 if axis is None or axis == -1 else axis
+        if not x.ndim or not self.rows.serves((last,), *arrays):
+            return None
+        return self.rows.each(name, x.shape[-1], *arrays)
+
+    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        x, weight, bias = xs
+        if not self.rows.serves(op.axes, x) or not _is_plain(x.dtype, weight, bias):
+            return super().layer_norm(op, xs)
+        return self.rows.layer_norm(x, weight, bias, float(op.eps), prod(x.shape[op.axes[0] :]))
+
+    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        x, weight = xs[:2]
+        if op.moments is None or not self.rows.serves(op.axes, x, g) or not _is_plain(x.dtype, weight):
+            return super().layer_norm_backward(op, g, xs, wanted)
+        return self.rows.layer_norm_backward(g, x, weight, op.moments, x.shape[op.axes[0] :], wanted)
+
+    def adam_steps(self, rows: list[Any], rates: Any) -> None:
+        super().adam_steps([row for row in rows if not self.steps.adam(row, rates)], rates)
 
     # -- random numbers --------------------------------------------------------------------------------------------
 
@@ -114,6 +171,11 @@ class CudaBackend(NumpyBackend):
         stream.restore(state)
 
 
+def _is_plain(dtype: Any, *arrays: Any) -> bool:
+    """Whether arrays, where they are given, have a dtype and lie in rows."""
+    return all(a is None or (a.dtype is dtype and a.flags.c_contiguous) for a in arrays)
+
+
 def install() -> CudaBackend:
     """Makes `cuda` a device, if it is not one yet; an error says what is missing."""
     found: Any = BACKENDS.by_device.get("cuda")
@@ -122,5 +184,3 @@ def install() -> CudaBackend:
         found = CudaBackend(cupy)
         register(found, cupy.ndarray)
     return found  # type: ignore[no-any-return]
-
-

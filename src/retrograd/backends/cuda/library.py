@@ -38,7 +38,9 @@ def names(cupy: Any) -> dict[str, Any]:
         "maximum": Ufunc(cupy, cupy.maximum),
         "minimum": Ufunc(cupy, cupy.minimum),
         "logaddexp": Ufunc(cupy, cupy.logaddexp),
-        "array": lambda x, dtype=None, *, copy=True, order="K", subok=False: cupy.array(x, dtype, copy, order),
+        "array": lambda x, dtype=None, *, copy=True, order="K", subok=False: cupy.array(
+            x, dtype, copy, order
+        ),
         "linalg": linalg,
     }
     return {**vars(cupy), **ours}

@@ -167,7 +167,9 @@ class CudaStream:
         self, low: int, high: int, size: Any = (), dtype: Any = np.int64, endpoint: bool = False
     ) -> Array:
         count = int(high) - int(low) + endpoint
-        drawn = self.draw("below", size, np.uint64, np.uint64(int(low) % (1 << 64)), np.uint64(count % (1 << 64)))
+        drawn = self.draw(
+            "below", size, np.uint64, np.uint64(int(low) % (1 << 64)), np.uint64(count % (1 << 64))
+        )
         return drawn.view(np.int64).astype(dtype, copy=False) if np.dtype(dtype).kind != "u" else drawn
 
     def permutation(self, count: int) -> Array:
@@ -187,4 +189,3 @@ class CudaStream:
     def restore(self, state: bytes) -> None:
         """Puts the stream where it was when `state` was asked."""
         self.seed, self.place = int.from_bytes(state[:8], "little"), int.from_bytes(state[8:], "little")
-
