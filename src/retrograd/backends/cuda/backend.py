@@ -24,6 +24,7 @@ class CudaBackend(NumpyBackend):
 
     device_type: ClassVar[str] = "cuda"
     is_plain: ClassVar[bool] = False
+    asynchronous: ClassVar[bool] = True
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
