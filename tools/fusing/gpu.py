@@ -1,4 +1,4 @@
-"""Writing for GPUs: kernels as data, from which `backends/cuda/formulas.py` makes CUDA's sources at first use.
+"""Writing for GPUs: kernels as data, from which `backends/gpu/formulas.py` makes CUDA's sources at first use.
 
 A loop is the lines for one element: `A0`, `A1` … are operands, `O0` … results, `p[0]` … parameters. A kernel has, for
 every kind of parameters, a tree of questions whose leaves say which loop computes which result.

@@ -554,7 +554,7 @@ def _is_first_of_gpu(value: object) -> bool:
 def open_device(kind: str) -> bool:
     """Whether a kind of device can be used; CuPy is loaded when somebody first asks for a GPU."""
     if kind == "cuda" and kind not in BACKENDS.by_device:
-        importlib.import_module("retrograd.backends.cuda.backend").install()
+        importlib.import_module("retrograd.backends.gpu.backend").install()
     return kind in BACKENDS.by_device
 
 

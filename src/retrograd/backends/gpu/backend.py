@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
-from retrograd.backends.cuda.formulas import Formulas
-from retrograd.backends.cuda.library import load, names
-from retrograd.backends.cuda.optimizers import Steps
-from retrograd.backends.cuda.random import CudaStream
-from retrograd.backends.cuda.rows import Rows
+from retrograd.backends.gpu.formulas import Formulas
+from retrograd.backends.gpu.library import load, names
+from retrograd.backends.gpu.optimizers import Steps
+from retrograd.backends.gpu.random import CudaStream
+from retrograd.backends.gpu.rows import Rows
 from retrograd.backends.device import device
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape

@@ -34,7 +34,7 @@ class Formulas:
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
-        folder = resources.files("retrograd.backends.cuda")
+        folder = resources.files("retrograd.backends.gpu")
         sheet = json.loads(folder.joinpath("formulas.json").read_text("utf-8"))
         self.math: str = folder.joinpath("math.cuh").read_text("utf-8")
         self.loops: list[dict[str, Any]] = sheet["loops"]

@@ -34,7 +34,7 @@ class Rows:
     def function(self, name: str, char: str) -> Any:
         """A kernel for a dtype."""
         if (name, char) not in self.functions:
-            text = resources.files("retrograd.backends.cuda").joinpath("rows.cu").read_text("utf-8")
+            text = resources.files("retrograd.backends.gpu").joinpath("rows.cu").read_text("utf-8")
             head = f"typedef {TYPES[char]} T;\n#define INFINITE __longlong_as_double(0x7ff0000000000000LL)\n"
             module = self.cupy.RawModule(code=head + text, options=("-std=c++17",))
             self.functions[name, char] = module.get_function(name)

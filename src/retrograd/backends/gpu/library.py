@@ -6,7 +6,7 @@ import importlib
 from types import SimpleNamespace
 from typing import Any, Final
 
-from retrograd.backends.cuda.ufuncs import AddUfunc, Ufunc
+from retrograd.backends.gpu.ufuncs import AddUfunc, Ufunc
 from retrograd.values import Array
 
 HOW_TO_INSTALL: Final = "pip install 'retrograd[cuda]' on a machine with an NVIDIA GPU and its driver"
