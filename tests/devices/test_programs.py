@@ -331,7 +331,9 @@ def test_single_numbers_come_from_the_cpu_and_their_gradients_go_back(name: str)
     def run(where: str) -> list[Any]:
         x = rg.tensor(numbers(3), device=where, requires_grad=True)
         s = rg.tensor(1.25, dtype=rg.float64, requires_grad=True)
-        first = rg.autograd.grad((SINGLES[name](x, s) ** 2).sum(), [x, s], create_graph=True, materialize_grads=True)
+        first = rg.autograd.grad(
+            (SINGLES[name](x, s) ** 2).sum(), [x, s], create_graph=True, materialize_grads=True
+        )
         assert [str(g.device) for g in first] == [where, "cpu"]
         sum(g.sum().cpu() for g in first).backward()
         return numpy_of([*first, x.grad, s.grad])

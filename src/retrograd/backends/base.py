@@ -614,7 +614,8 @@ def check_device(where: object) -> device:
         return CPU
     try:
         if open_device(found.type):
-            return BACKENDS.by_device[found.type].numbered(found)
+            numbered: device = BACKENDS.by_device[found.type].numbered(found)
+            return numbered
     except RuntimeError as error:
         raise RuntimeError(f"device '{found}' is not available: {error}") from error
     raise RuntimeError(

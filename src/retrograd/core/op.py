@@ -486,7 +486,8 @@ class Binary(Op):
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
         if not tensors:
-            kernel, fused = traits_of(self).vjp, NotImplemented
+            kernel: Any = traits_of(self).vjp
+            fused: Any = NotImplemented
             if kernel is not None or type(g) is not ndarray:
                 wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
                 if kernel is not None:

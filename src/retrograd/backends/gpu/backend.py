@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
+from retrograd.backends.device import device
 from retrograd.backends.gpu.formulas import Formulas
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.optimizers import Steps
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.rows import Rows
-from retrograd.backends.device import device
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
 
@@ -37,7 +37,8 @@ class CudaBackend(NumpyBackend):
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     def device_of(self, array: Array) -> device:
-        return self.devices[array.device.id]
+        found: device = self.devices[array.device.id]
+        return found
 
     def numbered(self, where: device) -> device:
         index = self.cupy.cuda.runtime.getDevice() if where.index is None else where.index
@@ -117,8 +118,8 @@ class CudaBackend(NumpyBackend):
     def top(self, x: Array, axis: Any) -> Array:
         # CuPy's `max` has no initial value, and refuses axes without elements.
         if x.size:
-            return x.max(axis=axis, keepdims=True)  # type: ignore[no-any-return]
-        return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)  # type: ignore[no-any-return]
+            return x.max(axis=axis, keepdims=True)
+        return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)
 
     def softmax(self, x: Array, axis: int | None) -> Array:
         found = self._by_rows("softmax", axis, x)

@@ -25,7 +25,7 @@ UNSERVED: Final = -2  # the op's own formula has to serve
 FLAT, SINGLE, NUMBER, SPREAD = "f", "s", "n", "b"
 
 
-# What a kernel is made for: a loop, a dtype, the kinds of its operands, and how many parameters and dimensions there are.
+# What a kernel is made for: a loop, a dtype, the kinds of its operands, and counts of parameters and dimensions.
 Key = tuple[int, str, str, int, int]
 
 
@@ -64,7 +64,8 @@ class Formulas:
     def run(self, number: int, operands: Sequence[Any], params: tuple[float, ...], shape: Shape) -> Any:
         """The results of a loop: an array, or a tuple of several; NotImplemented if operands are of no known kind."""
         loop = self.loops[number]
-        used = [float(x) if type(x) is int else x for x in map(operands.__getitem__, loop["slots"])]
+        used: list[Any] = [operands[s] for s in loop["slots"]]
+        used = [float(x) if type(x) is int else x for x in used]
         dtype = next((x.dtype for x in used if hasattr(x, "_c_contiguous")), None)
         if dtype is None or dtype.char not in TYPES:
             return NotImplemented

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -38,12 +39,16 @@ def names(cupy: Any) -> dict[str, Any]:
         "maximum": Ufunc(cupy, cupy.maximum),
         "minimum": Ufunc(cupy, cupy.minimum),
         "logaddexp": Ufunc(cupy, cupy.logaddexp),
-        "array": lambda x, dtype=None, *, copy=True, order="K", subok=False: cupy.array(
-            x, dtype, copy, order
-        ),
+        "array": partial(_array, cupy),
         "linalg": linalg,
     }
     return {**vars(cupy), **ours}
+
+
+def _array(cupy: Any, x: Any, dtype: Any = None, *, copy: bool = True, order: str = "K", **_: Any) -> Array:
+    """`numpy.array`, whose `subok` CuPy refuses: its arrays have no subclasses."""
+    found: Array = cupy.array(x, dtype, copy, order)
+    return found
 
 
 def _raising(function: Any) -> Any:

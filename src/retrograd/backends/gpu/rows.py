@@ -1,4 +1,4 @@
-"""Kernels on the last dimensions of arrays: softmax, layer norm, and their gradients. Each reads its input once or twice."""
+"""Kernels on the last dimensions of arrays: softmax, layer norm, and their gradients."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ class Rows:
             self.function("layer_norm_backward", char)((len(moments),), (THREADS,), args)
         if wanted & 6:
             parts = self.cupy.ndarray((2, PARTS, n), x.dtype)
-            args = (g, x, moments, parts[0], parts[1], len(moments), n)
-            self.function("layer_norm_columns", char)((-(-n // THREADS), PARTS), (THREADS,), args)
+            grid = (-(-n // THREADS), PARTS)
+            self.function("layer_norm_columns", char)(
+                grid, (THREADS,), (g, x, moments, parts[0], parts[1], len(moments), n)
+            )
             dweight, dbias = (v.reshape(shape) for v in parts.sum(axis=1))
         return dx, dweight if wanted & 2 else None, dbias if wanted & 4 else None
