@@ -26,6 +26,7 @@ OTHER      = build/pythons/$(VERSION)
 OLDEST     = numpy==$(if $(filter 3.14,$(VERSION)),2.3.2,2.1.0)
 OLD_FIRST  = $(filter 3.12 3.14,$(VERSION))
 PARTS     := tests/build tests/core tests/engine
+GPU_PYTHON := python3
 
 # The pack by itself beside the interpreted sources: with sanitizers, and without what only some systems have. Python is
 # not instrumented, so the sanitizers' runtime comes first by LD_PRELOAD, and nobody looks for leaks: Python keeps what it
@@ -39,7 +40,7 @@ SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -65,6 +66,9 @@ test-asan: $(STAMPS)/dev ## run the tests of the pack on a build with AddressSan
 test-portable: $(STAMPS)/dev ## run them on a build without anything that only some compilers and systems have
 	$(PY) tools/pack.py portable --into $(PORTABLE)
 	PYTHONPATH=$(CURDIR)/$(PORTABLE) $(PYTEST) tests/native $(ARGS)
+
+test-gpu: ## run the tests of devices on an NVIDIA GPU, with CuPy and retrograd in GPU_PYTHON's environment
+	RETROGRAD_TEST_DEVICE=cuda:0 $(GPU_PYTHON) -m pytest -q tests/devices tests/gpu $(ARGS)
 
 test-python: ## run the tests of core, engine and build on another Python: PYTHON=python3.13; compiled, and pure
 	@rm -rf $(OTHER)

@@ -64,7 +64,8 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"retrograd", "safetensors", "scipy"}
+    assert loaded == {"cupy", "cupyx", "retrograd", "safetensors", "scipy"}
+    assert [line.partition(">")[0] for line in extras["cuda"]] == ["cupy-cuda13x"]
     assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
     assert [line.partition(">")[0] for line in extras["io"]] == ["safetensors"]
 

@@ -30,6 +30,10 @@ INTERPRETED = {
     "backends/names.py": "an ordinary base class",
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
+    **{
+        f"backends/gpu/{name}.py": "a call or two beside a launch"
+        for name in ("library", "optimizers", "random", "rows", "ufuncs")
+    },
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",

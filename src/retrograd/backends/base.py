@@ -21,6 +21,7 @@ No layer above asks which backend it has. `register` makes another kind of array
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -49,6 +50,7 @@ class Backend(LibraryNames):
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
+    asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -65,6 +67,10 @@ class Backend(LibraryNames):
     def device_of(self, array: Array) -> device:
         """Where an array lives."""
         return CPU
+
+    def numbered(self, where: device) -> device:
+        """A device of this backend with its number; an error if there is none such."""
+        return device(where.type, where.index or 0)
 
     def bring(self, array: Array, where: device) -> Array:
         """A copy of an array of any backend in the memory of `where`, a device of this one."""
@@ -241,6 +247,11 @@ class Backend(LibraryNames):
     def running_product(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running product along an axis, from the front or, reversed, from the back."""
         return running.running(self, self.cumprod, a, axis, reverse)
+
+    def top(self, x: Array, axis: Axis) -> Array:
+        """The largest elements along axes, which stay as 1; minus infinity where there is none."""
+        found: Array = x.max(axis=axis, keepdims=True, initial=-np.inf)
+        return found
 
     def softmax(self, x: Array, axis: int | None) -> Array:
         """exp(x) / sum(exp(x)) along the axis."""
@@ -529,7 +540,22 @@ def common_backend(values: Sequence[Any]) -> Backend:
 
 def is_array(value: object) -> bool:
     """Whether `value` is an array that a Tensor can hold as it is."""
+    return isinstance(value, BACKENDS.array_classes) or _is_first_of_gpu(value)
+
+
+def _is_first_of_gpu(value: object) -> bool:
+    """Whether `value` is the first array of CuPy's that anybody brings: from now on these are known."""
+    if "cuda" in BACKENDS.by_device or not hasattr(type(value), "__cuda_array_interface__"):
+        return False
+    open_device("cuda")
     return isinstance(value, BACKENDS.array_classes)
+
+
+def open_device(kind: str) -> bool:
+    """Whether a kind of device can be used; CuPy is loaded when somebody first asks for a GPU."""
+    if kind == "cuda" and kind not in BACKENDS.by_device:
+        importlib.import_module("retrograd.backends.gpu.backend").install()
+    return kind in BACKENDS.by_device
 
 
 def as_array(value: Any) -> Array:
@@ -586,10 +612,14 @@ def check_device(where: object) -> device:
     found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
     if found.type == "cpu":
         return CPU
-    if found.type in BACKENDS.by_device:
-        return device(found.type, found.index or 0)
+    try:
+        if open_device(found.type):
+            numbered: device = BACKENDS.by_device[found.type].numbered(found)
+            return numbered
+    except RuntimeError as error:
+        raise RuntimeError(f"device '{found}' is not available: {error}") from error
     raise RuntimeError(
-        f"device '{found}' is not available: this build of retrograd computes on the CPU with NumPy. "
+        f"device '{found}' is not available: retrograd computes on the CPU with NumPy and on NVIDIA's GPUs with CuPy. "
         "Use device='cpu' (the default)."
     )
 

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, placed
+from retrograd.backends.device import device
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
@@ -371,9 +372,9 @@ class Unary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            fused = kernel(op, g, x, out)
+        if not tensors:
+            kernel = traits_of(self).vjp
+            fused = NotImplemented if kernel is None else kernel(op, g, x, out)
             if fused is NotImplemented and type(g) is not ndarray:
                 fused = backend_of(g).compiled_vjp(kernel, op, (g, x, out))
             if fused is not NotImplemented:
@@ -484,15 +485,20 @@ class Binary(Op):
 
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
-            fused = kernel(self, g, x, y, out, wanted)
-            if fused is NotImplemented and type(g) is not ndarray:
-                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
-            if fused is not NotImplemented:
-                both: tuple[Any, Any] = fused
-                return both
+        if not tensors:
+            kernel: Any = traits_of(self).vjp
+            fused: Any = NotImplemented
+            if kernel is not None or type(g) is not ndarray:
+                wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
+                if kernel is not None:
+                    fused = kernel(self, g, x, y, out, wanted)
+                if fused is NotImplemented and type(g) is not ndarray:
+                    fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
+                if fused is not NotImplemented:
+                    both: tuple[Any, Any] = fused
+                    return both
+        if self._where is not None:
+            x, y = beside_gradient(x, self._where), beside_gradient(y, self._where)
         return (
             None if self.next0 is None else self.vjp(0, g, x, y, out),
             None if self.next1 is None else self.vjp(1, g, x, y, out),
@@ -589,6 +595,8 @@ class Variadic(Op):
         if self._freed:
             raise freed_graph(self)
         op: Variadic = self if constants is None else ready(self, constants)
+        if self._where is not None:
+            xs = [beside_gradient(x, self._where) for x in xs]
         return op.vjp(grads, xs, outs)
 
     def _unpacked(
@@ -653,6 +661,13 @@ class Variadic(Op):
         if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
             self.xs = self.outs = self.constants = None
+
+
+def beside_gradient(value: Any, where: device) -> Any:
+    """A saved value on the device of the gradients: an operand that is a single number may have come from the CPU."""
+    if isinstance(value, Tensor):
+        return value.to(where) if type(value.array) is ndarray and not value.array.ndim else value
+    return placed(value, where) if type(value) is ndarray and not value.ndim else value
 
 
 def _none_given(grads: Grads) -> bool:

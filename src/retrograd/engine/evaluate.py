@@ -32,7 +32,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, device_of
+from retrograd.backends.base import as_array, backend_of, device_of, placed
 from retrograd.backends.device import CPU
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
@@ -227,7 +227,8 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
         xp = backend_of(array)
         if xp.fits(array, node.input_shape(nr), node.input_dtype(nr)):
             return value
-        _check_device(source, i, node, nr, array)
+        value = _at_home(source, i, node, nr, value, array)
+        array = value.array if tensors else value
         if xp.stands_for_many:
             value = UPWARD.leave_levels(value, array, source, node.input_shape(nr))
             array = value.array if tensors else value
@@ -238,14 +239,17 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
     )
 
 
-def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None:
-    """A gradient lives where its tensor does."""
-    expected = CPU if node._where is None else node._where
-    if nr == 0 and device_of(array) != expected:
-        raise GradientError(
-            f"Function {source.name()} returned an invalid gradient at index {i} - expected device {expected} but got "
-            f"{device_of(array)}. Move it with .to(device)."
-        )
+def _at_home(source: Node, i: int, node: Node, nr: int, value: Any, array: Any) -> Any:
+    """A gradient where its tensor lives: that of a single number, which operations take from anywhere, is moved."""
+    home = CPU if node._where is None else node._where
+    if nr != 0 or device_of(array) == home:
+        return value
+    if node.input_shape(nr) == ():
+        return placed(value.sum(), home) if value is array else value.sum().to(home)
+    raise GradientError(
+        f"Function {source.name()} returned an invalid gradient at index {i} - expected device {home} but got "
+        f"{device_of(array)}. Move it with .to(device)."
+    )
 
 
 def match_receivers(node: Node, results: Grads, tensors: bool) -> Grads:

@@ -228,6 +228,8 @@ class BatchedBackend(NumpyBackend):
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of all samples at once, if they are all alike."""
+        if kernel is None:
+            return NotImplemented
         level, shape = given[0].level, given[0].value.shape
         values: list[Any] = []
         for v in given:

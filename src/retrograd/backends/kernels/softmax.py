@@ -28,7 +28,7 @@ def log_softmax(xp: Any, x: Array, axis: int | None) -> Array:
 def logsumexp(xp: Any, x: Array, axis: Axis) -> Array:
     """log(sum(exp(x))) along the axes, which stay as 1, without overflow."""
     size = x.real
-    top = size.max(axis=axis, keepdims=True, initial=-np.inf)
+    top = xp.top(size, axis)
     top = xp.where(xp.isfinite(top), top, 0).astype(size.dtype)
     return xp.log(xp.exp(x - top).sum(axis=axis, keepdims=True)) + top
 
@@ -36,4 +36,4 @@ def logsumexp(xp: Any, x: Array, axis: Axis) -> Array:
 def _centred(xp: Any, x: Array, axis: int | None) -> Array:
     """Subtracts the maximum along the axis: a new array, in single precision for float16."""
     a = x.astype(float32) if x.dtype == float16 else x
-    return xp.asarray(a - a.max(axis=axis, keepdims=True, initial=-np.inf))
+    return xp.asarray(a - xp.top(a, axis))

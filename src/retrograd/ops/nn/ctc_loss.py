@@ -186,7 +186,7 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
     """The targets as rows of equal length, filled up with zeros."""
     if (lengths < 0).any():
         raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {lengths.min()}")
-    longest = int(lengths.max(initial=0))
+    longest = int(lengths.max()) if lengths.size else 0
     there = np.arange(longest) < lengths[:, None]
     if targets.ndim == 1:
         if targets.size != lengths.sum():

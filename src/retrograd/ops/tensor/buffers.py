@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, placed
+from retrograd.backends.base import BACKENDS, check_device, placed
+from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.backends.mirror import bits_of
@@ -128,16 +129,21 @@ def frombuffer(
     return new_leaf(array, requires_grad)
 
 
+GPU_KINDS = (2, 13)  # DLPack's numbers for CUDA's memory, and for what it manages
+
+
 @public("from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
-    where = check_options(device, None, False)
+    """A tensor over the memory of another library's, by the DLPack protocol: an array of NumPy's or CuPy's, say."""
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             f"from_dlpack needs an object that has __dlpack__() and __dlpack_device__(), not {type_name(ext_tensor)}"
         )
-    array = np.from_dlpack(ext_tensor, copy=copy)
-    return new_leaf(placed(array, where))
+    kind, _ = ext_tensor.__dlpack_device__()
+    own = check_device("cuda" if kind in GPU_KINDS else CPU)
+    array = BACKENDS.on(own).from_dlpack(ext_tensor, **({} if copy is None else {"copy": copy}))
+    where = check_device(device)
+    return new_leaf(array if device is None and where is CPU else placed(array, where))
 
 
 @public("to_dlpack")

@@ -158,7 +158,7 @@ def to(
     if other is not None or (args and isinstance(args[0], Tensor)):
         example: Tensor = args[0] if other is None else other
         device, dtype = example.device, example.array.dtype
-    elif args and args[0] is not None and not isinstance(args[0], (str, Device)):
+    elif args and args[0] is not None and not _is_place(args[0]):
         dtype = args[0]
     elif args:
         device, dtype, rest = args[0], dtype if len(args) == 1 else args[1], args[2:]
@@ -174,6 +174,11 @@ def to(
             found: Tensor = apply1(ToDevice(where), result)
             return found
     return clone(result, memory_format=order) if copy and result is input else result
+
+
+def _is_place(value: Any) -> bool:
+    """Whether `to` got a device first: a number is a GPU's."""
+    return isinstance(value, (str, Device)) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _wanted_order(value: Any) -> MemoryFormat:
