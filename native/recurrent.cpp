@@ -268,13 +268,14 @@ bool read_lengths(PyObject* const* xs, Layer* s) {
   return s->rows > 0 && (xs[W_HR] != Py_None ? s->kind == LSTM : s->out == s->width);
 }
 
+// The product of two lengths; -1, which is the size of no array, where that is too large.
+Index area(Index a, Index b) { return grow(&a, b) ? a : -1; }
+
 bool read_operands(PyObject* const* xs, const Layer& s, Operands* in) {
-  npy_intp weights[3] = {s.sums(), s.sums(), s.out};
-  if (!grow(&weights[0], s.features) || !grow(&weights[1], s.out) || !grow(&weights[2], s.width)) return false;
-  npy_intp cells = s.batch;
-  if (!grow(&cells, s.width)) return false;
-  const Index lengths[INPUTS] = {s.rows * s.features, s.batch * s.out, cells,    weights[0],
-                                 weights[1],          s.sums(),        s.sums(), weights[2]};
+  const Index sums = s.sums();
+  const Index lengths[INPUTS] = {area(s.rows, s.features), area(s.batch, s.out), area(s.batch, s.width),
+                                 area(sums, s.features),   area(sums, s.out),    sums,
+                                 sums,                     area(s.out, s.width)};
   for (int i = 0; i < INPUTS; i++) {
     const bool optional = i == B_IH || i == B_HH || i == W_HR || (i == C && s.kind != LSTM);
     if (!in->take(xs[i], s.type, lengths[i], optional)) return false;
@@ -391,14 +392,15 @@ PyObject* py_recurrence_backward(PyObject*, Args args, Py_ssize_t count) {
   Layer s;
   Operands in, gs, noted;
   if (!read_layer(args, &s, &xs, &in)) return answer();
-  const Index outputs = s.rows * s.out, hidden = s.batch * s.out, cells = s.batch * s.width;
+  const Index outputs = area(s.rows, s.out), hidden = area(s.batch, s.out), cells = area(s.batch, s.width);
   const Py_ssize_t results = s.kind == LSTM ? 3 : 2;
   if (PyTuple_GET_SIZE(given.get()) != results || PyTuple_GET_SIZE(args[5]) != NOTES) return not_served();
   for (Py_ssize_t i = 0; i < 3; i++)
     if (!gs.take(i < results ? PyTuple_GET_ITEM(given.get(), i) : Py_None, s.type,
                  i == 0 ? outputs : i == 1 ? hidden : cells, true))
       return answer();
-  const Index lengths[NOTES] = {outputs, s.rows * s.width, s.rows * s.gates(), s.rows * s.width};
+  if (gs.held[0] == nullptr && gs.held[1] == nullptr) return not_served();  // only the cell has a gradient
+  const Index lengths[NOTES] = {outputs, area(s.rows, s.width), area(s.rows, s.gates()), area(s.rows, s.width)};
   for (int i = 0; i < NOTES; i++)
     if (!noted.take(PyTuple_GET_ITEM(args[5], i), s.type, lengths[i], s.kind != LSTM && (i == BEFORE_C || i == CURVE)))
       return answer();

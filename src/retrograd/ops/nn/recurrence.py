@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.core.op import Variadic, X, added
-from retrograd.ops.common import plain, zeros_beside
+from retrograd.ops.common import plain, zero_like, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.trigonometry import Tanh
@@ -64,7 +64,7 @@ class Recurrence(Variadic):
         raise NotImplementedError(f"{self.name()} has no cell()")
 
     def cell_vjp(self, g: Any, gc: Any, at: Notes) -> tuple[Any, Any, Any, Any]:
-        """The gradients of x, q, h (None if only q has it) and c."""
+        """The gradients of x, q, h (None if only q has it) and c; an LSTM's `g` is None if only c has a gradient."""
         raise NotImplementedError(f"{self.name()} has no cell_vjp()")
 
     def cell_jvp(self, tx: Any, tq: Any, th: Any, tc: Any, at: Notes) -> tuple[Any, Any]:
@@ -125,6 +125,7 @@ class Recurrence(Variadic):
         data, h, c, w_ih, w_hh, _, _, w_hr = xs
         out, gh, gc = [None if g is None else rows_of(g) for g in (*gs, None)[:3]]
         given = next(g for g in gs if g is not None)
+        nothing = gh is None and out is None  # but for the cell's; 0 would make NaN of infinite numbers
         gh = zeros_beside(given, rows_of(h).shape) if gh is None else gh
         gc = zeros_beside(given, rows_of(c).shape) if gc is None and c is not None else gc
         dxs, dqs, dps = [], [], []
@@ -132,7 +133,9 @@ class Recurrence(Variadic):
             n = time.stop - time.start
             g = first(gh, n) if out is None else first(gh, n) + out[time]
             dps.append(g)
-            dx, dq, dh, dc = self.cell_vjp(g if w_hr is None else g @ w_hr, first(gc, n), at(notes, time))
+            up = None if nothing else g if w_hr is None else g @ w_hr
+            dx, dq, dh, dc = self.cell_vjp(up, first(gc, n), at(notes, time))
+            nothing = False
             gh, gc = followed(added(dh, dq @ w_hh), gh, n), followed(dc, gc, n)
             dxs.append(dx)
             dqs.append(dq)
@@ -224,8 +227,9 @@ class LstmLayer(Recurrence):
 
     def cell_vjp(self, g: Any, gc: Any, at: Notes) -> tuple[Any, Any, Any, Any]:
         i, f, new, o = blocks(at.gates, 4)
-        gc = gc + g * o * (1 - at.curve * at.curve)
-        d_new, d_o = gc * i * (1 - new * new), g * at.curve * (o * (1 - o))
+        gc = gc if g is None else gc + g * o * (1 - at.curve * at.curve)
+        d_o = zero_like(gc) if g is None else g * at.curve * (o * (1 - o))
+        d_new = gc * i * (1 - new * new)
         d = Cat(1).on(gc * new * (i * (1 - i)), gc * at.c * (f * (1 - f)), d_new, d_o)
         return d, d, None, gc * f
 
@@ -253,7 +257,7 @@ class GruLayer(Recurrence):
 
     def cell_vjp(self, g: Any, gc: Any, at: Notes) -> tuple[Any, Any, Any, Any]:
         reset, keep, new, q_new = blocks(at.gates, 4)
-        d_new = g * (1 - keep) * (1 - new * new)
+        d_new = (g - g * keep) * (1 - new * new)
         d_reset, d_keep = d_new * q_new * (reset * (1 - reset)), g * (at.h - new) * (keep * (1 - keep))
         dx, dq = Cat(1).on(d_reset, d_keep, d_new), Cat(1).on(d_reset, d_keep, d_new * reset)
         return dx, dq, g * keep, None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
+from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
-    DTYPE_NAMES,
     DimensionError,
     DtypeError,
     OperandError,
@@ -107,11 +107,13 @@ def recurrence(
     for x in xs:
         if x is not None and x.array.dtype is not dtype and x.array.dtype != dtype:
             raise DtypeError(
-                f"{function}: mat1 and mat2 must have the same dtype, but got {DTYPE_NAMES[dtype]} and "
-                f"{DTYPE_NAMES[x.array.dtype]}. Convert one of them."
+                f"{function}: mat1 and mat2 must have the same dtype, but got {SCALAR_NAMES[dtype]} and "
+                f"{SCALAR_NAMES[x.array.dtype]}. Convert one of them."
             )
     if dtype.char in "fd":
         return apply_n(op, xs)
+    if dtype.kind not in "fc" and op.count > 1:
+        raise DtypeError(f"{function}: result type Float can't be cast to the desired output type {SCALAR_NAMES[dtype]}")
     return op.run(xs)[0]  # half precision and complex numbers: a formula that records itself
 
 
@@ -191,7 +193,7 @@ def _packed(network: Network, data: Any, batch_sizes: Any, hx: Any, params: Any)
     counted = require_tensor(network.function, "batch_sizes", 2, batch_sizes)
     if counted.dtype.itemsize != 8 or counted.array.dtype.kind != "i":
         raise DtypeError(
-            f"{network.function}: expected scalar type Long but found {DTYPE_NAMES[counted.array.dtype]} "
+            f"{network.function}: expected scalar type Long but found {SCALAR_NAMES[counted.array.dtype]} "
             "for batch_sizes"
         )
     counts = tuple(counted.reshape(-1).tolist())
