@@ -47,6 +47,7 @@ PyMethodDef* const families[] = {
     rg::norm_methods,
     rg::batchnorm_methods,
     rg::optim_methods,
+    rg::recurrent_methods,
     rg::dropout_methods,
     rg::embedding_methods,
     rg::pick_methods,

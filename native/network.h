@@ -132,6 +132,7 @@ extern PyMethodDef loss_methods[];
 extern PyMethodDef norm_methods[];
 extern PyMethodDef number_methods[];
 extern PyMethodDef optim_methods[];
+extern PyMethodDef recurrent_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef softmax_methods[];
 extern PyMethodDef variance_methods[];

@@ -248,6 +248,9 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
+    "retrograd.ops.nn.recurrent": (
+        "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"
+    ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
     "retrograd.ops.random.sampling": (

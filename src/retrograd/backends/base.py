@@ -411,6 +411,14 @@ class Backend(LibraryNames):
         """The gradients of q, k and v; None where `wanted` has no bit."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
+    def recurrence(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """All times of a recurrent layer; and notes, which the backward wants back."""
+        return op.run(xs)  # type: ignore[no-any-return]
+
+    def recurrence_backward(self, op: Any, gs: Sequence[Any], xs: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of a recurrent layer's inputs."""
+        return op.formula(gs, xs, op.noted(self, xs))  # type: ignore[no-any-return]
+
     def loss(self, op: Any, x: Any, target: Any) -> Any:
         """Losses of predictions and targets of one shape, as they are, their mean or their sum."""
         return op.computed(self, x, target)
