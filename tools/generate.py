@@ -36,7 +36,7 @@ OTHERS = {
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],
     "retrograd.backends.dtype_class": [
-        "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
+        "bfloat16", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
         "uint16", "uint32", "uint64", "dtype",
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],

@@ -23,8 +23,8 @@ from retrograd.autograd.modes import (
 from retrograd.backends.device import (
     device,
 )
-from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtype_class import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -40,6 +40,7 @@ from retrograd.backends.dtype_class import (
     uint32,
     uint64,
 )
+from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
@@ -1116,6 +1117,7 @@ __all__ = [
     "bartlett_window",
     "batch_norm",
     "bernoulli",
+    "bfloat16",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "bincount",

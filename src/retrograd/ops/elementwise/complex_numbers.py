@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
-from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
+from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
@@ -202,7 +202,7 @@ def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tupl
     """Two real tensors of one floating-point dtype."""
     a, b = require_tensor(function, first, 1, x), require_tensor(function, second, 2, y)
     kinds = SCALAR_NAMES[a.array.dtype], SCALAR_NAMES[b.array.dtype]
-    if a.array.dtype.kind != "f" or b.array.dtype.kind != "f":
+    if any(t.array.dtype.kind != "f" or t.array.dtype == bfloat16 for t in (a, b)):
         raise DtypeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
         )

@@ -129,8 +129,8 @@ def scale_of(norm: Any, ahead: bool) -> int:
 def signal(function: str, input: Any) -> Tensor:
     """The input in a dtype that can be transformed."""
     x = require_tensor(f"fft_{function}", "input", 1, input)
-    if x.array.dtype == np.float16:
-        raise DtypeError("Unsupported dtype Half: convert the tensor with .float() first.")
+    if x.array.dtype.kind == "f" and x.array.dtype.itemsize == 2:
+        raise DtypeError(f"Unsupported dtype {SCALAR_NAMES[x.array.dtype]}: convert the tensor with .float() first.")
     return x if x.array.dtype.kind in "fc" else convert(x, get_default_dtype())
 
 

@@ -85,7 +85,12 @@ class Dist(Binary):
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         if self.p == 0:
             return None
-        pulled = VectorNorm(self.p, None, False).field(g, x - y, out)
+        d = x - y
+        if math.isinf(self.p):
+            out = VectorNorm(self.p, None, False).on(
+                d
+            )  # the one saved may have been rounded, and equal none of them
+        pulled = VectorNorm(self.p, None, False).field(g, d, out)
         return -pulled if i else pulled
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
@@ -351,7 +356,7 @@ def _check_rows(x: Array, y: Array, p: float) -> None:
         raise DtypeError(
             f"cdist(): expected scalar type {SCALAR_NAMES[x.dtype]} but found {SCALAR_NAMES[y.dtype]}"
         )
-    if x.dtype == np.float16:
+    if x.dtype.itemsize == 2:
         raise unsupported_dtype("cdist", x.dtype, "convert with .float() first.")
 
 
@@ -371,7 +376,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise DtypeError(f"pdist only supports floating-point dtypes, not {SCALAR_NAMES[a.dtype]}")
     if power < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, not {power}")
-    if a.dtype == np.float16:
+    if a.dtype.itemsize == 2:
         raise unsupported_dtype("pdist", a.dtype, "convert with .float() first.")
     found: Tensor = apply1(Pdist(power), x)
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -93,7 +94,7 @@ def bounds(function: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     a = 0.0 if atol is None else plain(atol)
     if rtol is not None:
         return a, plain(rtol)
-    eps = float(np.finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
+    eps = float(finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
     return a, backend_of(a).where(a > 0, 0.0, eps)
 
 
@@ -227,7 +228,7 @@ def lstsq(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     m, n = a.array.shape[-2:]
-    rtol = float(np.finfo(a.array.dtype).eps) * max(m, n) if rcond is None else float(rcond)
+    rtol = float(finfo(a.array.dtype).eps) * max(m, n) if rcond is None else float(rcond)
     op = LinalgLstsq(rtol, m > n and name != "gelsy", vector)
     x, left, rank = apply_n(op, (a, b))
     xp = backend_of(a.array)

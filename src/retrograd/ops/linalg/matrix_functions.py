@@ -340,7 +340,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1., 3., 9.]])
     """
     v = matrix_argument("linalg.vander", x, "x")
-    if v.array.dtype.char in "e?":
+    if v.array.dtype.char in "eE?":
         raise DtypeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             f"{SCALAR_NAMES[v.array.dtype]}"

@@ -25,7 +25,7 @@ from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
-from retrograd.ops.reduce.sums import SumDim, float16, float32
+from retrograd.ops.reduce.sums import SumDim, float32
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, DType, Shape
@@ -189,9 +189,9 @@ def scaled_dot_product_attention(
             ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)
         )
         return found
-    if q.array.dtype == float16:  # computed in single precision
+    if q.array.dtype.itemsize == 2:  # computed in single precision
         q32, k32, v32 = (convert(t, float32) for t in (q, k, v))
-        return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), float16)
+        return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), q.array.dtype)
     return _composed(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
 
 

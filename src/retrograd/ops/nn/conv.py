@@ -368,7 +368,7 @@ def _check_dtypes(x: Array, w: Array, b: Array | None) -> None:
         raise unsupported_dtype("slow_conv2d_cpu", x.dtype, "convert it with .float()")
     for name, other in (("weight", w), ("bias", b)):
         if other is not None and other.dtype != x.dtype:
-            mine, its = DTYPE_NAMES[str(x.dtype)], DTYPE_NAMES[str(other.dtype)]
+            mine, its = DTYPE_NAMES[x.dtype.name], DTYPE_NAMES[other.dtype.name]
             raise DtypeError(
                 f"Input type ({mine.lower()}) and {name} type ({its.lower()}) should be the same: expected scalar type "
                 f"{mine} but found {its}. Convert one with .to(dtype)."

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
@@ -163,9 +164,9 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
     lambd = number_from("softshrink", "lambd", 2, lambd)
-    if x.array.dtype.kind == "f" and not 0 <= lambd <= np.finfo(x.array.dtype).max:
+    if x.array.dtype.kind == "f" and not 0 <= lambd <= finfo(x.array.dtype).max:
         raise RuntimeError(
-            f"lambda must be in range [0, {np.finfo(x.array.dtype).max:g}] for input dtype "
+            f"lambda must be in range [0, {finfo(x.array.dtype).max:g}] for input dtype "
             f"{SCALAR_NAMES[x.array.dtype]}, but found {lambd:g}"
         )
     found: Tensor = deliver(apply1(Softshrink(lambd), x), out)

@@ -335,8 +335,8 @@ def _check_sampler(x: Array, grid: Array, mode: str) -> None:
         raise unsupported_dtype("grid_sampler_2d_cpu_kernel_impl", x.dtype, "convert it with .float()")
     if x.dtype != grid.dtype:
         raise DtypeError(
-            f"grid_sampler(): expected scalar type {DTYPE_NAMES[str(x.dtype)]} but found "
-            f"{DTYPE_NAMES[str(grid.dtype)]}. Convert the grid with .to(input.dtype)."
+            f"grid_sampler(): expected scalar type {DTYPE_NAMES[x.dtype.name]} but found "
+            f"{DTYPE_NAMES[grid.dtype.name]}. Convert the grid with .to(input.dtype)."
         )
 
 

@@ -108,6 +108,9 @@ class Reduction(Unary):
         self.in_shape = x.shape
         return x if self.target is None else cast(x, self.target)
 
+    def given_dtype(self) -> DType:
+        return self.target
+
     def back(self, v: Any) -> Any:
         """A value of the result's shape, ready to broadcast against the input."""
         return restored_axes(v, self.axis, self.keepdims, len(self.in_shape))
@@ -131,6 +134,9 @@ class Sum(Linear):
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def transpose(self, g: Any) -> Any:
         if self.axis is not None:
