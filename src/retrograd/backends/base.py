@@ -49,6 +49,7 @@ class Backend(LibraryNames):
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
+    rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 

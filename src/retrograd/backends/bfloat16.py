@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, common_backend, register, stands_for_many
+from retrograd.backends.base import BACKENDS, Backend, common_backend, is_array, register, stands_for_many
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -208,7 +208,7 @@ def _stays(values: Any, options: dict[str, Any]) -> bool:
         value = waiting.pop()
         if isinstance(value, (tuple, list)):
             waiting.extend(value)
-        elif type(value) is ndarray and value.ndim and value.dtype.kind in "fc":
+        elif is_array(value) and value.dtype is not bfloat16 and value.dtype.kind in "fc" and value.ndim:
             return False
     return True
 
@@ -242,6 +242,10 @@ class BFloat16Backend(NumpyBackend):
     """What computes on arrays of bfloat16: the CPU's backend, on float32."""
 
     is_plain = False
+    rounds = True
+
+    def joined(self, other: Backend) -> Backend:
+        return other.joined(self) if other.stands_for_many else super().joined(other)
 
     # -- arrays out of nothing -------------------------------------------------------------------------------------
 
@@ -340,7 +344,7 @@ class BFloat16Backend(NumpyBackend):
         if given is not None:
             stays = given is bfloat16
         else:
-            stays = isinstance(xs[0], BFloat16Array) if op.like_first else _stays(xs, {})
+            stays = xs[0].dtype is bfloat16 if op.like_first else _stays(xs, {})
         return rounded(found) if stays else found
 
     def vjp(self, op: Any, given: Sequence[Any]) -> Any:

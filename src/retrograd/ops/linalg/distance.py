@@ -332,6 +332,8 @@ def cdist(
     if power == 2 and max(rows, columns) > MODES[compute_mode] and x.array.size and y.array.size:
         found: Tensor = apply1(Reshape(shape), apply2(EuclideanDist(2.0), x, y))
         return found
+    if x.array.dtype.itemsize == 2 and x.array.size and y.array.size:
+        raise unsupported_dtype("cdist", x.array.dtype, "convert with .float() first.")
     found = apply2(Cdist(power), x, y)
     return found
 
@@ -356,8 +358,6 @@ def _check_rows(x: Array, y: Array, p: float) -> None:
         raise DtypeError(
             f"cdist(): expected scalar type {SCALAR_NAMES[x.dtype]} but found {SCALAR_NAMES[y.dtype]}"
         )
-    if x.dtype.itemsize == 2:
-        raise unsupported_dtype("cdist", x.dtype, "convert with .float() first.")
 
 
 @public("pdist", "nn.functional.pdist")
