@@ -86,7 +86,9 @@ if _typing.TYPE_CHECKING:
     from retrograd import _C as _C
     from retrograd import __config__ as __config__
     from retrograd import (
+        amp,
         autograd,
+        cpu,
         cuda,
         fft,
         func,
@@ -101,6 +103,29 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd import inspect as inspect
     from retrograd import serialization as serialization
+    from retrograd.amp.autocast_mode import (
+        autocast,
+    )
+    from retrograd.amp.grad_scaler import (
+        GradScaler,
+    )
+    from retrograd.amp.settings import (
+        autocast_decrement_nesting,
+        autocast_increment_nesting,
+        clear_autocast_cache,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_cpu_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+        set_autocast_gpu_dtype,
+    )
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
         is_anomaly_enabled,
@@ -831,7 +856,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.convert import (
         clone,
-        cpu,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -962,9 +986,20 @@ else:
         {
             "retrograd._C": "_C=",
             "retrograd.__config__": "__config__=",
+            "retrograd.amp": "amp=",
+            "retrograd.amp.autocast_mode": "autocast",
+            "retrograd.amp.grad_scaler": "GradScaler",
+            "retrograd.amp.settings": (
+                "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+                "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+                "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+                "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+                "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+            ),
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
             "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.cpu": "cpu=",
             "retrograd.cuda": "cuda=",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
@@ -1036,6 +1071,7 @@ __all__ = [
     "DoubleTensor",
     "FloatTensor",
     "Generator",
+    "GradScaler",
     "HalfTensor",
     "IntTensor",
     "LongTensor",
@@ -1072,6 +1108,7 @@ __all__ = [
     "amax",
     "amin",
     "aminmax",
+    "amp",
     "angle",
     "any",
     "arange",
@@ -1111,6 +1148,9 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autocast",
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
     "autograd",
     "avg_pool1d",
     "baddbmm",
@@ -1160,6 +1200,7 @@ __all__ = [
     "clamp_max_",
     "clamp_min",
     "clamp_min_",
+    "clear_autocast_cache",
     "clip",
     "clip_",
     "clone",
@@ -1295,6 +1336,9 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -1349,6 +1393,9 @@ __all__ = [
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -1556,6 +1603,12 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",

@@ -76,7 +76,7 @@ class BFloat16Array(np.ndarray[Any, Any]):
             return self if not options.get("copy", True) else self.copy(order)
         return bare(self).astype(dtype, order, *args, **{**options, "copy": True})
 
-    def view(self, dtype: Any = None, *args: Any) -> Any:
+    def view(self, dtype: Any = None, *args: Any) -> Any:  # type: ignore[override]
         if dtype is None or dtype is BFloat16Array or dtype == bfloat16:
             return super().view()
         return bare(self) if dtype is ndarray else bare(self).view(dtype)
@@ -174,7 +174,7 @@ def widened(value: Any) -> Any:
     return value.astype(float32) if getattr(value, "dtype", None) is bfloat16 else value
 
 
-def narrow(array: Any, order: str = "K") -> Any:
+def narrow(array: Any, order: Any = "K") -> Any:
     """Numbers of any kind rounded to bfloat16, in memory of their own."""
     source = np.asarray(array)
     if order == "C" or source.flags.c_contiguous:
@@ -249,7 +249,7 @@ class BFloat16Backend(NumpyBackend):
 
     # -- arrays out of nothing -------------------------------------------------------------------------------------
 
-    def cast(self, array: Any, order: str = "K", copy: bool = True) -> Any:
+    def cast(self, array: Any, order: Any = "K", copy: bool = True) -> Any:
         """An array of any backend in bfloat16."""
         if isinstance(array, BFloat16Array):
             return array.copy(order) if copy else array
@@ -261,18 +261,18 @@ class BFloat16Backend(NumpyBackend):
         """NumPy's array of bfloat16 as one of ours, in the same memory."""
         return as_bfloat16(array)
 
-    def empty(self, shape: Any, dtype: Any = bfloat16, order: str = "C") -> Any:
+    def empty(self, shape: Any, dtype: Any = bfloat16, order: Any = "C") -> Any:
         if dtype != bfloat16:
             return BACKENDS.cpu.empty(shape, dtype, order=order)
         return BFloat16Array(shape, NUMPY, order=order)
 
-    def zeros(self, shape: Any, dtype: Any = bfloat16, order: str = "C") -> Any:
+    def zeros(self, shape: Any, dtype: Any = bfloat16, order: Any = "C") -> Any:
         return self.full(shape, 0, dtype, order)
 
-    def ones(self, shape: Any, dtype: Any = bfloat16, order: str = "C") -> Any:
+    def ones(self, shape: Any, dtype: Any = bfloat16, order: Any = "C") -> Any:
         return self.full(shape, 1, dtype, order)
 
-    def full(self, shape: Any, number: Any, dtype: Any = bfloat16, order: str = "C") -> Any:
+    def full(self, shape: Any, number: Any, dtype: Any = bfloat16, order: Any = "C") -> Any:
         made = self.empty(shape, dtype, order)
         bare(made)[...] = widened(number)
         return made
@@ -280,7 +280,7 @@ class BFloat16Backend(NumpyBackend):
     def asarray(self, x: Any, dtype: Any = None, **options: Any) -> Any:
         return self.array(x, dtype, copy=False, **options)
 
-    def array(self, x: Any, dtype: Any = None, order: str = "K", copy: bool = True, **options: Any) -> Any:
+    def array(self, x: Any, dtype: Any = None, order: Any = "K", copy: bool = True, **options: Any) -> Any:
         if dtype == bfloat16:
             return self.cast(x if isinstance(x, ndarray) else np.asarray(x), order, copy)
         if dtype is not None and isinstance(x, BFloat16Array):
@@ -289,19 +289,19 @@ class BFloat16Backend(NumpyBackend):
             return x.copy(order) if copy else x
         return BACKENDS.cpu.array(x, dtype, order=order, copy=True if copy else None, **options)
 
-    def empty_like(self, x: Any, dtype: Any = None, order: str = "K", **options: Any) -> Any:
+    def empty_like(self, x: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
         if dtype is None or dtype == bfloat16:
             made = np.empty_like(bare(x), NUMPY, order, subok=False, **options)
             return made.view(BFloat16Array)
         return np.empty_like(bare(x), dtype, order, **options)
 
-    def zeros_like(self, x: Any, dtype: Any = None, order: str = "K", **options: Any) -> Any:
+    def zeros_like(self, x: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
         return self.full_like(x, 0, dtype, order, **options)
 
-    def ones_like(self, x: Any, dtype: Any = None, order: str = "K", **options: Any) -> Any:
+    def ones_like(self, x: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
         return self.full_like(x, 1, dtype, order, **options)
 
-    def full_like(self, x: Any, number: Any, dtype: Any = None, order: str = "K", **options: Any) -> Any:
+    def full_like(self, x: Any, number: Any, dtype: Any = None, order: Any = "K", **options: Any) -> Any:
         made = self.empty_like(x, dtype, order, **options)
         bare(made)[...] = widened(number)
         return made

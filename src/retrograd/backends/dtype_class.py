@@ -9,6 +9,7 @@ asked of a dtype: its `kind` is "f", as that of every other floating-point dtype
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -149,12 +150,12 @@ def _named(name: str) -> dtype:
 def _of_ml_dtypes() -> DType:
     """NumPy's bfloat16, which another library brings."""
     try:
-        from ml_dtypes import bfloat16 as number
+        library = importlib.import_module("ml_dtypes")
     except ImportError:
         raise ImportError(
             "bfloat16 needs the package ml_dtypes, which brings it to NumPy: pip install 'retrograd[bfloat16]'"
         ) from None
-    return np.dtype(number)
+    return np.dtype(library.bfloat16)
 
 
 bool_: Final = _named("bool")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
@@ -148,6 +149,8 @@ class RNNBase(Module):
         return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), last
 
     def _run_layers(self, data: Tensor, sizes: Sequence[int], states: State) -> tuple[Tensor, State]:
+        if self.mode == "LSTM" and not self.proj_size and autocasting():
+            states = lowered(tuple, states)  # one kernel in PyTorch, which computes in one dtype
         ends: list[State] = []
         for layer in range(self.num_layers):
             outs = []

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from retrograd.backends.base import BACKENDS, backend_of, is_array
-from retrograd.backends.casts import cast
 from retrograd.backends.batch.level import RULES, Level
 from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, Unbatchable
+from retrograd.backends.casts import cast
 from retrograd.backends.pack import PACK
 
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere

@@ -11,6 +11,7 @@ from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
@@ -165,6 +166,21 @@ def stft(
     >>> rg.stft(rg.ones(8), 4, window=rg.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
     """
+    if autocasting():
+        return in_float32(
+            stft,
+            input,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            center,
+            pad_mode,
+            normalized,
+            onesided,
+            return_complex,
+            align_to_window,
+        )
     x = require_tensor("stft", "input", 1, input)
     points = int_from("stft", "n_fft", 2, n_fft)
     hop = points // 4 if hop_length is None else int_from("stft", "hop_length", 3, hop_length)

@@ -8,6 +8,7 @@ from typing import Any
 from retrograd.backends.base import Backend
 from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, without_autocast
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear
@@ -65,4 +66,6 @@ def compute_in_place(
             "clone() the tensor first.",
             UserWarning,
         )
+    if autocasting():  # PyTorch's lists have no in-place forms
+        return write(x, without_autocast(function, x, *args, **kwargs))
     return write(x, function(x, *args, **kwargs))

@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Binary, Unary, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
@@ -320,6 +321,8 @@ def cdist(
     >>> rg.cdist(rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0], [1.0, 0.0]]))
     tensor([[5., 1.]])
     """
+    if autocasting():
+        return in_float32(cdist, x1, x2, p, compute_mode)
     if compute_mode not in MODES:
         raise ValueError(
             f"{compute_mode} is not a valid value for compute_mode: it is one of {', '.join(MODES)}"

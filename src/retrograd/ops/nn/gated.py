@@ -10,6 +10,7 @@ from retrograd.backends.base import Backend, as_array, backend_of, common_backen
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
 from retrograd.core.tensor import Tensor
@@ -181,6 +182,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> rg.prelu(rg.tensor([-2.0, 1.0]), rg.tensor(0.25))
     tensor([-0.5000,  1.0000])
     """
+    if autocasting():
+        return lowered(prelu, input, weight)
     x: Any = require_tensor("prelu", "input", 1, input)
     w: Any = require_tensor("prelu", "weight", 2, weight)
     if x.array.dtype != w.array.dtype:
