@@ -23,8 +23,8 @@ from retrograd.autograd.modes import (
 from retrograd.backends.device import (
     device,
 )
-from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtype_class import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -40,6 +40,7 @@ from retrograd.backends.dtype_class import (
     uint32,
     uint64,
 )
+from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
@@ -85,7 +86,9 @@ if _typing.TYPE_CHECKING:
     from retrograd import _C as _C
     from retrograd import __config__ as __config__
     from retrograd import (
+        amp,
         autograd,
+        cpu,
         cuda,
         fft,
         func,
@@ -100,6 +103,29 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd import inspect as inspect
     from retrograd import serialization as serialization
+    from retrograd.amp.autocast_mode import (
+        autocast,
+    )
+    from retrograd.amp.grad_scaler import (
+        GradScaler,
+    )
+    from retrograd.amp.settings import (
+        autocast_decrement_nesting,
+        autocast_increment_nesting,
+        clear_autocast_cache,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_cpu_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+        set_autocast_gpu_dtype,
+    )
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
         is_anomaly_enabled,
@@ -840,7 +866,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.convert import (
         clone,
-        cpu,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -971,9 +996,20 @@ else:
         {
             "retrograd._C": "_C=",
             "retrograd.__config__": "__config__=",
+            "retrograd.amp": "amp=",
+            "retrograd.amp.autocast_mode": "autocast",
+            "retrograd.amp.grad_scaler": "GradScaler",
+            "retrograd.amp.settings": (
+                "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+                "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+                "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+                "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+                "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+            ),
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
             "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.cpu": "cpu=",
             "retrograd.cuda": "cuda=",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
@@ -1045,6 +1081,7 @@ __all__ = [
     "DoubleTensor",
     "FloatTensor",
     "Generator",
+    "GradScaler",
     "HalfTensor",
     "IntTensor",
     "LongTensor",
@@ -1081,6 +1118,7 @@ __all__ = [
     "amax",
     "amin",
     "aminmax",
+    "amp",
     "angle",
     "any",
     "arange",
@@ -1120,12 +1158,16 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autocast",
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
     "autograd",
     "avg_pool1d",
     "baddbmm",
     "bartlett_window",
     "batch_norm",
     "bernoulli",
+    "bfloat16",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "bincount",
@@ -1168,6 +1210,7 @@ __all__ = [
     "clamp_max_",
     "clamp_min",
     "clamp_min_",
+    "clear_autocast_cache",
     "clip",
     "clip_",
     "clone",
@@ -1303,6 +1346,9 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -1359,6 +1405,9 @@ __all__ = [
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -1572,6 +1621,12 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",

@@ -81,6 +81,7 @@ DTYPE_NAMES = {
     "int32": "Int",
     "int64": "Long",
     "float16": "Half",
+    "bfloat16": "BFloat16",
     "float32": "Float",
     "float64": "Double",
     "complex64": "ComplexFloat",
@@ -153,7 +154,7 @@ def no_forward_mode(function: str) -> NotImplementedError:
 
 def unsupported_dtype(kernel: str, dtype: Any, cure: str = "") -> NotImplementedError:
     """The error for a dtype that a function does not take: `"lt_cpu" not implemented for 'ComplexFloat'`."""
-    name = DTYPE_NAMES.get(str(dtype), dtype)
+    name = DTYPE_NAMES.get(getattr(dtype, "name", str(dtype)), dtype)
     return NotImplementedError(f"\"{kernel}\" not implemented for '{name}'{': ' if cure else ''}{cure}")
 
 

@@ -130,7 +130,8 @@ METHODS: dict[str, str] = {
     ),
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
-        "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
+        "bfloat16 bool byte cdouble cfloat char clone contiguous cpu double float half "
+        "int long short to type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
     "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
@@ -310,7 +311,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.tensor.buffers": (
         "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
     ),
-    "retrograd.ops.tensor.convert": "clone cpu",
+    "retrograd.ops.tensor.convert": "clone",
     "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"

@@ -26,6 +26,8 @@ LAYERS = (
         "_C",
         "foreach",
         "legacy_types",
+        "amp",
+        "cpu",
         "cuda",
         "memory",
         "random",

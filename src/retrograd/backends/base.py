@@ -51,6 +51,7 @@ class Backend(LibraryNames):
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
+    rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -205,6 +206,10 @@ class Backend(LibraryNames):
         if x.ndim:
             raise mixed_devices(("cpu", self.device_type))
         return self.asarray(x)
+
+    def vjp(self, op: Any, given: Sequence[Any]) -> Any:
+        """The gradients that the formula of an op makes of arrays of this backend."""
+        return op.vjp(*given)
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of this backend's arrays by a compiled formula for NumPy's; NotImplemented where it cannot be."""
@@ -483,6 +488,7 @@ class Registry:
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
         self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 
     def on(self, where: device | None) -> Any:

@@ -21,6 +21,7 @@ from retrograd.backends.base import (
     mixed_devices,
     where_of,
 )
+from retrograd.backends.casts import cast
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -530,7 +531,7 @@ def _floated(a: Any) -> Any:
 
 def _cast(a: Array, dtype: DType) -> Array:
     """The array in a dtype. Where dimensions share memory, which cannot be written, the copy lies in rows."""
-    return a.astype(dtype, order="K" if is_writable(a) else "C", copy=False)
+    return cast(a, dtype, "K" if is_writable(a) else "C", False)
 
 
 def _operand(op: Op, i: int, value: Any) -> Any:

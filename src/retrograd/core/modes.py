@@ -50,7 +50,14 @@ class ThreadState:
     # Told of every write: see Note [Mutation of saved values] in autograd/mutation.py.
     write_guard: Any = None
     batch_levels: tuple[Any, ...] = ()  # the running vmaps, the innermost last
+    autocast: Any = None  # the dtype of autocast, None where it is off: see Note [Autocast]
+    autocast_keeps: bool = True  # whether it keeps what it has made of weights
+    autocast_depth: int = 0  # how many of its blocks are open
     transforms: int = 0  # how many functions of `retrograd.func` are running one inside another
+
+    def __init__(self) -> None:
+        self.autocast_cache: dict[int, Any] = {}  # what it has made of weights, by their ids
+        self.autocast_settings: dict[str, Any] = {}  # by type of device: whether it is on, and its dtype
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""

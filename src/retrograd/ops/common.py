@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, current
@@ -51,7 +52,7 @@ def deliver(result: Any, out: Any) -> Tensor:
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
-        out.array = result.array.astype(out.array.dtype)
+        out.array = cast(result.array, out.array.dtype)
     out._bump_version()
     found = out
     return found

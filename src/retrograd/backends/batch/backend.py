@@ -208,6 +208,8 @@ class BatchedBackend(NumpyBackend):
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         """See Note [Ops on batches]."""
+        if self.inner.rounds and not (op.is_view or op.moves_memory):
+            return self.inner.forward(op, xs)
         parameters = _parameters(op)
         if parameters is None and op.any_shape:
             level = newest_among(tuple(xs))
@@ -225,6 +227,9 @@ class BatchedBackend(NumpyBackend):
         if isinstance(x, BatchedArray) and len(self.levels) == 1 and type(x.value) is ndarray:
             return x
         return self.on_levels(x) if is_array(x) else x
+
+    def vjp(self, op: Any, given: Sequence[Any]) -> Any:
+        return self.inner.vjp(op, given) if self.inner.rounds else super().vjp(op, given)
 
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of all samples at once, if they are all alike."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.tensor import Tensor
@@ -31,9 +32,9 @@ def _frequencies(
     if target.kind == "c":
         raise unsupported_dtype("arange_cpu", target)
     width = n * number_from(f"fft_{function}", "d", 2, d)
-    step = np.asarray(np.inf if width == 0 else 1.0 / width, target)
+    step = maker_of(target).asarray(np.inf if width == 0 else 1.0 / width, target)
     with np.errstate(invalid="ignore"):
-        return finish(numbers.astype(target) * step, out, requires_grad, where)
+        return finish(cast(numbers, target) * step, out, requires_grad, where)
 
 
 @public("fft.fftfreq")

@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import conjugate
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
@@ -228,6 +229,8 @@ def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    if autocasting():
+        return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
         require_tensor("index_copy", "input", 1, input),
         require_tensor("index_copy", "source", 3, source),

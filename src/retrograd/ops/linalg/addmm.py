@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -187,6 +188,8 @@ def addmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
+    if autocasting():
+        return lowered(addmm, input, mat1, mat2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("addmm", (input, mat1, mat2, *old), ("beta", "alpha"))
         return addmm(*tensors, **numbers, out=out)
@@ -250,6 +253,8 @@ def baddbmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
+    if autocasting():
+        return lowered(baddbmm, input, batch1, batch2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("baddbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return baddbmm(*tensors, **numbers, out=out)
@@ -270,6 +275,8 @@ def addbmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    if autocasting():
+        return lowered(addbmm, input, batch1, batch2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("addbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return addbmm(*tensors, **numbers, out=out)
@@ -287,6 +294,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3.5000],
             [3.5000]])
     """
+    if autocasting():
+        return lowered(linear, input, weight, bias)
     x, w = tensor_pair("linear", input, weight, "weight")
     turned = t(w)
     if bias is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -346,6 +347,8 @@ def linalg_lu_solve(
 @public("lu_solve", method=True)
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
+    if autocasting():
+        return in_float32(lu_solve, b, LU_data, LU_pivots, out=out)
     deprecated("lu_solve", "linalg.lu_solve")
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
 

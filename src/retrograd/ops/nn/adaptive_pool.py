@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, device_of
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -195,6 +196,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
 @public("nn.functional.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
+    if autocasting():
+        return in_float32(adaptive_avg_pool3d, input, output_size)
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
@@ -285,6 +288,8 @@ def adaptive_max_pool3d(
     input: Tensor, output_size: Sizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that divide volumes evenly, and if asked where they are."""
+    if autocasting():
+        return in_float32(adaptive_max_pool3d, input, output_size, return_indices)
     found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
         "adaptive_max_pool3d", 3, input, output_size, return_indices
     )
@@ -452,6 +457,16 @@ def fractional_max_pool2d(
         return_indices: whether to return where the largest elements are, too.
         _random_samples: the random numbers in [0, 1), of shape [batch, channel, 2].
     """
+    if autocasting():
+        return in_float32(
+            fractional_max_pool2d,
+            input,
+            kernel_size,
+            output_size,
+            output_ratio,
+            return_indices,
+            _random_samples,
+        )
     found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool2d",
         2,
@@ -509,6 +524,16 @@ def fractional_max_pool3d(
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that begin at random distances, for volumes; see fractional_max_pool2d."""
+    if autocasting():
+        return in_float32(
+            fractional_max_pool3d,
+            input,
+            kernel_size,
+            output_size,
+            output_ratio,
+            return_indices,
+            _random_samples,
+        )
     found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool3d",
         3,

@@ -15,6 +15,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
@@ -25,7 +26,7 @@ from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
-from retrograd.ops.reduce.sums import SumDim, float16, float32
+from retrograd.ops.reduce.sums import SumDim, float32
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, DType, Shape
@@ -168,6 +169,18 @@ def scaled_dot_product_attention(
     >>> rg.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
+    if autocasting():
+        return lowered(
+            scaled_dot_product_attention,
+            query,
+            key,
+            value,
+            attn_mask,
+            dropout_p,
+            is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+        )
     name = "scaled_dot_product_attention"
     q, k = require_tensor(name, "query", 1, query), require_tensor(name, "key", 2, key)
     v = require_tensor(name, "value", 3, value)
@@ -189,9 +202,11 @@ def scaled_dot_product_attention(
             ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)
         )
         return found
-    if q.array.dtype == float16:  # computed in single precision
+    if q.array.dtype.itemsize == 2:  # computed in single precision
         q32, k32, v32 = (convert(t, float32) for t in (q, k, v))
-        return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), float16)
+        return convert(
+            _composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), q.array.dtype
+        )
     return _composed(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.saved import constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -219,6 +220,10 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(
+            ctc_loss, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+        )
     if differ(targets, input_lengths, target_lengths):
         lengths = input_lengths, target_lengths
         found: Tensor = UPWARD.by_sample(

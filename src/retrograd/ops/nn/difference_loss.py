@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -219,6 +220,8 @@ def mse_loss(
     >>> mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([0.0, 4.0]))
     tensor(2.5000)
     """
+    if autocasting():
+        return in_float32(mse_loss, input, target, size_average, reduce, reduction, weight)
     x, t = _pair("mse_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     if weight is not None:
@@ -237,6 +240,8 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The absolute difference, its mean or its sum."""
+    if autocasting():
+        return in_float32(l1_loss, input, target, size_average, reduce, reduction, weight)
     x, t = _pair("l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     losses: Tensor = Abs().on(x - t)
@@ -255,6 +260,8 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
+    if autocasting():
+        return in_float32(smooth_l1_loss, input, target, size_average, reduce, reduction, beta)
     x, t = _pair("smooth_l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     beta = number_from("smooth_l1_loss", "beta", 4, beta)
@@ -268,6 +275,8 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """Half the squared difference below `delta`, `delta` times the absolute one above."""
+    if autocasting():
+        return in_float32(huber_loss, input, target, reduction, delta, weight)
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)
     delta = number_from("huber_loss", "delta", 4, delta)

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
 from retrograd.ops.common import int_from, number_from, require_tensor
@@ -30,6 +31,8 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(poisson_nll_loss, input, target, log_input, full, eps, reduction)
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
     t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
     eps = float(number_from("poisson_nll_loss", "eps", 5, eps))

@@ -13,6 +13,7 @@ from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
@@ -108,6 +109,9 @@ class Reduction(Unary):
         self.in_shape = x.shape
         return x if self.target is None else cast(x, self.target)
 
+    def given_dtype(self) -> DType:
+        return self.target
+
     def back(self, v: Any) -> Any:
         """A value of the result's shape, ready to broadcast against the input."""
         return restored_axes(v, self.axis, self.keepdims, len(self.in_shape))
@@ -131,6 +135,9 @@ class Sum(Linear):
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
         return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def transpose(self, g: Any) -> Any:
         if self.axis is not None:
@@ -417,6 +424,8 @@ def prod(
     >>> rg.prod(rg.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
+    if autocasting():
+        return in_float32(prod, input, dim, keepdim, dtype=dtype, out=out, **numpy)
     dim, keepdim = dims_given("prod", dim, keepdim, numpy)
     x = require_tensor("prod", "input", 1, input)
     target = summed_dtype(x, dtype)

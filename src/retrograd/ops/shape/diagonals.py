@@ -9,6 +9,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of, check_device, is_writable, placed
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error
@@ -242,6 +243,8 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 @public("trace", method=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
+    if autocasting():
+        return in_float32(trace, input)
     x = require_tensor("trace", "input", 1, input)
     if x.array.ndim != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.array.ndim}")

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.casts import reinterpreted
+from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -333,7 +335,7 @@ def view(
     """
     x = require_tensor("view", "input", 1, input)
     kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
-    if isinstance(kind, (np.dtype, type)):
+    if isinstance(kind, (DtypeClass, np.dtype, type)):
         return _viewed_as(x, as_dtype(kind))
     shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
     if not shares_memory_as(x.array, shape):
@@ -348,17 +350,35 @@ def view(
 def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     """The same bytes as another dtype, which no gradient passes."""
     a = x.array
-    old, new = a.dtype.itemsize, dtype.itemsize
-    what = f"to view {SCALAR_NAMES[a.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
-    if old != new and a.ndim == 0:
-        raise ShapeError(f"self.dim() cannot be 0 {what}")
-    if old != new and a.strides[-1] != old:
-        raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {a.strides[-1] // old}")
-    if new > old and a.shape[-1] * old % new:
-        raise ShapeError(f"self.size(-1) must be divisible by {new // old} {what}, but got {a.shape[-1]}")
-    twin = Tensor(a.view(dtype))
+    if x.is_conj() and dtype != a.dtype:
+        raise RuntimeError(
+            "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype. Call "
+            "resolve_conj() first."
+        )
+    if a.dtype.itemsize != dtype.itemsize:
+        _check_memory_as(x, dtype)
+    twin = Tensor(reinterpreted(a, dtype))
     twin._counter = x._version_counter()
     return twin
+
+
+def _check_memory_as(x: Tensor, dtype: Any) -> None:
+    """Refuses to view memory as elements of another size where they would not lie one behind the other."""
+    a, steps, offset = x.array, x.stride(), x.storage_offset()
+    old, new = a.dtype.itemsize, dtype.itemsize
+    what = f"to view {SCALAR_NAMES[a.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
+    if a.ndim == 0:
+        raise ShapeError(f"self.dim() cannot be 0 {what}")
+    if steps[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {steps[-1]}")
+    if new < old:
+        return
+    ratio = new // old
+    found = [("size(-1)", a.shape[-1]), ("storage_offset()", offset)]
+    found += [(f"stride({i})", step) for i, step in enumerate(steps[:-1])]
+    for name, number in found:
+        if number % ratio:
+            raise ShapeError(f"self.{name} must be divisible by {ratio} {what}, but got {number}")
 
 
 @public("Tensor.view_as")

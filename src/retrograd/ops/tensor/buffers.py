@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, check_device, placed
+from retrograd.backends.casts import cast
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
@@ -198,7 +199,7 @@ def inclusive_range(
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     numbers = np.arange(math.floor((last - first) / by) + 1)
-    found = (first + numbers * by).astype(dtype_for(dtype, out, get_default_dtype()))
+    found = cast(first + numbers * by, dtype_for(dtype, out, get_default_dtype()))
     return finish(found, out, requires_grad, where)
 
 

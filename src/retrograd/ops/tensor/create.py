@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import (
-    BACKENDS,
     Backend,
     backend_of,
     device_of,
@@ -17,9 +16,17 @@ from retrograd.backends.base import (
     placed,
     stands_for_many,
 )
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
-from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
+from retrograd.backends.dtypes import (
+    SCALAR_NAMES,
+    as_dtype,
+    bfloat16,
+    default_complex,
+    get_default_dtype,
+    scalar_dtype,
+)
 from retrograd.backends.memory_format import check_format, empty_in, preserve_format
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
@@ -102,7 +109,8 @@ def scalar_tensor(
     """A 0-dim tensor of the default dtype."""
     where = check_options(device, layout, pin_memory)
     value = number_from("scalar_tensor", "s", 1, s)
-    array = filled((), value, dtype_for(dtype, None, get_default_dtype()), XP)
+    wanted = dtype_for(dtype, None, get_default_dtype())
+    array = filled((), value, wanted, maker_of(wanted))
     return finish(array, None, requires_grad, where)
 
 
@@ -131,8 +139,8 @@ def zeros(
     """
     where = check_options(device, layout, pin_memory)
     shape = shape_from("zeros", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
-    return finish(xp.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    return finish(maker_of(wanted, where).zeros(shape, wanted), out, requires_grad, where)
 
 
 @public("ones")
@@ -144,8 +152,8 @@ def ones(
     """Ones, in the given size."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("ones", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
-    return finish(xp.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    return finish(maker_of(wanted, where).ones(shape, wanted), out, requires_grad, where)
 
 
 @public("empty")
@@ -157,8 +165,8 @@ def empty(
     """Memory as it is found, in the given size: fill it before use."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
     wanted, order = dtype_for(dtype, out, get_default_dtype()), check_format("empty", memory_format)
+    xp = maker_of(wanted, where)
     array = xp.empty(shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
     return finish(array, out, requires_grad, where)
 
@@ -177,7 +185,7 @@ def full(
     value = number_from("full", "fill_value", 2, fill_value)
     wanted = dtype_for(dtype, out, scalar_dtype(value))
     shape = shape_from("full", (size,), None)
-    return finish(filled(shape, value, wanted, BACKENDS.on(where)), out, requires_grad, where)
+    return finish(filled(shape, value, wanted, maker_of(wanted, where)), out, requires_grad, where)
 
 
 @public("eye")
@@ -192,7 +200,8 @@ def eye(
     for name, value in (("n", rows), ("m", columns)):
         if value < 0:
             raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
-    made = XP.zeros((rows, columns), dtype_for(dtype, out, get_default_dtype()))
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    made = maker_of(wanted).zeros((rows, columns), wanted)
     made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
     return finish(made, out, requires_grad, where)
 
@@ -250,7 +259,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         )
     if dtype.kind in "iu":
         return np.arange(start, end, step).astype(dtype, copy=False)
-    return (start + np.arange(math.ceil((end - start) / step)) * step).astype(dtype)
+    return cast(start + np.arange(math.ceil((end - start) / step)) * step, dtype)
 
 
 @public("linspace")
@@ -262,7 +271,7 @@ def linspace(
     """`steps` evenly spaced numbers from start to end, both included."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
-    return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad, where)
+    return finish(cast(spaced(ends, count, wanted), wanted), out, requires_grad, where)
 
 
 @public("logspace")
@@ -275,7 +284,7 @@ def logspace(
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
     exponents = spaced(ends, count, np.dtype("complex128" if wanted.kind == "c" else "float64"))
-    return finish(np.power(base, exponents).astype(wanted), out, requires_grad, where)
+    return finish(cast(np.power(base, exponents), wanted), out, requires_grad, where)
 
 
 def _spacing(
@@ -306,7 +315,7 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
 
 def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
-    work = np.dtype("float64") if dtype.kind in "iu" else dtype
+    work = np.dtype("float64") if dtype.kind in "iu" else np.dtype("float32") if dtype == bfloat16 else dtype
     start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
     if count < 2:
         return np.full(count, start)
@@ -329,13 +338,20 @@ def like(
     if device is not None and device_of(x) != where:
         x = placed(x, where)
     if wanted is not None and wanted is not preserve_format:
-        return empty_in(backend_of(x), x.shape, x.dtype if dtype is None else as_dtype(dtype), wanted)
+        kind = x.dtype if dtype is None else as_dtype(dtype)
+        return empty_in(_maker_like(x, kind), x.shape, kind, wanted)
     if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
         return XP.empty_like(x)
     order: Any = (
         "K" if is_writable(x) or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep
-    return backend_of(x).empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
+    kind = x.dtype if dtype is None else as_dtype(dtype)
+    return _maker_like(x, kind).empty_like(x, dtype=kind, order=order)
+
+
+def _maker_like(x: Array, dtype: DType) -> Any:
+    """The backend that makes arrays of a dtype where `x` is."""
+    return maker_of(dtype) if type(x) is np.ndarray else backend_of(x)
 
 
 @public("zeros_like")
