@@ -219,7 +219,10 @@ def index_add(
             f"{sizes(shape)} source.shape = {sizes(given)}"
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
-    check_bounds(i, d, shape[d] if shape else 1, False)
+    if len(shape) > 1:
+        check_bounds(i, d, shape[d], False)
+    else:
+        check_range("index_add_(): ", i, 0, shape, False)
     return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
 
 

@@ -200,6 +200,8 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
     size = abs(x.array[rows])
     if norm_type == math.inf and size.size:
         norms = size.max(axis=1)
+    elif norm_type == 0:
+        norms = (size != 0).sum(axis=1).astype(size.dtype)
     else:
         norms = (size**norm_type).sum(axis=1) ** (1 / norm_type)
     large = norms > max_norm

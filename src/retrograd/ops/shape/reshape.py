@@ -480,6 +480,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
     shape = x.array.shape
+    if not shape:
+        raise ShapeError(f"unflatten: dimension {dim} of a tensor that has no dimensions cannot be split")
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")
