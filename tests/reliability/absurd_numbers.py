@@ -1,6 +1,7 @@
 """Every function with integer parameters, given numbers that make no sense: the calls, and a program that makes them.
 
-    python -m tests.reliability.absurd_numbers retrograd     one line per call: what came of it, and how long it took
+    python -m tests.reliability.absurd_numbers retrograd        one line per call: how long it took, what came of it
+    python -m tests.reliability.absurd_numbers torch 100 20     of PyTorch, from number 100 on, every 20th
 
 A call is a row of the op table with one of its integers exchanged, or one of the functions that make tensors.
 """
@@ -23,7 +24,7 @@ import numpy as np
 from tests.ops.cases import CASES
 
 ABSURD = (2**31, 2**62, -(2**63), 10**9)
-LIMIT = 2.0  # seconds after which a call is given up
+LIMIT = 10.0  # seconds after which a call is given up
 ROOM = 2 << 30  # bytes that a call may take
 
 WRITTEN = """
@@ -161,7 +162,6 @@ tensor([1]) << {n}
 tensor([3]) ** {n}
 tensor([3]) // {n}
 svd_lowrank(ones(4, 4), {n})
-pca_lowrank(ones(4, 4), 2, niter={n})
 nn.functional.ctc_loss(zeros(2, 1, 3), tensor([[{n}]]), [2], [1])
 ones(3).cumulative_trapezoid(dim={n})
 ones(3).quantile(0.5, {n})

@@ -7,7 +7,7 @@ raises a RuntimeError for both, and so do we: `OutOfMemoryError`, which is a Mem
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from retrograd.errors import OutOfMemoryError, out_of_memory
 from retrograd.values import Array, DType, Shape
@@ -39,6 +39,20 @@ def tell_shortage(error: BaseException) -> None:
         raise told from None
 
 
+class ShortageTold:
+    """`with SHORTAGE_TOLD:` around what makes large arrays by NumPy's functions: its errors are told as ours."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, where: Any) -> None:
+        if error is not None:
+            tell_shortage(error)
+
+
+SHORTAGE_TOLD: Final = ShortageTold()
+
+
 def made(function: Callable[..., Array], shape: Shape, dtype: DType, *others: Any) -> Array:
     """`function(shape, *others, dtype)` of an array library, which makes an array; or OutOfMemoryError."""
     try:
@@ -55,4 +69,4 @@ def _is_shortage(error: BaseException) -> bool:
     return isinstance(error, (ValueError, OverflowError)) and str(error).startswith(_TOO_LARGE)
 
 
-__all__ = ["made", "shortage", "tell_shortage"]
+__all__ = ["SHORTAGE_TOLD", "ShortageTold", "made", "shortage", "tell_shortage"]
