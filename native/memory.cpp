@@ -67,6 +67,7 @@ void give_handler(PyObject* array) {
 }
 
 PyObject* no_memory(int nd, const npy_intp* dims, int type) {
+  if (PyErr_Occurred() != nullptr) return nullptr;  // of another array of the same kernel
   Ref errors(PyImport_ImportModule("retrograd.errors"));
   Ref shape(errors ? PyArray_IntTupleFromIntp(nd, dims) : nullptr);
   Ref dtype(shape ? reinterpret_cast<PyObject*>(PyArray_DescrFromType(type)) : nullptr);

@@ -163,7 +163,7 @@ tensor([3]) ** {n}
 tensor([3]) // {n}
 svd_lowrank(ones(4, 4), {n})
 nn.functional.ctc_loss(zeros(2, 1, 3), tensor([[{n}]]), [2], [1])
-ones(3).cumulative_trapezoid(dim={n})
+cumulative_trapezoid(ones(3), dim={n})
 ones(3).quantile(0.5, {n})
 nn.functional.hardtanh(ones(3), {n}, {n})
 """

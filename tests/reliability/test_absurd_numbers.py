@@ -10,12 +10,12 @@ import pytest
 
 from tests.reliability import absurd_numbers
 
-ERRORS = {"RuntimeError", "IndexError", "TypeError", "ValueError", "NotImplementedError", "ZeroDivisionError"}
+ERRORS = {"RuntimeError", "IndexError", "TypeError", "ValueError", "NotImplementedError", "AssertionError"}
 WRITTEN = len(absurd_numbers.WRITTEN.strip().splitlines()) * len(absurd_numbers.ABSURD)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="how much memory is left is read from /proc")
-@pytest.mark.parametrize(("start", "step"), [(0, 3), (1, 3), (WRITTEN, 20)])
+@pytest.mark.parametrize(("start", "step"), [(0, 3), (1, 3), (WRITTEN, 40)])
 def test_no_number_hangs_or_crashes_a_function(start: int, step: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.reliability.absurd_numbers", "retrograd", str(start), str(step)],
