@@ -69,7 +69,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrog
 
 PyMODINIT_FUNC PyInit__native() {
   import_array();
-  if (!rg::init_memory()) return nullptr;
+  if (!rg::init_memory() || !rg::init_parallel()) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
   for (PyMethodDef* methods : families)

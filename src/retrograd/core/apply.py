@@ -31,6 +31,7 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.backends.native import CPU_BACKEND
 from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.backends.shortage import tell_shortage
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
@@ -90,6 +91,9 @@ def _forward1(op: Unary, a: Array) -> Array:
     token = hush(QUIET)
     try:
         return _computed1(op, a)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 
@@ -217,6 +221,9 @@ def _forward2(op: Binary, a: Any, b: Any) -> Array:
     try:
         plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
         out = op.forward(xp, a, b) if plain else computed(op, (a, b))
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
     if type(out) is not ndarray:
@@ -380,6 +387,9 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     token = hush(QUIET)
     try:
         return _computed_n(op, arrays)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 

@@ -34,6 +34,7 @@ import numpy as np
 
 from retrograd.backends.base import as_array, backend_of, device_of, placed
 from retrograd.backends.device import CPU
+from retrograd.backends.shortage import shortage
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
@@ -188,12 +189,16 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
 
 
 def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> None:
-    """Takes the claim back and says where the error came from."""
+    """Takes the claim back and says where the error came from; raises it anew if it is NumPy's, of memory."""
     if node._freed_by is task.place:
         node._freed_by = claimed
+    told = shortage(error)
+    error = error if told is None else told
     add_note(error, f"raised by {node.name()} during backward")
     if task.anomaly:
         report(node, error)
+    if told is not None:
+        raise told from None
 
 
 def claim(task: GraphTask, node: Node) -> bool:

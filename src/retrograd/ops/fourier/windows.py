@@ -10,6 +10,7 @@ from retrograd.backends.base import backend_of
 from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.places import warn
@@ -53,7 +54,9 @@ def _points(
         raise ShapeError(f"{function} requires non-negative window_length, got window_length={n}")
     # A periodic window is one that is longer by a point, without its last.
     count = n + 1 if periodic and n > 1 else n
-    return np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5), n, target, where
+    with SHORTAGE_TOLD:
+        points = np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5)
+    return points, n, target, where
 
 
 @public("hann_window")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,13 +11,14 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import conjugate
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes
 from retrograd.ops.common import beside, deliver, differ, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
@@ -220,7 +222,10 @@ def index_add(
             f"{sizes(shape)} source.shape = {sizes(given)}"
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
-    check_bounds(i, d, shape[d] if shape else 1, False)
+    if len(shape) > 1:
+        check_bounds(i, d, shape[d], False)
+    else:
+        check_range("index_add_(): ", i, 0, shape, False)
     return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
 
 
@@ -320,7 +325,11 @@ def repeat_interleave(
         raise ShapeError(f"Repeats must be non-negative, got {repeats}")
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
-    index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
+    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
+        raise out_of_memory((total,), x.array.dtype)
+    with SHORTAGE_TOLD:
+        index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     if output_size is not None and output_size != len(index):
         raise ShapeError(
             f"allocated size does not match required size: repeat_interleave: Invalid output_size, expected "

@@ -81,7 +81,10 @@ class Dist(Binary):
         self.p = p
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
-        return VectorNorm(self.p, None, False).forward(xp, x - y)
+        norm = VectorNorm(self.p, None, False)
+        if x.shape != y.shape or x.dtype != y.dtype or x.dtype.char not in "fd":
+            return norm.forward(xp, x - y)
+        return norm.measure(xp, x, y).astype(x.dtype, copy=False)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         if self.p == 0:

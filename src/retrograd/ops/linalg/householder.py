@@ -21,6 +21,7 @@ from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_batches,
     check_kernel,
+    check_same_dtype,
     delivered,
     matrix_argument,
     plus,
@@ -259,6 +260,8 @@ def ormqr(
         return in_float32(ormqr, input, input2, input3, left, transpose, out=out)
     a, t = matrix_argument("ormqr", input, "input"), matrix_argument("ormqr", input2, "tau", 2)
     c = matrix_argument("ormqr", input3, "other", 3)
+    check_same_dtype("torch.ormqr", a, t, "input tau")
+    check_same_dtype("torch.ormqr", a, c, "input other")
     for name, v in (("input", a), ("other", c)):
         if v.array.ndim < 2:
             raise ShapeError(f"torch.ormqr: {name} must have at least 2 dimensions.")

@@ -277,3 +277,8 @@ def _check_fits(function: str, ld: Tensor, pivots: Tensor, b: Tensor) -> None:
         )
     if pivots.array.dtype.kind not in "iu":
         raise DtypeError(f"{function}: Expected pivots to be integers. Got {pivots.dtype}.")
+    if pivots.array.size and not (abs(pivots.array).min() > 0 and abs(pivots.array).max() <= n):
+        raise RuntimeError(
+            f"{function}: pivots must name rows, from 1 to {n}, or minus that. Did you properly pass the result of "
+            "ldl_factor?"
+        )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, device_of
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.saved import SavedConstant
@@ -137,6 +138,10 @@ def _check_filled(function: str, x: Tensor, rank: int) -> None:
 def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
     """Averages over windows that divide the last dimensions evenly."""
     rank = len(size)
+    if min(size) < 0:
+        raise ShapeError(
+            f"{function}: elements of output_size must be greater than or equal to 0 but received {sizes(size)}"
+        )
     if rank == 1:
         return adaptive_avg(function, x.unsqueeze(-2), (1, *size)).squeeze(-2)
     if all(n == 1 for n in size):
@@ -145,7 +150,8 @@ def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
     if x.array.dtype.kind != "f":
         kernel = "adaptive_avg_pool2d" if rank == 2 else "adaptive_avg_pool3d_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
-    maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    with SHORTAGE_TOLD:
+        maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     found: Tensor = apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
     return found
 
@@ -162,7 +168,8 @@ def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return
     if x.array.dtype.kind != "f":
         kernel = "adaptive_max_pool3d_cpu" if rank == 3 else "adaptive_max_pool2d"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
-    covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    with SHORTAGE_TOLD:
+        covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     if rank == 1:
         values, indices = both(AdaptiveMaxPool2D((_cover(1, 1), *covers)), x.unsqueeze(-2))
         values, indices = values.squeeze(-2), indices.squeeze(-2)

@@ -11,7 +11,7 @@ from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError
+from retrograd.errors import DimensionError, ShapeError
 from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
@@ -163,6 +163,8 @@ def functional_batch_norm(
     tensor([0.2000])
     """
     x = require_tensor("batch_norm", "input", 1, input)
+    if training and x.array.ndim == 0:
+        raise DimensionError("batch_norm: the input has no dimensions; it should have a batch and channels")
     if training and x.array.ndim > 1:
         check_several(x, int(np.prod(x.array.shape[:1] + x.array.shape[2:])), str(x.shape))
     return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)

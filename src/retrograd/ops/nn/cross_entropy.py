@@ -289,6 +289,10 @@ def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int)
     if ndim < 3:
         _check_classes(x, t, weight)
         if t.array.shape != shape[:-1]:
+            if ndim == t.array.ndim == 1 and t.array.size != 1:
+                raise ValueError(
+                    f"For 1D input, 1D target must have size 1, but got target size: {t.array.size}"
+                )
             if t.array.ndim > 1 or t.array.size != 1:
                 raise ShapeError(
                     "0D or 1D target tensor expected, multi-target not supported. The input is "

@@ -350,8 +350,12 @@ def grid_sampler(
     """`grid_sample` with its modes as numbers: bilinear, nearest, bicubic; zeros, border, reflection."""
     if autocasting():
         return in_float32(grid_sampler, input, grid, interpolation_mode, padding_mode, align_corners)
-    mode, padding = MODES[integer(interpolation_mode)], PADDINGS[integer(padding_mode)]
-    return _sampled(input, grid, mode, padding, bool(align_corners))
+    mode, padding = integer(interpolation_mode), integer(padding_mode)
+    if not (0 <= mode < len(MODES) and 0 <= padding < len(PADDINGS)):
+        raise RuntimeError(
+            f"grid_sampler(): modes are 0, 1 or 2, but got {mode} for interpolation and {padding} for padding"
+        )
+    return _sampled(input, grid, MODES[mode], PADDINGS[padding], bool(align_corners))
 
 
 @public("nn.functional.affine_grid")

@@ -356,6 +356,8 @@ def functional_group_norm(
     if x.array.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {x.array.ndim}")
     n, c = x.array.shape[:2]
+    if num_groups == 0:
+        raise ZeroDivisionError("group_norm: the channels cannot be split into 0 groups")
     check_several(x, n * c // num_groups * int(np.prod(x.array.shape[2:])), str(list(x.array.shape)))
     return group_norm(x, num_groups, weight, bias, eps)
 

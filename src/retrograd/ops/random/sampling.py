@@ -13,6 +13,7 @@ from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, get_default_dtype, real_of
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
@@ -37,10 +38,11 @@ def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array
         return rng.random((*shape, 2), real_of(dtype)).view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{SCALAR_NAMES[dtype]}'")
-    if dtype.itemsize == 2:
-        steps = 256 if dtype is bfloat16 else 2048
-        return cast(as_array(rng.integers(0, steps, shape) / steps), dtype)
-    return as_array(rng.random(shape, dtype))
+    with SHORTAGE_TOLD:
+        if dtype.itemsize == 2:
+            steps = 256 if dtype is bfloat16 else 2048
+            return cast(as_array(rng.integers(0, steps, shape) / steps), dtype)
+        return as_array(rng.random(shape, dtype))
 
 
 def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
@@ -50,9 +52,10 @@ def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
         return parts.view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
-    if dtype.itemsize == 2:
-        return cast(as_array(rng.standard_normal(shape, np.float32)), dtype)
-    return as_array(rng.standard_normal(shape, dtype))
+    with SHORTAGE_TOLD:
+        if dtype.itemsize == 2:
+            return cast(as_array(rng.standard_normal(shape, np.float32)), dtype)
+        return as_array(rng.standard_normal(shape, dtype))
 
 
 def fraction_bits(dtype: DType) -> int:
@@ -82,8 +85,11 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
                 "discrete uniform distribution only within this range.",
                 UserWarning,
             )
-    drawn = rng.integers(low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True)
-    return cast(as_array(drawn), dtype, copy=False)
+    with SHORTAGE_TOLD:
+        drawn = rng.integers(
+            low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True
+        )
+        return cast(as_array(drawn), dtype, copy=False)
 
 
 def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
@@ -179,7 +185,8 @@ def randperm(
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     if wanted.kind in "iu" and count and count - 1 > np.iinfo(wanted).max:
         raise RuntimeError(f"randperm: value cannot be converted to type {wanted} without overflow")
-    array = cast(stream_of(generator, where).permutation(count), wanted)
+    with SHORTAGE_TOLD:
+        array = cast(stream_of(generator, where).permutation(count), wanted)
     return finish(array, out, requires_grad, where)
 
 
@@ -409,7 +416,8 @@ def multinomial(
     rng = stream_of(generator, device_of(p), p)
     if replacement:
         steps = rows.cumsum(axis=1)
-        draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
+        with SHORTAGE_TOLD:
+            draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.

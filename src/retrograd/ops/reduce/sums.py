@@ -5,12 +5,14 @@ Extrema are in `extrema.py`, variances and norms in `statistics.py`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.kernels.blocks import LIMIT
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
@@ -73,6 +75,11 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     return x.sum(axis=axis, keepdims=keepdims)
 
 
+def without_nan(xp: Backend, x: Array) -> Array:
+    """0 in the place of every NaN."""
+    return xp.where(xp.isnan(x), 0, x)
+
+
 def dims_given(function: str, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> tuple[Any, bool]:
     """`dim` and `keepdim`, which may have come under NumPy's names."""
     if numpy:
@@ -120,6 +127,10 @@ class Reduction(Unary):
 # -- sums and means ------------------------------------------------------------------------------------------------
 
 
+def in_dtype(target: DType, x: Array) -> Array:
+    return cast(x, target)
+
+
 class Sum(Linear):
     """the sum over all elements"""
 
@@ -134,7 +145,11 @@ class Sum(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
+        if self.target is None:
+            return total(x, self.axis, self.keepdims)
+        if x.size > LIMIT and x.dtype != self.target and self.target.char in "fdl":  # the copy would be large
+            return xp.reduced("add", partial(in_dtype, self.target), x, self.axis, self.keepdims)
+        return total(cast(x, self.target), self.axis, self.keepdims)
 
     def given_dtype(self) -> DType:
         return self.target
@@ -159,7 +174,11 @@ class Nansum(Reduction):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x)
-        return total(xp.where(xp.isnan(a), 0, a) if a.dtype.kind == "f" else a, self.axis, self.keepdims)
+        if a.dtype.kind != "f":
+            return total(a, self.axis, self.keepdims)
+        if a.dtype == float16:
+            return total(without_nan(xp, a), self.axis, self.keepdims)
+        return xp.reduced("add", partial(without_nan, xp), a, self.axis, self.keepdims)
 
     def present(self, v: Any, x: Any) -> Any:
         """1 where x is a number, else 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, TypeAlias
@@ -12,13 +13,14 @@ from retrograd.backends.base import Backend
 from retrograd.backends.casts import reinterpreted
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.variant import variant
-from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
+from retrograd.errors import OutOfMemoryError, ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
@@ -52,7 +54,10 @@ class Expand(View):
         # A broadcast array is read-only; where nothing is repeated it can stay writable.
         if x.shape == self.size:
             return x[...]
-        return x.reshape(self.size) if x.size == prod(self.size) else xp.stretch(x, self.size)
+        if x.size == prod(self.size):
+            return x.reshape(self.size)
+        with SHORTAGE_TOLD:  # PyTorch has views of more elements than there are addresses
+            return xp.stretch(x, self.size)
 
     def transpose(self, g: Any) -> Any:
         return UPWARD.operators.sum_to(g, self.in_shape)
@@ -70,7 +75,10 @@ class Reshape(View):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return x.reshape(self.size)
+        if x.size:
+            return x.reshape(self.size)
+        with SHORTAGE_TOLD:  # lengths beside a 0 may be anything to PyTorch, but not to NumPy
+            return x.reshape(self.size)
 
     def transpose(self, g: Any) -> Any:
         return g.reshape(self.in_shape)
@@ -160,6 +168,10 @@ class Repeat(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
+        if x.size * prod(self.repeats) * x.itemsize > sys.maxsize:  # NumPy's product would wrap around
+            raise OutOfMemoryError(
+                f"not enough memory: {sizes(self.repeats)} copies of a tensor of {sizes(x.shape)}"
+            )
         return xp.tile(x, self.repeats)
 
     def transpose(self, g: Any) -> Any:
@@ -500,6 +512,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
     shape = x.array.shape
+    if not shape:
+        raise ShapeError(f"unflatten: dimension {dim} of a tensor that has no dimensions cannot be split")
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")

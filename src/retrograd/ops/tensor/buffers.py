@@ -14,6 +14,7 @@ from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.backends.mirror import bits_of
+from retrograd.backends.shortage import SHORTAGE_TOLD, made
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
@@ -38,7 +39,8 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device) -> A
             f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
         )
     needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
-    return strided(BACKENDS.on(where).empty(needed, dtype), size, stride, 0)
+    with SHORTAGE_TOLD:
+        return strided(made(BACKENDS.on(where).empty, (needed,), dtype), size, stride, 0)
 
 
 @public("empty_strided")
@@ -198,7 +200,8 @@ def inclusive_range(
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    numbers = np.arange(math.floor((last - first) / by) + 1)
+    with SHORTAGE_TOLD:
+        numbers = np.arange(math.floor((last - first) / by) + 1)
     found = cast(first + numbers * by, dtype_for(dtype, out, get_default_dtype()))
     return finish(found, out, requires_grad, where)
 

@@ -30,6 +30,7 @@ from retrograd.backends.dtypes import (
 from retrograd.backends.memory_format import check_format, empty_in, preserve_format
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.shortage import made
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, int_from, number_from, require_tensor
@@ -120,7 +121,7 @@ def scalar_tensor(
 def filled(shape: Shape, value: Any, dtype: DType, xp: Backend) -> Array:
     """An array full of one number, if the dtype can hold it."""
     number = number_for(value, dtype).item()
-    found: Array = xp.empty(shape, dtype)
+    found = made(xp.empty, shape, dtype)
     found.fill(number)
     return found
 
@@ -140,7 +141,7 @@ def zeros(
     where = check_options(device, layout, pin_memory)
     shape = shape_from("zeros", args, size)
     wanted = dtype_for(dtype, out, get_default_dtype())
-    return finish(maker_of(wanted, where).zeros(shape, wanted), out, requires_grad, where)
+    return finish(made(maker_of(wanted, where).zeros, shape, wanted), out, requires_grad, where)
 
 
 @public("ones")
@@ -153,7 +154,7 @@ def ones(
     where = check_options(device, layout, pin_memory)
     shape = shape_from("ones", args, size)
     wanted = dtype_for(dtype, out, get_default_dtype())
-    return finish(maker_of(wanted, where).ones(shape, wanted), out, requires_grad, where)
+    return finish(made(maker_of(wanted, where).ones, shape, wanted), out, requires_grad, where)
 
 
 @public("empty")
@@ -167,7 +168,7 @@ def empty(
     shape = shape_from("empty", args, size)
     wanted, order = dtype_for(dtype, out, get_default_dtype()), check_format("empty", memory_format)
     xp = maker_of(wanted, where)
-    array = xp.empty(shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
+    array = made(xp.empty, shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
     return finish(array, out, requires_grad, where)
 
 
@@ -201,9 +202,9 @@ def eye(
         if value < 0:
             raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
     wanted = dtype_for(dtype, out, get_default_dtype())
-    made = maker_of(wanted).zeros((rows, columns), wanted)
-    made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
-    return finish(made, out, requires_grad, where)
+    matrix = made(maker_of(wanted).zeros, (rows, columns), wanted)
+    matrix.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
+    return finish(matrix, out, requires_grad, where)
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -258,8 +259,18 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
         )
     if dtype.kind in "iu":
+        count = -((start - end) // step)
+    elif math.isfinite((end - start) / step):
+        count = math.ceil((end - start) / step)
+    else:
+        raise RuntimeError(f"invalid size, possible overflow: from {start} to {end} by steps of {step}")
+    return made(_range, (count,), dtype, start, end, step)
+
+
+def _range(shape: Shape, start: Any, end: Any, step: Any, dtype: DType) -> Array:
+    if dtype.kind in "iu":
         return np.arange(start, end, step).astype(dtype, copy=False)
-    return cast(start + np.arange(math.ceil((end - start) / step)) * step, dtype)
+    return cast(start + np.arange(shape[0]) * step, dtype)
 
 
 @public("linspace")
@@ -271,7 +282,7 @@ def linspace(
     """`steps` evenly spaced numbers from start to end, both included."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
-    return finish(cast(spaced(ends, count, wanted), wanted), out, requires_grad, where)
+    return finish(cast(made(spaced, (count,), wanted, ends), wanted), out, requires_grad, where)
 
 
 @public("logspace")
@@ -283,7 +294,8 @@ def logspace(
     """Powers of `base` whose exponents are evenly spaced from start to end."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
-    exponents = spaced(ends, count, np.dtype("complex128" if wanted.kind == "c" else "float64"))
+    work = np.dtype("complex128" if wanted.kind == "c" else "float64")
+    exponents = made(spaced, (count,), work, ends)
     return finish(cast(np.power(base, exponents), wanted), out, requires_grad, where)
 
 
@@ -313,10 +325,11 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
     return number_from(function, name, position, value)
 
 
-def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
+def spaced(shape: Shape, ends: Sequence[Any], dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
     work = np.dtype("float64") if dtype.kind in "iu" else np.dtype("float32") if dtype == bfloat16 else dtype
     start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
+    (count,) = shape
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)
