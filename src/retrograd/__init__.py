@@ -87,6 +87,7 @@ if _typing.TYPE_CHECKING:
     from retrograd import (
         autograd,
         cuda,
+        distributions,
         fft,
         func,
         linalg,
@@ -572,6 +573,18 @@ if _typing.TYPE_CHECKING:
         log_softmax,
         softmax,
     )
+    from retrograd.ops.random.gamma_draws import (
+        dirichlet_grad as _dirichlet_grad,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        sample_dirichlet as _sample_dirichlet,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma as _standard_gamma,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma_grad as _standard_gamma_grad,
+    )
     from retrograd.ops.random.generator import (
         Generator,
         default_generator,
@@ -965,6 +978,7 @@ else:
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.cuda": "cuda=",
+            "retrograd.distributions": "distributions=",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -1044,6 +1058,10 @@ __all__ = [
     "TypedStorage",
     "UntypedStorage",
     "__version__",
+    "_dirichlet_grad",
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "_standard_gamma_grad",
     "abs",
     "abs_",
     "absolute",
@@ -1218,6 +1236,7 @@ __all__ = [
     "diff",
     "digamma",
     "dist",
+    "distributions",
     "div",
     "divide",
     "dot",

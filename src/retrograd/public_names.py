@@ -249,6 +249,10 @@ FUNCTIONS: dict[str, str] = {
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.random.gamma_draws": (
+        "_dirichlet_grad=dirichlet_grad _sample_dirichlet=sample_dirichlet "
+        "_standard_gamma=standard_gamma _standard_gamma_grad=standard_gamma_grad"
+    ),
     "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
     "retrograd.ops.random.sampling": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint "
