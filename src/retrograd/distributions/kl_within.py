@@ -185,17 +185,20 @@ def _log_det(d: LowRankMultivariateNormal) -> Tensor:
     return low_rank_log_det(d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag, d._capacitance_tril)
 
 
-def _to_low_rank(columns: list[Tensor], diagonal: Tensor, q: LowRankMultivariateNormal) -> Tensor:
-    """The trace of inverse(covariance of q) times the covariance with these square roots, and this diagonal."""
-    factor, diag = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag
-    scaled = factor / diag.unsqueeze(-1)
-    found = (diagonal / diag).sum(-1) - _squared_entries(
-        q._capacitance_tril, scaled.mT * diagonal.sqrt().unsqueeze(-2)
-    )
-    for root in columns:
-        found = found + (root**2 / diag.unsqueeze(-1)).sum((-2, -1))
-        found = found - _squared_entries(q._capacitance_tril, scaled.mT @ root)
-    return found
+def _roots(d: LowRankMultivariateNormal) -> tuple[Tensor, ...]:
+    """Matrices whose squares add up to the covariance."""
+    return d._unbroadcasted_cov_factor, d._unbroadcasted_cov_diag.sqrt().diag_embed()
+
+
+def _to_low_rank(roots: tuple[Tensor, ...], q: LowRankMultivariateNormal) -> Tensor:
+    """The trace of inverse(covariance of q) times the covariance with these roots, by Woodbury's formula."""
+    diag = q._unbroadcasted_cov_diag.unsqueeze(-1)
+    scaled = (q._unbroadcasted_cov_factor / diag).mT
+    parts = [
+        (root**2 / diag).sum((-2, -1)) - _squared_entries(q._capacitance_tril, scaled @ root)
+        for root in roots
+    ]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
 def _distance_to_low_rank(
@@ -209,15 +212,14 @@ def _distance_to_low_rank(
 @register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
 def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
     _same_event(p, q)
-    trace = _to_low_rank([p._unbroadcasted_cov_factor], p._unbroadcasted_cov_diag, q)
+    trace = _to_low_rank(_roots(p), q)
     return 0.5 * (_log_det(q) - _log_det(p) + trace + _distance_to_low_rank(p, q) - p.event_shape[0])
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 def _full_to_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
     _same_event(p, q)
-    root = p._unbroadcasted_scale_tril
-    trace = _to_low_rank([root], (root * 0).sum(-1), q)
+    trace = _to_low_rank((p._unbroadcasted_scale_tril,), q)
     log_dets = _log_det(q) - 2 * p._half_log_det()
     return 0.5 * (log_dets + trace + _distance_to_low_rank(p, q) - p.event_shape[0])
 
@@ -226,10 +228,9 @@ def _full_to_low_rank(p: MultivariateNormal, q: LowRankMultivariateNormal) -> Te
 def _low_rank_to_full(p: LowRankMultivariateNormal, q: MultivariateNormal) -> Tensor:
     _same_event(p, q)
     to = q._unbroadcasted_scale_tril
-    roots = p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag.sqrt().diag_embed()
-    spread = (
-        _squared_entries(to, roots[0]) + _squared_entries(to, roots[1]) + squared_length(to, q.loc - p.loc)
-    )
+    factor, diagonal = _roots(p)
+    trace = _squared_entries(to, factor) + _squared_entries(to, diagonal)
+    spread = trace + squared_length(to, q.loc - p.loc)
     return 0.5 * (2 * q._half_log_det() - _log_det(p) + spread - p.event_shape[0])
 
 
