@@ -73,17 +73,26 @@ def test_divergences_and_their_gradients(names, batch, torch):
 
 
 EDGES = {
-    "certain events": lambda t, D: D.kl_divergence(D.Bernoulli(t([0.0, 1.0, 0.0, 0.5])), D.Bernoulli(t([0.0, 1.0, 1.0, 0.0]))),
-    "kinds that never come": lambda t, D: D.kl_divergence(D.Categorical(t([[0.0, 1.0], [0.5, 0.5]])), D.Categorical(t([0.0, 1.0]))),
+    "certain events": lambda t, D: D.kl_divergence(
+        D.Bernoulli(t([0.0, 1.0, 0.0, 0.5])), D.Bernoulli(t([0.0, 1.0, 1.0, 0.0]))
+    ),
+    "kinds that never come": lambda t, D: D.kl_divergence(
+        D.Categorical(t([[0.0, 1.0], [0.5, 0.5]])), D.Categorical(t([0.0, 1.0]))
+    ),
     "more trials": lambda t, D: D.kl_divergence(D.Binomial(3, t([0.3])), D.Binomial(2, t([0.4]))),
     "a wider interval": lambda t, D: D.kl_divergence(D.Uniform(t(0.0), t(2.0)), D.Uniform(t(0.0), t(1.0))),
-    "a heavy tail": lambda t, D: D.kl_divergence(D.Pareto(t(1.0), t([0.5, 1.5, 3.0])), D.Normal(t(0.0), t(1.0))),
-    "a heavy tail to gamma": lambda t, D: D.kl_divergence(D.Pareto(t(1.0), t([0.5, 1.5])), D.Gamma(t(2.0), t(1.0))),
+    "a heavy tail": lambda t, D: D.kl_divergence(
+        D.Pareto(t(1.0), t([0.5, 1.5, 3.0])), D.Normal(t(0.0), t(1.0))
+    ),
+    "a heavy tail to gamma": lambda t, D: D.kl_divergence(
+        D.Pareto(t(1.0), t([0.5, 1.5])), D.Gamma(t(2.0), t(1.0))
+    ),
     "interval across 0": lambda t, D: D.kl_divergence(D.Uniform(t(-1.0), t(1.0)), D.Gamma(t(2.0), t(1.0))),
     "interval from 0": lambda t, D: D.kl_divergence(D.Uniform(t(0.0), t(1.0)), D.Beta(t(2.0), t(3.0))),
     "log normal": lambda t, D: D.kl_divergence(D.LogNormal(t(0.0), t(1.0)), D.LogNormal(t(1.0), t(2.0))),
     "independent": lambda t, D: D.kl_divergence(
-        D.Independent(D.Normal(t([[0.0, 1.0]]), t(1.0)), 1), D.Independent(D.Normal(t([[1.0, 1.0]]), t(2.0)), 1)
+        D.Independent(D.Normal(t([[0.0, 1.0]]), t(1.0)), 1),
+        D.Independent(D.Normal(t([[1.0, 1.0]]), t(2.0)), 1),
     ),
     "full and low rank": lambda t, D: D.kl_divergence(
         D.MultivariateNormal(t([0.0, 1.0]), t([[2.0, 0.5], [0.5, 1.0]])),
@@ -93,7 +102,7 @@ EDGES = {
     "wishart": lambda t, D: D.kl_divergence(
         D.Wishart(t(5.0), t([[2.0, 0.5], [0.5, 1.0]])), D.Wishart(t(4.0), t([[1.0, 0.0], [0.0, 1.0]]))
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDGES)
@@ -112,8 +121,10 @@ REFUSED = {
     "two families": lambda D, t: D.kl_divergence(D.Normal(0.0, 1.0), D.Bernoulli(0.2)),
     "fewer trials": lambda D, t: D.kl_divergence(D.Binomial(2, t(0.3)), D.Binomial(3, t(0.4))),
     "other transforms": lambda D, t: D.kl_divergence(D.Weibull(1.0, 1.0), D.Weibull(1.0, 2.0)),
-    "other events": lambda D, t: D.kl_divergence(D.Independent(D.Normal(t([0.0]), 1.0), 1), D.Independent(D.Normal(t([0.0]), 1.0), 0)),
-}  # fmt: skip
+    "other events": lambda D, t: D.kl_divergence(
+        D.Independent(D.Normal(t([0.0]), 1.0), 1), D.Independent(D.Normal(t([0.0]), 1.0), 0)
+    ),
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -62,7 +62,7 @@ def test_means_and_variances(row):
 
 def with_function():
     """Rows of single continuous numbers with a distribution function."""
-    return [row for row in ROWS if row.name not in ("HalfCauchy",) and has_function(row)]
+    return [row for row in ROWS if row.name != "HalfCauchy" and has_function(row)]
 
 
 def has_function(row):
@@ -177,7 +177,9 @@ def test_gamma_samples_keep_their_probability(concentration):
     np.testing.assert_allclose(slope, (moved[0] - moved[1]) / (2 * step), rtol=1e-5)
 
 
-@pytest.mark.parametrize("a, b", [(0.4, 0.6), (1.0, 1.0), (2.0, 7.0), (60.0, 40.0), (2e3, 3e3), (2e5, 3e5)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.4, 0.6), (1.0, 1.0), (2.0, 7.0), (60.0, 40.0), (2e3, 3e3), (2e5, 3e5)]
+)
 def test_beta_samples_keep_their_probability(a, b):
     special = pytest.importorskip("scipy.special")
     x = np.clip(np.random.default_rng(0).beta(a, b, size=100), 1e-6, 1 - 1e-6)
@@ -203,7 +205,7 @@ def test_dirichlet_samples_move_as_pytorchs(torch):
 def test_samples_in_forward_mode_and_in_batches():
     a = rg.tensor([0.5, 2.0, 3.0], dtype=rg.float64)
     rg.manual_seed(23)
-    draw, tangent = rg.func.jvp(rg._sample_dirichlet, (a,), (rg.ones_like(a),))
+    _, tangent = rg.func.jvp(rg._sample_dirichlet, (a,), (rg.ones_like(a),))
     assert abs(tangent.sum().item()) < 1e-12  # parts of a whole stay one
     rg.manual_seed(23)
     again = a.clone().requires_grad_()

@@ -37,6 +37,15 @@ def outcome(call):
         return type(error)
 
 
+def raised(call, *args):
+    """The type of what a call raises."""
+    try:
+        call(*args)
+    except Exception as error:
+        return type(error)
+    raise AssertionError("nothing was raised")
+
+
 def both(row, torch, batch):
     arrays = row.arrays(batch)
     return row.make(rg, arrays), row.make(torch, arrays)

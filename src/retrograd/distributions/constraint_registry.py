@@ -59,11 +59,6 @@ def _above(constraint: Any) -> Transform:
     return transforms.ComposeTransform([transforms.ExpTransform(), moved])
 
 
-def _positive(constraint: Any) -> Transform:
-    same = isinstance(constraint.lower_bound, (int, float)) and constraint.lower_bound == 0
-    return transforms.ExpTransform() if same else _above(constraint)
-
-
 def _below(constraint: Any) -> Transform:
     turned = transforms.AffineTransform(constraint.upper_bound, -1)
     return transforms.ComposeTransform([transforms.ExpTransform(), turned])
@@ -120,8 +115,8 @@ def _stack(registry: ConstraintRegistry) -> Factory:
 
 for _registry in BOTH:
     _registry.register(constraints.real, _real)
-    _registry.register(constraints.positive, _positive)
-    _registry.register(constraints.nonnegative, _positive)
+    _registry.register(constraints.greater_than, _above)
+    _registry.register(constraints.greater_than_eq, _above)
     _registry.register(constraints.less_than, _below)
     _registry.register(constraints.unit_interval, _between)
     _registry.register(constraints.half_open_interval, _between)

@@ -145,21 +145,18 @@ class Distribution:
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         """The same distribution with a larger batch; parameters are expanded, not copied."""
-        owner = next(c for c in type(self).__mro__ if "__init__" in vars(c))
-        if owner.__module__.partition(".distributions.")[0] != "retrograd" or owner is Distribution:
-            name, base = type(self).__name__, owner.__mro__[1].__name__
-            raise NotImplementedError(
-                f"Subclass {name} of {base} that defines a custom __init__ method must also define a custom .expand() "
-                "method."
-            )
         shape = Size(batch_shape)
-        new: Self = self._get_checked_instance(type(self), _instance)
+        new: Self = self._get_checked_instance(self._own_class(), _instance)
         for name, value in vars(self).items():
             derived = isinstance(getattr(type(self), name, None), lazy_property)
             if not derived or name in self.arg_constraints:
                 vars(new)[name] = self._expanded(name, value, shape)
         new._batch_shape = shape
         return new
+
+    def _own_class(self) -> type:
+        """The nearest class of this package: what was derived from it may be made otherwise."""
+        return next(c for c in type(self).__mro__ if c.__module__.startswith("retrograd.distributions."))
 
     def _expanded(self, name: str, value: Any, shape: Size) -> Any:
         """An attribute of a distribution with a larger batch."""

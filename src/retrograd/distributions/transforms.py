@@ -901,7 +901,7 @@ class CorrCholeskyTransform(_Parameterless):
         t = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(rest, diag=-1).sqrt()
         return (t.log1p() - (-t).log1p()) / 2
 
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor, intermediates: Any = None) -> Tensor:
         rest = tril_matrix_to_vec(1 - (y * y).cumsum(-1), diag=-2)
         of_tanh = -2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
         return 0.5 * rest.log().sum(-1) + of_tanh
