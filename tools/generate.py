@@ -76,8 +76,8 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "amp", "autograd", "cpu", "cuda", "fft", "func", "linalg", "memory", "nn", "optim", "optimize", "random", "special",
-    "utils",
+    "amp", "autograd", "cpu", "cuda", "distributions", "fft", "func", "linalg", "memory", "nn", "optim", "optimize",
+    "random", "special", "utils",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = ["_C", "__config__", "inspect", "serialization"]

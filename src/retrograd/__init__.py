@@ -90,6 +90,7 @@ if _typing.TYPE_CHECKING:
         autograd,
         cpu,
         cuda,
+        distributions,
         fft,
         func,
         linalg,
@@ -608,6 +609,18 @@ if _typing.TYPE_CHECKING:
         log_softmax,
         softmax,
     )
+    from retrograd.ops.random.gamma_draws import (
+        dirichlet_grad as _dirichlet_grad,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        sample_dirichlet as _sample_dirichlet,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma as _standard_gamma,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma_grad as _standard_gamma_grad,
+    )
     from retrograd.ops.random.generator import (
         Generator,
         default_generator,
@@ -1011,6 +1024,7 @@ else:
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.cpu": "cpu=",
             "retrograd.cuda": "cuda=",
+            "retrograd.distributions": "distributions=",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -1091,6 +1105,10 @@ __all__ = [
     "TypedStorage",
     "UntypedStorage",
     "__version__",
+    "_dirichlet_grad",
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "_standard_gamma_grad",
     "abs",
     "abs_",
     "absolute",
@@ -1271,6 +1289,7 @@ __all__ = [
     "diff",
     "digamma",
     "dist",
+    "distributions",
     "div",
     "divide",
     "dot",

@@ -253,6 +253,10 @@ FUNCTIONS: dict[str, str] = {
         "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"
     ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.random.gamma_draws": (
+        "_dirichlet_grad=dirichlet_grad _sample_dirichlet=sample_dirichlet "
+        "_standard_gamma=standard_gamma _standard_gamma_grad=standard_gamma_grad"
+    ),
     "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
     "retrograd.ops.random.sampling": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint "

@@ -20,6 +20,7 @@ LAYERS = (
         "special",
         "optim",
         "optimize",
+        "distributions",
         "utils",
         "datasets",
         "serialization",

@@ -34,7 +34,7 @@ LATER = tuple(
     f"retrograd.{name}"
     for name in (
         "__config__", "autograd.custom_gradient", "autograd.forward_ad", "autograd.function", "autograd.gradcheck",
-        "cli", "cuda", "datasets", "autograd.nan", "fft", "func", "inspect", "linalg", "memory", "nn", "optim",
+        "cli", "cuda", "datasets", "distributions", "autograd.nan", "fft", "func", "inspect", "linalg", "memory", "nn", "optim",
         "random", "serialization", "special", "utils",
     )
 )  # fmt: skip
