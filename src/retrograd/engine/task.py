@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
+from retrograd.core.observer import Observer
 from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.locks import held
@@ -105,6 +106,7 @@ class GraphTask(Plain):
         if outer is not None and isinstance(outer.queue, StoppedQueue):
             self.queue = outer.queue
         self.elsewhere: bool = False  # whether a node of another device than the CPU is ready
+        self.observer: Observer | None = None  # who is told: see Note [Recording]
         self.shared: Shared | None = None  # set while several threads serve this backward
 
     # -- counts and gradients on their way -----------------------------------------------------------------------
@@ -284,7 +286,7 @@ class GraphTask(Plain):
     def settle(self, anomaly: bool) -> None:
         """Says, before the first node, whether nodes may take the engine's short way."""
         self.anomaly = anomaly
-        self.careful = anomaly or self.number == 0
+        self.careful = anomaly or self.number == 0 or self.observer is not None
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""

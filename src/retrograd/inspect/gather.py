@@ -1,0 +1,260 @@
+"""Makes of what a Recorder has noted the document that all forms of a recording are drawn from.
+
+The document is plain data, ready for JSON. docs/inside/recordings.md says what each field means; SCHEMA names the
+version of that description, and rises when a field changes its meaning or goes.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from retrograd.core.tensor import Tensor
+from retrograd.inspect.formulas import formula
+from retrograd.inspect.names import operand_texts, short, spot_of, stored_name
+from retrograd.inspect.recorder import BackwardNote, NodeNote, OpNote, Recorder, StepNote
+from retrograd.inspect.why import explain
+from retrograd.version import __version__
+
+SCHEMA = "retrograd-recording/1"
+LONGEST_FILE = 4000  # lines of a source file that a document has whole; of a longer one it has what is used
+
+
+class Gathering:
+    """One recorder's notes on their way into a document."""
+
+    def __init__(self, notes: Recorder, named: Mapping[str, Tensor], title: str) -> None:
+        self.notes = notes
+        self.title = title
+        self.places: list[dict[str, Any]] = []
+        self._place_numbers: dict[Any, int] = {}
+        self._threads = {ident: i for i, ident in enumerate(notes.threads)}
+        self.tensor_names: dict[int, str] = {}
+        self.node_names: dict[int, str] = {}
+        self.named = dict(named)
+        for name, tensor in named.items():
+            self.tensor_names.setdefault(id(tensor), name)
+            if tensor._node is not None:
+                known = notes._numbers.get(id(tensor._node))
+                if known is not None and known[0]() is tensor._node:
+                    self.node_names.setdefault(known[1], name)
+
+    def document(self) -> dict[str, Any]:
+        """The whole."""
+        notes = self.notes
+        nodes = [self._node(i, note) for i, note in enumerate(notes.nodes)]
+        ops = [self._op(i, note) for i, note in enumerate(notes.ops)]
+        self._name_leaves(nodes, ops)
+        backwards = [self._backward(note) for note in notes.backwards]
+        made: dict[str, Any] = {
+            "schema": SCHEMA,
+            "title": self.title,
+            "versions": {
+                "retrograd": __version__,
+                "python": sys.version.split()[0],
+                "numpy": np.__version__,
+            },
+            "duration": self._time(notes.end),
+            "threads": list(notes.threads.values()),
+            "limits": self._limits(),
+            "places": self.places,
+            "nodes": nodes,
+            "ops": ops,
+            "backwards": backwards,
+            "values": notes.values,
+            "blocks": [self._block(block) for block in notes.blocks],
+            "spans": [
+                {"name": name, "thread": self._threads.get(thread, 0), "start": self._time(start), "end": self._time(end)}
+                for name, thread, start, end in notes.spans
+            ],
+            "leaves": self._leaves(nodes),
+        }
+        made["files"] = self._files()
+        return made
+
+    def _time(self, moment: int) -> float | None:
+        """Microseconds since the recording began."""
+        return None if moment < 0 else (moment - self.notes.start) / 1000
+
+    def _place(self, made: Any) -> int:
+        """The number of a line of code, with the expression on it."""
+        if made is None:
+            return -1
+        spot = spot_of(*made)
+        number = self._place_numbers.get(spot)
+        if number is None:
+            number = self._place_numbers[spot] = len(self.places)
+            self.places.append({**spot._asdict(), "file": short(spot.file)})
+        return number
+
+    def _limits(self) -> dict[str, Any]:
+        notes = self.notes
+        return {
+            "limit": notes.limit,
+            "everything": notes.everything,
+            "ops_left_out": notes.ops_left_out,
+            "steps_left_out": sum(b.left_out for b in notes.backwards),
+            "values_left_out": notes.values_left_out,
+            "blocks_left_out": notes.blocks_left_out,
+        }
+
+    def _node(self, number: int, note: NodeNote) -> dict[str, Any]:
+        name = self.node_names.get(number, "")
+        if not name and note.made is not None:
+            name = stored_name(*note.made) if self._is_last_of_line(number) else ""
+        return {
+            "name": note.name.rpartition("::")[2],
+            "variable": name,
+            "formula": formula(note.formula),
+            "place": self._place(note.made),
+            "module": note.module,
+            "op": note.op,
+            "sequence_nr": note.sequence_nr if note.leaf is None else -1,
+            "topological_nr": note.topological_nr,
+            "inputs": [{"shape": list(shape), "dtype": dtype} for shape, dtype in note.inputs],
+            "edges": [list(edge) for edge in note.edges],
+            "saved": [
+                {"name": slot, "shape": list(shape), "dtype": dtype, "bytes": size, "block": block}
+                for slot, shape, dtype, size, block in note.saved
+            ],
+            "hooks": note.hooks,
+            "leaf": note.leaf is not None,
+            "freed": note.freed,
+        }
+
+    def _is_last_of_line(self, number: int) -> bool:
+        """Of several operations that one call makes, the last gives the value that is stored."""
+        notes = self.notes.nodes
+        following = notes[number + 1].made if number + 1 < len(notes) else None
+        return following != notes[number].made
+
+    def _op(self, number: int, note: OpNote) -> dict[str, Any]:
+        place = self._place(note.made)
+        return {
+            "name": note.name.rpartition("::")[2],
+            "node": note.node,
+            "formula": formula(note.formula),
+            "place": place,
+            "module": note.module,
+            "start": self._time(note.start),
+            "end": self._time(note.end),
+            "thread": self._threads[note.thread],
+            "during": None if note.during is None else list(note.during),
+            "operands": [
+                {"node": node, "output_nr": nr, "shape": list(shape), "dtype": dtype}
+                for node, nr, shape, dtype in note.operands
+            ],
+            "outputs": [
+                {"shape": list(shape), "dtype": dtype, "block": block, "value": value}
+                for shape, dtype, block, value in note.outs
+            ],
+        }
+
+    def _name_leaves(self, nodes: list[dict[str, Any]], ops: list[dict[str, Any]]) -> None:
+        """Leaves by their variables, and those that no variable holds by what the code calls them."""
+        for node, note in zip(nodes, self.notes.nodes, strict=True):
+            leaf = None if note.leaf is None else note.leaf()
+            if leaf is not None:
+                node["variable"] = self.tensor_names.get(id(leaf), "")
+        for op, note in zip(ops, self.notes.ops, strict=True):
+            texts = operand_texts(spot_of(*note.made)) if note.made is not None else ()
+            for text, operand in zip(texts, op["operands"], strict=False):
+                number = operand["node"]
+                if text and number >= 0 and nodes[number]["leaf"] and not nodes[number]["variable"]:
+                    nodes[number]["variable"] = text
+
+    def _backward(self, note: BackwardNote) -> dict[str, Any]:
+        return {
+            "place": self._place(note.place),
+            "thread": self._threads[note.thread],
+            "outer": note.outer,
+            "start": self._time(note.start),
+            "end": self._time(note.end),
+            "create_graph": note.create_graph,
+            "keep_graph": note.keep_graph,
+            "root": note.root,
+            "given": note.given,
+            "dependencies": [[node, count] for node, count in note.dependencies.items()],
+            "pruned": note.pruned,
+            "steps": [self._step(step) for step in note.steps],
+            "error": note.error,
+            "failing": note.failing,
+        }
+
+    def _step(self, step: StepNote) -> dict[str, Any]:
+        return {
+            "node": step.node,
+            "thread": self._threads[step.thread],
+            "start": self._time(step.start),
+            "end": self._time(step.end),
+            "given": step.given,
+            "sent": [list(sent) for sent in step.sent],
+            "hooks": step.hooks,
+            "captured": step.captured,
+            "grad": step.grad,
+            "freed": step.freed,
+        }
+
+    def _block(self, block: Any) -> list[Any]:
+        """Bytes, birth, death, and who made it: an operation, or a step of a backward."""
+        step = None if block.by_step is None else list(block.by_step)
+        return [block.bytes, self._time(block.born), self._time(block.died), block.by_op, step]
+
+    def _leaves(self, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The tensors that a gradient was wanted for, and for those that got none the reason."""
+        reached = {step.node for b in self.notes.backwards for step in b.steps}
+        known = {note.leaf_id: i for i, note in enumerate(self.notes.nodes) if note.leaf is not None}
+        found = []
+        for i, node in enumerate(nodes):
+            if node["leaf"]:
+                inputs = node["inputs"][0]
+                found.append({"name": node["variable"], "node": i, "reached": i in reached, "why": "", **inputs})
+        roots = self._roots()
+        for name, tensor in self.named.items():
+            if not (tensor.requires_grad and tensor.is_leaf) or self.tensor_names[id(tensor)] != name:
+                continue
+            number = known.get(id(tensor), -1)
+            if number >= 0 and number in reached:
+                continue
+            why = explain(roots[-1], tensor) if roots else ""
+            entry = next((leaf for leaf in found if leaf["node"] == number >= 0), None)
+            if entry is None:
+                shape, dtype = list(tensor.array.shape), str(tensor.array.dtype)
+                found.append(
+                    {"name": name, "node": number, "reached": False, "why": why, "shape": shape, "dtype": dtype}
+                )
+            else:
+                entry["why"] = why
+        return found
+
+    def _roots(self) -> list[Tensor]:
+        """The tensors that backwards began at, as far as a variable still holds them."""
+        roots = [b.root for b in self.notes.backwards if b.outer < 0]
+        named = {number: name for number, name in self.node_names.items() if number in roots}
+        return [self.named[named[root]] for root in roots if root in named]
+
+    def _files(self) -> dict[str, Any]:
+        """The source that places point into: whole files, or lines by number where a file is long."""
+        found: dict[str, Any] = {}
+        wanted: dict[str, set[int]] = {}
+        full = {short(spot.file): spot.file for spot in self._place_numbers}
+        for place in self.places:
+            wanted.setdefault(place["file"], set()).add(place["line"])
+        for file, lines in wanted.items():
+            text = [line.rstrip("\n") for line in linecache.getlines(full[file])]
+            if len(text) <= LONGEST_FILE:
+                found[file] = {"first": 1, "lines": text}
+            else:
+                first, last = max(1, min(lines) - 5), min(len(text), max(lines) + 5)
+                found[file] = {"first": first, "lines": text[first - 1 : min(last, first + LONGEST_FILE)]}
+        return found
+
+
+def default_title() -> str:
+    """What a recording is called if nobody names it: the program."""
+    return os.path.basename(sys.argv[0]) or "a recording" if sys.argv else "a recording"
