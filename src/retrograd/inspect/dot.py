@@ -135,14 +135,8 @@ def make_dot(
 
     >>> import retrograd as rg
     >>> w = rg.tensor([1.0, 2.0], requires_grad=True)
-    >>> print(make_dot((w * 2).sum(), params={"w": w}).source)
-    digraph {
-    ...
-      n2 [label="AccumulateGrad"]
-      n2l [label="w\\n(2,)", fillcolor="#cfe3f5", color="#3b75af"]
-      n2l -> n2
-    ...
-    }
+    >>> make_dot((w * 2).sum(), params={"w": w}).source.count("->")
+    4
     """
     outputs = [var] if isinstance(var, Tensor) else list(var)
     names = {id(tensor): name for name, tensor in (params or {}).items()}

@@ -207,30 +207,24 @@ class Gathering:
 
     def _leaves(self, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The tensors that a gradient was wanted for, and for those that got none the reason."""
-        reached = {step.node for b in self.notes.backwards for step in b.steps}
-        known = {note.leaf_id: i for i, note in enumerate(self.notes.nodes) if note.leaf is not None}
-        found = []
-        for i, node in enumerate(nodes):
-            if node["leaf"]:
-                inputs = node["inputs"][0]
-                found.append({"name": node["variable"], "node": i, "reached": i in reached, "why": "", **inputs})
+        ran = {step.node for b in self.notes.backwards for step in b.steps}
+        reached = {note.leaf_id for i, note in enumerate(self.notes.nodes) if note.leaf is not None and i in ran}
+        found: dict[int, dict[str, Any]] = {}
+        for i, note in enumerate(self.notes.nodes):
+            if note.leaf is not None:  # a leaf has one node at a time, and another after that was freed
+                told = {"name": nodes[i]["variable"], "node": i, "reached": note.leaf_id in reached, "why": ""}
+                found[note.leaf_id] = {**told, **nodes[i]["inputs"][0]}
         roots = self._roots()
         for name, tensor in self.named.items():
             if not (tensor.requires_grad and tensor.is_leaf) or self.tensor_names[id(tensor)] != name:
                 continue
-            number = known.get(id(tensor), -1)
-            if number >= 0 and number in reached:
+            if id(tensor) in reached or not self.notes.backwards:
                 continue
-            why = explain(roots[-1], tensor) if roots else ""
-            entry = next((leaf for leaf in found if leaf["node"] == number >= 0), None)
-            if entry is None:
-                shape, dtype = list(tensor.array.shape), str(tensor.array.dtype)
-                found.append(
-                    {"name": name, "node": number, "reached": False, "why": why, "shape": shape, "dtype": dtype}
-                )
-            else:
-                entry["why"] = why
-        return found
+            entry = {"name": name, "node": -1, "reached": False, "shape": list(tensor.array.shape)}
+            entry["dtype"] = str(tensor.array.dtype)
+            entry = found.setdefault(id(tensor), entry)
+            entry["why"] = explain(roots[-1], tensor) if roots else ""
+        return list(found.values())
 
     def _roots(self) -> list[Tensor]:
         """The tensors that backwards began at, as far as a variable still holds them."""

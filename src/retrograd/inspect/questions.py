@@ -75,7 +75,7 @@ def without_gradient(document: Document) -> list[Answer]:
     return [
         Answer(f"{leaf['name'] or 'a leaf'} {tuple(leaf['shape'])}: {leaf['why'] or 'no backward reached it.'}", leaf["node"])
         for leaf in document["leaves"]
-        if not leaf["reached"]
+        if document["backwards"] and not leaf["reached"]
     ]
 
 

@@ -146,9 +146,13 @@ class Recorder(Observer):
         self.limit = limit
         self.everything = everything
         self.open = True
+        self.lock = threading.RLock()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begins, or forgets everything and begins anew."""
         self.start = perf_counter_ns()
         self.end = -1
-        self.lock = threading.RLock()
         self.ops: list[OpNote] = []
         self.ops_left_out = 0
         self.nodes: list[NodeNote] = []

@@ -169,9 +169,10 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         self._scope: FrameType | None = None
 
     def __enter__(self) -> Recording:
-        return self._begin(sys._getframe(1))
+        return self.begin(sys._getframe(1))
 
-    def _begin(self, frame: FrameType | None) -> Recording:
+    def begin(self, frame: FrameType | None) -> Recording:
+        """What entering the block does, for variables of this frame."""
         if self.recorder is not None:
             raise RuntimeError("record(): this recording is on already. Make another record() for the inner block.")
         if observed() is not None:
@@ -179,7 +180,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         self.recording = Recording()
         self.recorder = recorder = Recorder(self.limit, self.everything)
         self._scope = frame
-        self._handles = _follow_modules(recorder, modules_in(variables(frame, self.names)))
+        self._handles = _follow_modules(recorder, self._variables)
         observe(recorder)
         return self.recording
 
@@ -192,8 +193,12 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         for handle in self._handles:
             handle.remove()
         recorder.close()
-        scope, self._scope = self._scope, None
-        self._finish(recorder, tensors_in(variables(scope, self.names)))
+        named = tensors_in(self._variables())
+        self._scope = None
+        self._finish(recorder, named)
+
+    def _variables(self) -> dict[str, Any]:
+        return variables(self._scope, self.names)
 
     def _finish(self, recorder: Recorder, named: Mapping[str, Tensor]) -> None:
         if not recorder.backwards:  # then the graph is what the variables hold
@@ -212,7 +217,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
                 values="all" if self.everything else "sample",
                 limit=self.limit,
             )
-            recorded.recording = block._begin(sys._getframe(1))  # type: ignore[attr-defined]
+            recorded.recording = block.begin(sys._getframe(1))  # type: ignore[attr-defined]
             try:
                 return function(*args, **kwargs)
             finally:
@@ -233,18 +238,22 @@ def _nodes_behind(named: Mapping[str, Tensor]) -> list[Any]:
     return list(seen.values())
 
 
-def _follow_modules(recorder: Recorder, roots: Mapping[int, str]) -> list[Any]:
+def _follow_modules(recorder: Recorder, scope: Callable[[], Mapping[str, Any]]) -> list[Any]:
     """Keeps the recorder told of the modules that run, by their paths, and of the steps of optimisers."""
+    roots: dict[int, str] = {}
     parents: dict[int, list[Any]] = {}
     began: dict[int, int] = {}
 
     def enter(module: Any, args: Any) -> None:
         thread = threading.get_ident()
         paths, above = recorder.modules.setdefault(thread, []), parents.setdefault(thread, [])
-        name = roots.get(id(module), type(module).__name__)
         if above:
             inside = next((n for n, child in above[-1]._modules.items() if child is module), None)
-            name = f"{paths[-1]}.{inside or name}"
+            name = f"{paths[-1]}.{inside or type(module).__name__}"
+        else:
+            if id(module) not in roots:
+                roots.update({id(module): type(module).__name__, **modules_in(scope())})
+            name = roots[id(module)]
         paths.append(name)
         above.append(module)
 
