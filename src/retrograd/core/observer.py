@@ -50,8 +50,59 @@ class Observer:
         """The last node has run, or one has failed."""
 
 
+class Both(Observer):
+    """Tells two observers: a recording inside another."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self.first = first
+        self.second = second
+
+    def operation_starts(self) -> None:
+        self.first.operation_starts()
+        self.second.operation_starts()
+
+    def operation_ends(self, op: Any, operands: Sequence[Any], outs: Sequence[Any]) -> None:
+        self.first.operation_ends(op, operands, outs)
+        self.second.operation_ends(op, operands, outs)
+
+    def function_starts(self) -> int:
+        self.first.function_starts()
+        return self.second.function_starts()
+
+    def function_ends(self, node: Any, operands: Sequence[Any], outs: Sequence[Any], began: int) -> None:
+        self.first.function_ends(node, operands, outs, began)
+        self.second.function_ends(node, operands, outs, began)
+
+    def backward_starts(self, task: Any, values: Sequence[Any]) -> None:
+        self.first.backward_starts(task, values)
+        self.second.backward_starts(task, values)
+
+    def node_starts(self, task: Any, node: Any, buffer: Any) -> None:
+        self.first.node_starts(task, node, buffer)
+        self.second.node_starts(task, node, buffer)
+
+    def node_ends(self, task: Any, node: Any, results: Any) -> None:
+        self.first.node_ends(task, node, results)
+        self.second.node_ends(task, node, results)
+
+    def sends(self, task: Any, source: Any, i: int, node: Any, nr: int, value: Any) -> None:
+        self.first.sends(task, source, i, node, nr, value)
+        self.second.sends(task, source, i, node, nr, value)
+
+    def backward_ends(self, task: Any, error: BaseException | None) -> None:
+        self.first.backward_ends(task, error)
+        self.second.backward_ends(task, error)
+
+
 # Told after the end of a recording by a mode that was entered inside it, and puts `special` back as it was.
 NOBODY: Final = Observer()
+
+
+def join(observer: Observer) -> Observer | None:
+    """Has an observer told beside the one that is told already, which is returned: what `observe` puts back."""
+    before = observed()
+    observe(observer if before is None else Both(before, observer))
+    return before
 
 
 def observe(observer: Observer | None) -> None:

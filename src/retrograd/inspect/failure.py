@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import is_array
-from retrograd.core.observer import observe, observed
+from retrograd.core.observer import join, observe
 from retrograd.core.op import Op
 from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
@@ -47,8 +47,6 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
     """
 
     def __init__(self, page: str | Path, *, names: dict[str, Any] | None = None) -> None:
-        if observed() is not None:
-            raise RuntimeError("on_failure(): a recording is on in this thread. End it first: one sees everything.")
         self.page = Path(page)
         if self.page.suffix != ".html":
             raise ValueError(f"on_failure(): the page's name must end in .html, but is {str(page)!r}")
@@ -57,7 +55,7 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
         self.recording: Recording | None = None
         self._frame = sys._getframe(1)
         self._recorder = _Watching(self)
-        observe(self._recorder)
+        self._before = join(self._recorder)
 
     @property
     def archive(self) -> Path:
@@ -74,9 +72,9 @@ class on_failure:  # noqa: N801 - a switch, as `detect_anomaly` is
 
     def close(self) -> None:
         """Ends it."""
-        if observed() is self._recorder:
-            observe(None)
-        self._recorder.open = False
+        if self._recorder.open:
+            self._recorder.open = False
+            observe(self._before)
 
     def write(self, recorder: Recorder, reason: str, snapshot: Any) -> None:
         """Writes both files; the watch is over then."""

@@ -18,6 +18,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.inspect.formulas import formula
 from retrograd.inspect.names import operand_texts, short, spot_of, stored_name
 from retrograd.inspect.recorder import BackwardNote, NodeNote, OpNote, Recorder, StepNote
+from retrograd.inspect.values import dtype_name
 from retrograd.inspect.why import explain
 from retrograd.version import __version__
 
@@ -29,27 +30,57 @@ class Gathering:
     """One recorder's notes on their way into a document."""
 
     def __init__(self, notes: Recorder, named: Mapping[str, Tensor], title: str) -> None:
+        """Looks at what is alive, the tensors that variables hold; the rest can wait until it is asked for."""
         self.notes = notes
         self.title = title
         self.places: list[dict[str, Any]] = []
         self._place_numbers: dict[Any, int] = {}
         self._threads = {ident: i for i, ident in enumerate(notes.threads)}
-        self.tensor_names: dict[int, str] = {}
+        names: dict[int, str] = {}
         self.node_names: dict[int, str] = {}
-        self.named = dict(named)
+        made: dict[int, Tensor] = {}
         for name, tensor in named.items():
-            self.tensor_names.setdefault(id(tensor), name)
-            if tensor._node is not None:
-                known = notes._numbers.get(id(tensor._node))
-                if known is not None and known[0]() is tensor._node:
-                    self.node_names.setdefault(known[1], name)
+            names.setdefault(id(tensor), name)
+            number = notes.known_number(tensor._node)
+            if number >= 0:
+                self.node_names.setdefault(number, name)
+                made[number] = tensor
+        for i, note in enumerate(notes.nodes):
+            leaf = None if note.leaf is None else note.leaf()
+            if leaf is not None:
+                self.node_names[i] = names.get(id(leaf), "")
+        roots = [made[b.root] for b in notes.backwards if b.outer < 0 and b.root in made]
+        self._cut_off = self._without_gradient(named, names, roots[-1] if roots else None)
+
+    def _without_gradient(
+        self, named: Mapping[str, Tensor], names: Mapping[int, str], root: Tensor | None
+    ) -> dict[int, dict[str, Any]]:
+        """The leaves among variables that no backward has reached, by id, and why."""
+        if not self.notes.backwards:
+            return {}
+        reached = self._reached()
+        found = {}
+        for name, tensor in named.items():
+            wanted = tensor.requires_grad and tensor.is_leaf and id(tensor) not in reached
+            if wanted and names[id(tensor)] == name:
+                why = "" if root is None else explain(root, tensor)
+                told = {"name": name, "node": -1, "reached": False, "why": why}
+                found[id(tensor)] = {**told, "shape": list(tensor.array.shape), "dtype": dtype_name(tensor.array.dtype)}
+        return found
+
+    def _reached(self) -> set[int]:
+        """The ids of the leaves that a gradient came to."""
+        ran = {step.node for b in self.notes.backwards for step in b.steps}
+        return {note.leaf_id for i, note in enumerate(self.notes.nodes) if note.leaf is not None and i in ran}
 
     def document(self) -> dict[str, Any]:
         """The whole."""
         notes = self.notes
+        notes.digest()
         nodes = [self._node(i, note) for i, note in enumerate(notes.nodes)]
-        ops = [self._op(i, note) for i, note in enumerate(notes.ops)]
-        self._name_leaves(nodes, ops)
+        noted = [OpNote._make(note) for note in notes.ops]
+        ops = [self._op(note) for note in noted]
+        self._name_leaves(nodes, ops, noted)
         backwards = [self._backward(note) for note in notes.backwards]
         made: dict[str, Any] = {
             "schema": SCHEMA,
@@ -105,7 +136,7 @@ class Gathering:
 
     def _node(self, number: int, note: NodeNote) -> dict[str, Any]:
         name = self.node_names.get(number, "")
-        if not name and note.made is not None:
+        if not name and note.made is not None and note.leaf is None:
             name = stored_name(*note.made) if self._is_last_of_line(number) else ""
         return {
             "name": note.name.rpartition("::")[2],
@@ -116,13 +147,13 @@ class Gathering:
             "op": note.op,
             "sequence_nr": note.sequence_nr if note.leaf is None else -1,
             "topological_nr": note.topological_nr,
-            "inputs": [{"shape": list(shape), "dtype": dtype} for shape, dtype in note.inputs],
+            "inputs": [_shaped(m) for m in note.inputs],
             "edges": [list(edge) for edge in note.edges],
             "saved": [
-                {"name": slot, "shape": list(shape), "dtype": dtype, "bytes": size, "block": block}
+                {"name": slot, "shape": list(shape), "dtype": dtype_name(dtype), "bytes": int(size), "block": block}
                 for slot, shape, dtype, size, block in note.saved
             ],
-            "hooks": note.hooks,
+            "hooks": list(note.hooks),
             "leaf": note.leaf is not None,
             "freed": note.freed,
         }
@@ -133,7 +164,7 @@ class Gathering:
         following = notes[number + 1].made if number + 1 < len(notes) else None
         return following != notes[number].made
 
-    def _op(self, number: int, note: OpNote) -> dict[str, Any]:
+    def _op(self, note: OpNote) -> dict[str, Any]:
         place = self._place(note.made)
         return {
             "name": note.name.rpartition("::")[2],
@@ -146,22 +177,20 @@ class Gathering:
             "thread": self._threads[note.thread],
             "during": None if note.during is None else list(note.during),
             "operands": [
-                {"node": node, "output_nr": nr, "shape": list(shape), "dtype": dtype}
+                {"node": node, "output_nr": nr, "shape": list(shape), "dtype": dtype_name(dtype)}
                 for node, nr, shape, dtype in note.operands
             ],
             "outputs": [
-                {"shape": list(shape), "dtype": dtype, "block": block, "value": value}
+                {"shape": list(shape), "dtype": dtype_name(dtype), "block": block, "value": value}
                 for shape, dtype, block, value in note.outs
             ],
         }
 
-    def _name_leaves(self, nodes: list[dict[str, Any]], ops: list[dict[str, Any]]) -> None:
+    def _name_leaves(
+        self, nodes: list[dict[str, Any]], ops: list[dict[str, Any]], noted: list[OpNote]
+    ) -> None:
         """Leaves by their variables, and those that no variable holds by what the code calls them."""
-        for node, note in zip(nodes, self.notes.nodes, strict=True):
-            leaf = None if note.leaf is None else note.leaf()
-            if leaf is not None:
-                node["variable"] = self.tensor_names.get(id(leaf), "")
-        for op, note in zip(ops, self.notes.ops, strict=True):
+        for op, note in zip(ops, noted, strict=True):
             texts = operand_texts(spot_of(*note.made)) if note.made is not None else ()
             for text, operand in zip(texts, op["operands"], strict=False):
                 number = operand["node"]
@@ -194,43 +223,28 @@ class Gathering:
             "end": self._time(step.end),
             "given": step.given,
             "sent": [list(sent) for sent in step.sent],
-            "hooks": step.hooks,
-            "captured": step.captured,
+            "hooks": list(step.hooks),
+            "captured": list(step.captured),
             "grad": step.grad,
             "freed": step.freed,
         }
 
     def _block(self, block: Any) -> list[Any]:
         """Bytes, birth, death, and who made it: an operation, or a step of a backward."""
-        step = None if block.by_step is None else list(block.by_step)
-        return [block.bytes, self._time(block.born), self._time(block.died), block.by_op, step]
+        size, born, died, op, step = block
+        return [int(size), self._time(born), self._time(died), op, None if step is None else list(step)]
 
     def _leaves(self, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The tensors that a gradient was wanted for, and for those that got none the reason."""
-        ran = {step.node for b in self.notes.backwards for step in b.steps}
-        reached = {note.leaf_id for i, note in enumerate(self.notes.nodes) if note.leaf is not None and i in ran}
+        reached = self._reached()
         found: dict[int, dict[str, Any]] = {}
         for i, note in enumerate(self.notes.nodes):
             if note.leaf is not None:  # a leaf has one node at a time, and another after that was freed
                 told = {"name": nodes[i]["variable"], "node": i, "reached": note.leaf_id in reached, "why": ""}
                 found[note.leaf_id] = {**told, **nodes[i]["inputs"][0]}
-        roots = self._roots()
-        for name, tensor in self.named.items():
-            if not (tensor.requires_grad and tensor.is_leaf) or self.tensor_names[id(tensor)] != name:
-                continue
-            if id(tensor) in reached or not self.notes.backwards:
-                continue
-            entry = {"name": name, "node": -1, "reached": False, "shape": list(tensor.array.shape)}
-            entry["dtype"] = str(tensor.array.dtype)
-            entry = found.setdefault(id(tensor), entry)
-            entry["why"] = explain(roots[-1], tensor) if roots else ""
+        for leaf, told in self._cut_off.items():
+            found.setdefault(leaf, told)["why"] = told["why"]
         return list(found.values())
-
-    def _roots(self) -> list[Tensor]:
-        """The tensors that backwards began at, as far as a variable still holds them."""
-        roots = [b.root for b in self.notes.backwards if b.outer < 0]
-        named = {number: name for number, name in self.node_names.items() if number in roots}
-        return [self.named[named[root]] for root in roots if root in named]
 
     def _files(self) -> dict[str, Any]:
         """The source that places point into: whole files, or lines by number where a file is long."""
@@ -247,6 +261,12 @@ class Gathering:
                 first, last = max(1, min(lines) - 5), min(len(text), max(lines) + 5)
                 found[file] = {"first": first, "lines": text[first - 1 : min(last, first + LONGEST_FILE)]}
         return found
+
+
+def _shaped(metadata: Any) -> dict[str, Any]:
+    if metadata is None:
+        return {"shape": [], "dtype": ""}
+    return {"shape": list(metadata.shape), "dtype": dtype_name(metadata.dtype)}
 
 
 def default_title() -> str:

@@ -181,8 +181,16 @@ def _of_a_user(cls: type[Any]) -> bool:
 
 
 def modules_in(found: Mapping[str, Any]) -> dict[int, str]:
-    """The names of the modules among variables, by id."""
-    return {id(value): name for name, value in reversed(found.items()) if isinstance(value, Module)}
+    """The names of the modules among variables, by id: by the whole that one is part of, if a variable has that."""
+    named: dict[int, str] = {}
+    held = [(name, value) for name, value in found.items() if isinstance(value, Module)]
+    for name, value in held:
+        for path, part in value.named_modules():
+            if path:
+                named.setdefault(id(part), f"{name}.{path}")
+    for name, value in held:
+        named.setdefault(id(value), name)
+    return named
 
 
 def short(file: str) -> str:

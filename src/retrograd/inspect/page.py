@@ -25,9 +25,16 @@ def page(document: dict[str, Any]) -> str:
     before, mark, after = template().partition(MARK)
     if not mark:
         raise RuntimeError(f"{TEMPLATE} has no place for a recording: `make inspector` builds it anew")
-    told = {**document, "answers": _answers(document)}
+    told = {**document, "values": [_brief(v) for v in document["values"]], "answers": _answers(document)}
     text = json.dumps(told, separators=(",", ":"), ensure_ascii=False)
     return before + harmless(text) + after
+
+
+def _brief(figures: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A value's figures without those that say nothing: they are most of a page."""
+    if figures is None:
+        return None
+    return {name: value for name, value in figures.items() if value not in (0, None) and name != "mean"}
 
 
 def harmless(text: str) -> str:

@@ -20,7 +20,7 @@ from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.hooks import hook_name
 from retrograd.core.node import Node
 from retrograd.core.observer import Observer
-from retrograd.core.op import Op
+from retrograd.core.op import Binary, Op, Unary
 from retrograd.core.places import spot
 from retrograd.core.tensor import Tensor
 from retrograd.inspect.values import Kept, figures, keep
@@ -32,7 +32,7 @@ UNDIGESTED = 16 << 20
 
 
 class OpNote(NamedTuple):
-    """One forward operation."""
+    """One forward operation. It is noted as a plain tuple of these fields, which costs a tenth."""
 
     node: int
     """The number of its node; -1 if it has none."""
@@ -45,22 +45,14 @@ class OpNote(NamedTuple):
     module: str
     during: tuple[int, int] | None
     """The backward, and its step, that the operation is part of: `create_graph`, a checkpoint, a custom Function."""
-    operands: list[tuple[int, int, tuple[int, ...], str]]
-    outs: list[tuple[tuple[int, ...], str, int, int]]
+    operands: list[tuple[int, int, Any, Any]]
+    outs: list[tuple[Any, Any, int, int]]
     """Shape, dtype, number of the block of memory, number of the value."""
 
 
-class Block:
-    """Memory that an array owns, from when it was first seen until it was freed."""
-
-    __slots__ = ("born", "by_op", "by_step", "bytes", "died")
-
-    def __init__(self, size: int, born: int, by_op: int, by_step: tuple[int, int] | None) -> None:
-        self.bytes = size
-        self.born = born
-        self.died = -1
-        self.by_op = by_op
-        self.by_step = by_step
+# A block of memory: bytes, when it was first seen, when it was freed (-1: not yet), and what made it, an operation or a
+# step of a backward.
+Block = list[Any]
 
 
 class _Ref(weakref.ref[Any]):
@@ -88,10 +80,10 @@ class NodeNote:
         self.op = -1
         self.sequence_nr = 0
         self.topological_nr = 0
-        self.inputs: list[tuple[tuple[int, ...], str]] = []
+        self.inputs: tuple[Any, ...] = ()  # metadata of what arrives
         self.edges: list[tuple[int, int]] = []  # -1 where no gradient is wanted
-        self.saved: list[tuple[str, tuple[int, ...], str, int, int]] = []  # ... bytes, block
-        self.hooks: list[str] = []
+        self.saved: list[tuple[str, Any, Any, int, int]] = []  # ... bytes, block
+        self.hooks: Sequence[str] = ()
         self.leaf: Any = None  # a weak reference
         self.leaf_id = 0
         self.freed = False
@@ -109,8 +101,8 @@ class StepNote:
         self.thread = thread
         self.given: list[int] = []
         self.sent: list[tuple[int, int, int, int]] = []  # which result, receiver, its input, value
-        self.hooks: list[str] = []
-        self.captured: list[int] = []
+        self.hooks: Sequence[str] = ()
+        self.captured: Sequence[int] = ()
         self.grad = -1
         self.freed = 0
 
@@ -133,6 +125,7 @@ class BackwardNote:
         self.dependencies: dict[int, int] = {}
         self.pruned: list[int] = []
         self.steps: list[StepNote] = []
+        self.arrived: dict[tuple[int, int], list[int]] = {}  # node and input -> values sent to it
         self.latest: dict[int, int] = {}  # node -> its step, until it has sent everything
         self.left_out = 0
         self.error = ""
@@ -153,7 +146,7 @@ class Recorder(Observer):
         """Begins, or forgets everything and begins anew."""
         self.start = perf_counter_ns()
         self.end = -1
-        self.ops: list[OpNote] = []
+        self.ops: list[tuple[Any, ...]] = []  # each the fields of an OpNote
         self.ops_left_out = 0
         self.nodes: list[NodeNote] = []
         self.backwards: list[BackwardNote] = []
@@ -199,34 +192,34 @@ class Recorder(Observer):
 
     def _write(self, op: Any, operands: Sequence[Any], outs: Sequence[Any], start: int, end: int) -> None:
         thread = self._thread()
-        recorded = any(isinstance(out, Tensor) and out._node is op for out in outs)
-        node = self.number_of(op, len(self.ops)) if recorded else -1
+        number = len(self.ops)
         running = self._running.get(thread)
         during = running[-1] if running else None
         path = self.modules.get(thread)
-        made = op._made if op._made is not None else spot(0)
-        shown = [self._operand(x) for x in operands if isinstance(x, Tensor)]
-        results = [self._result(out, len(self.ops), during) for out in outs if isinstance(out, Tensor)]
         module = path[-1] if path else ""
-        self.ops.append(
-            OpNote(node, op.name(), type(op), made, start, end, thread, module, during, shown, results)
-        )
-
-    def _operand(self, x: Tensor) -> tuple[int, int, tuple[int, ...], str]:
-        node = x._node
-        if node is None and x._accumulator is not None:
-            node = x._accumulator()
-        return -1 if node is None else self.number_of(node), x.output_nr, x.array.shape, str(x.array.dtype)
-
-    def _result(
-        self, out: Tensor, op: int, during: tuple[int, int] | None
-    ) -> tuple[tuple[int, ...], str, int, int]:
-        array = out.array
-        return tuple(array.shape), str(array.dtype), self.block_of(array, op, during), self.value_of(array)
+        node = -1
+        results = []
+        for out in outs:
+            if isinstance(out, Tensor):
+                if node < 0 and out._node is op:
+                    node = self.number_of(op, number, module)
+                array = out.array
+                block = self.block_of(array, number, during)
+                results.append((array.shape, array.dtype, block, self.value_of(array)))
+        shown = []
+        for x in operands:
+            if isinstance(x, Tensor):
+                before = x._node
+                if before is None and x._accumulator is not None:
+                    before = x._accumulator()
+                source = -1 if before is None else self.number_of(before)
+                shown.append((source, x.output_nr, x.array.shape, x.array.dtype))
+        made = op._made if op._made is not None else spot(0)
+        self.ops.append((node, op.name(), type(op), made, start, end, thread, module, during, shown, results))
 
     # -- numbers for nodes, values and memory -----------------------------------------------------------------------
 
-    def number_of(self, node: Any, op: int = -1) -> int:
+    def number_of(self, node: Any, op: int = -1, module: str = "") -> int:
         """The number of a node, which it gets when it is first seen."""
         known = self._numbers.get(id(node))
         if known is not None and known[0]() is node:
@@ -235,10 +228,12 @@ class Recorder(Observer):
             return known[1]
         number = len(self.nodes)
         note = NodeNote(node.name(), type(node))
-        note.op = op
-        path = self.modules.get(threading.get_ident())
-        note.module = path[-1] if path and op >= 0 else ""
-        self._describe(note, node)
+        note.op, note.module = op, module
+        note.made = node._made
+        note.sequence_nr, note.topological_nr = node.sequence_nr, node.topological_nr
+        note.inputs = (node._meta,) if node.more_inputs is None else (node._meta, *node.more_inputs)
+        if isinstance(node, AccumulateGrad):
+            note.leaf, note.leaf_id = weakref.ref(node.variable), id(node.variable)
         self.nodes.append(note)
         self._numbers[id(node)] = (weakref.ref(node), number)
         return number
@@ -251,6 +246,11 @@ class Recorder(Observer):
         if isinstance(node, AccumulateGrad):
             leaf = node.variable
             note.leaf, note.leaf_id = weakref.ref(leaf), id(leaf)
+
+    def known_number(self, node: Any) -> int:
+        """The number of a node that was seen; -1 for any other."""
+        known = self._numbers.get(id(node))
+        return known[1] if known is not None and known[0]() is node else -1
 
     def value_of(self, value: Any) -> int:
         """The number under which a value is kept; -1 if it is not."""
@@ -297,13 +297,13 @@ class Recorder(Observer):
         ref.key, ref.number = id(owner), len(self.blocks)
         if owner is not array:  # memory from before, of which this is a part
             op, step = -1, None
-        self.blocks.append(Block(owner.nbytes, perf_counter_ns(), op, step))
+        self.blocks.append([owner.nbytes, perf_counter_ns(), -1, op, step])
         self._refs[ref.key] = ref
         return ref.number
 
     def _freed(self, ref: Any) -> None:
         """Memory was freed, by whichever thread."""
-        self.blocks[ref.number].died = perf_counter_ns()
+        self.blocks[ref.number][2] = perf_counter_ns()
         if self._refs.get(ref.key) is ref:
             del self._refs[ref.key]
 
@@ -320,21 +320,24 @@ class Recorder(Observer):
         numbers = [self.number_of(node) for node in nodes]
         for node, number in zip(nodes, numbers, strict=True):
             note = self.nodes[number]
-            note.edges = [
-                (-1 if edge.function is None else self.number_of(edge.function), edge.input_nr)
-                for edge in node.next_edges()
-            ]
+            note.edges = self._edges(node)
             note.hooks = _hooks_on(node)
-            if not note.saved and not node._freed:
+            if not note.saved and not node._freed and note.leaf is None:
                 note.saved = self._saved(node)
         return numbers
 
-    def _saved(self, node: Any) -> list[tuple[str, tuple[int, ...], str, int, int]]:
+    def _edges(self, node: Node) -> list[tuple[int, int]]:
         found = []
-        for name, array in saved_arrays(node):
-            block = self.block_of(array)
-            found.append((name, tuple(array.shape), str(array.dtype), int(array.nbytes), block))
+        if node.edge_count:
+            found.append((-1 if node.next0 is None else self.number_of(node.next0), node.nr0))
+        if node.edge_count > 1:
+            found.append((-1 if node.next1 is None else self.number_of(node.next1), node.nr1))
+        for edge in node.more_edges or ():
+            found.append((-1 if edge.function is None else self.number_of(edge.function), edge.input_nr))
         return found
+
+    def _saved(self, node: Node) -> list[tuple[str, Any, Any, int, int]]:
+        return [(name, a.shape, a.dtype, a.nbytes, self.block_of(a)) for name, a in saved_arrays(node)]
 
     # -- backward -----------------------------------------------------------------------------------------------------
 
@@ -368,13 +371,18 @@ class Recorder(Observer):
             number = self.number_of(node)
             step = StepNote(number, 0, thread)
             step.hooks = _hooks_on(node)
-            step.given = [self.value_of(value) for value in buffer.values]
+            step.given = [self._given(note, number, nr, value) for nr, value in enumerate(buffer.values)]
             note.latest[number] = len(note.steps)
             note.steps.append(step)
             self._running.setdefault(thread, []).append((note.number, len(note.steps) - 1))
             if task.exec_info is not None and node in task.exec_info:
                 step.captured = [capture.index for capture in task.exec_info[node].captures]
             step.start = perf_counter_ns()
+
+    def _given(self, note: BackwardNote, node: int, nr: int, value: Any) -> int:
+        """The number of what a node is given: what was sent to it, or the sum if that was more than one."""
+        sent = note.arrived.pop((node, nr), ())
+        return sent[0] if len(sent) == 1 else self.value_of(value)
 
     def node_ends(self, task: Any, node: Any, results: Any) -> None:
         end = perf_counter_ns()
@@ -407,7 +415,10 @@ class Recorder(Observer):
             array = value.array if isinstance(value, Tensor) else value
             if array is not None:
                 self.block_of(array, -1, (note.number, index))
-            note.steps[index].sent.append((i, self.number_of(node), nr, self.value_of(array)))
+            receiver, number = self.number_of(node), self.value_of(array)
+            note.steps[index].sent.append((i, receiver, nr, number))
+            if number >= 0:
+                note.arrived.setdefault((receiver, nr), []).append(number)
 
     def backward_ends(self, task: Any, error: BaseException | None) -> None:
         note = self._tasks.pop(id(task), None)
@@ -429,12 +440,15 @@ class Recorder(Observer):
         self.open = False
         self.end = perf_counter_ns()
         self._tasks.clear()
-        self.digest()
 
 
 def saved_arrays(node: Any) -> list[tuple[str, Any]]:
     """The arrays that a node has saved for its backward, by the names PyTorch gives them."""
     found: list[tuple[str, Any]] = []
+    if isinstance(node, (Unary, Binary)) and node.constants is None:
+        y = node.y if isinstance(node, Binary) else None
+        if node.x is None and y is None and node.out is None:
+            return found
     if isinstance(node, Op):
         named = {slot: name for name, slot in node.shown.items()}
         for slot in node.slot_names():
@@ -451,10 +465,12 @@ def saved_arrays(node: Any) -> list[tuple[str, Any]]:
 _SLOTS = {"x": "self", "y": "other", "out": "result"}
 
 
-def _hooks_on(node: Node) -> list[str]:
+def _hooks_on(node: Node) -> Sequence[str]:
     """The hooks that run with a node, in the order of Note [Hook order]."""
-    found: list[str] = []
     tensor_hooks, node_hooks = node.tensor_hooks, node.node_hooks
+    if tensor_hooks is None and node_hooks is None and not isinstance(node, AccumulateGrad):
+        return ()
+    found: list[str] = []
     if tensor_hooks is not None:
         for table in list(tensor_hooks.tables.values()):
             found += [f"tensor hook {hook_name(hook)}" for hook in list(table.values())]

@@ -13,7 +13,7 @@ from time import perf_counter_ns
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from retrograd.core.observer import observe, observed
+from retrograd.core.observer import Observer, join, observe
 from retrograd.core.tensor import Tensor
 from retrograd.inspect.gather import SCHEMA, Gathering, default_title
 from retrograd.inspect.names import modules_in, tensors_in, variables
@@ -40,14 +40,17 @@ class Recording:
 
     def __init__(self, document: dict[str, Any] | None = None) -> None:
         self._document = document
+        self._gathering: Gathering | None = None  # what the document is made from when it is first asked for
 
     @property
     def document(self) -> dict[str, Any]:
         """The recording as plain data: see docs/inside/recordings.md."""
         if self._document is None:
-            raise RuntimeError(
-                "This recording is still on: what it has seen is told when its `with` block is over. Ask after it."
-            )
+            if self._gathering is None:
+                raise RuntimeError(
+                    "This recording is still on: what it has seen is told when its `with` block is over. Ask after it."
+                )
+            self._document, self._gathering = self._gathering.document(), None
         return self._document
 
     @classmethod
@@ -112,9 +115,9 @@ class Recording:
         return framed(self.html())
 
     def __repr__(self) -> str:
-        if self._document is None:
+        if self._document is None and self._gathering is None:
             return "<Recording, still on>"
-        d = self._document
+        d = self.document
         steps = sum(len(b["steps"]) for b in d["backwards"])
         return f"<Recording of {d['title']}: {len(d['ops'])} operations, {len(d['backwards'])} backwards, {steps} steps>"
 
@@ -167,6 +170,8 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         self.recorder: Recorder | None = None
         self.recording = Recording()
         self._scope: FrameType | None = None
+        self._before: Observer | None = None
+        self._handles: list[Any] = []
 
     def __enter__(self) -> Recording:
         return self.begin(sys._getframe(1))
@@ -175,13 +180,11 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
         """What entering the block does, for variables of this frame."""
         if self.recorder is not None:
             raise RuntimeError("record(): this recording is on already. Make another record() for the inner block.")
-        if observed() is not None:
-            raise RuntimeError("record(): another recording is on in this thread. End it first: one sees everything.")
         self.recording = Recording()
         self.recorder = recorder = Recorder(self.limit, self.everything)
         self._scope = frame
         self._handles = _follow_modules(recorder, self._variables)
-        observe(recorder)
+        self._before = join(recorder)
         return self.recording
 
     def __exit__(
@@ -189,7 +192,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
     ) -> None:
         recorder, self.recorder = self.recorder, None
         assert recorder is not None
-        observe(None)
+        observe(self._before)
         for handle in self._handles:
             handle.remove()
         recorder.close()
@@ -203,8 +206,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
     def _finish(self, recorder: Recorder, named: Mapping[str, Tensor]) -> None:
         if not recorder.backwards:  # then the graph is what the variables hold
             recorder.walk(_nodes_behind(named))
-        gathering = Gathering(recorder, named, self.title or default_title())
-        self.recording._document = gathering.document()
+        self.recording._gathering = Gathering(recorder, named, self.title or default_title())
 
     def __call__(self, function: F) -> F:
         """The function, recorded whenever it is called."""
@@ -241,20 +243,26 @@ def _nodes_behind(named: Mapping[str, Tensor]) -> list[Any]:
 def _follow_modules(recorder: Recorder, scope: Callable[[], Mapping[str, Any]]) -> list[Any]:
     """Keeps the recorder told of the modules that run, by their paths, and of the steps of optimisers."""
     roots: dict[int, str] = {}
+    inside: dict[tuple[int, int], str] = {}
     parents: dict[int, list[Any]] = {}
     began: dict[int, int] = {}
+    calls: dict[str, int] = {}  # a module's second call is another group of nodes
 
     def enter(module: Any, args: Any) -> None:
         thread = threading.get_ident()
         paths, above = recorder.modules.setdefault(thread, []), parents.setdefault(thread, [])
         if above:
-            inside = next((n for n, child in above[-1]._modules.items() if child is module), None)
-            name = f"{paths[-1]}.{inside or type(module).__name__}"
+            key = id(above[-1]), id(module)
+            if key not in inside:
+                found = [path for path, part in above[-1].named_modules() if part is module]
+                inside[key] = found[0] if found else type(module).__name__
+            name = f"{paths[-1]}.{inside[key]}"
         else:
             if id(module) not in roots:
                 roots.update({id(module): type(module).__name__, **modules_in(scope())})
             name = roots[id(module)]
-        paths.append(name)
+        calls[name] = calls.get(name, 0) + 1
+        paths.append(name if calls[name] == 1 else f"{name}#{calls[name]}")
         above.append(module)
 
     def leave(module: Any, args: Any, output: Any) -> None:

@@ -7,7 +7,8 @@ one pass and a sample if it is not. `figures` does the rest, later.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -23,22 +24,29 @@ SHOWN = 12
 """Elements up to which a value is shown in full."""
 
 
-class Kept(NamedTuple):
+@lru_cache(maxsize=None)
+def dtype_name(dtype: Any) -> str:
+    """`float32`; NumPy takes its time to say so."""
+    return str(dtype)
+
+
+class Kept:
     """Some or all elements of an array."""
 
-    shape: tuple[int, ...]
-    dtype: Any
-    size: int
-    elements: Any
-    """A flat array: all elements of a small array, a sample of a larger one."""
-    square: complex | None
-    """The sum of the squares of all elements, if all were looked at."""
+    __slots__ = ("elements", "shape", "size", "square")
+
+    def __init__(self, elements: Any, shape: tuple[int, ...], size: int, square: complex | None) -> None:
+        self.elements = elements  # all of a small array, in its shape; a flat sample of a larger one
+        self.shape = shape
+        self.size = size
+        self.square = square  # the sum of the squares of all elements, if all were looked at and not all are here
 
 
 def keep(value: Any, everything: bool = False) -> Kept | None:
     """A value (a Tensor or an array) as it is now; None for what has no elements to look at."""
-    array = value.array if not is_array(value) and hasattr(value, "array") else value
+    array = value
     if type(array) is not np.ndarray:
+        array = getattr(value, "array", value)
         if not is_array(array):
             return None
         array = whole(array)
@@ -46,7 +54,7 @@ def keep(value: Any, everything: bool = False) -> Kept | None:
             return None
     size, dtype, shape = array.size, array.dtype, array.shape
     if size <= SMALL:
-        return Kept(shape, dtype, size, array.ravel().copy(), None)
+        return Kept(array.copy(), shape, size, None)
     flat = _flat(array)
     square = None
     if (everything or size <= LOOKED_AT) and dtype.kind in "fc":
@@ -55,7 +63,7 @@ def keep(value: Any, everything: bool = False) -> Kept | None:
             if not np.isfinite(square):  # by what it holds, or by the size of the square
                 square = complex(np.square(np.abs(flat), dtype=np.float64).sum())
     step = (size // SMALL) | 1  # odd: not always the same column
-    return Kept(shape, dtype, size, flat[::step].copy(), square)
+    return Kept(flat[::step].copy(), shape, size, square)
 
 
 def _flat(array: Any) -> Any:
@@ -74,13 +82,14 @@ def figures(kept: Kept) -> dict[str, Any]:
     >>> told["norm"], told["min"], told["max"], told["zeros"]
     (5.0, -4.0, 3.0, 0.5)
     """
-    elements = kept.elements
-    told: dict[str, Any] = {"shape": list(kept.shape), "dtype": str(kept.dtype), "size": kept.size}
+    elements = kept.elements.ravel()
+    dtype = elements.dtype
+    told: dict[str, Any] = {"shape": list(kept.shape), "dtype": dtype_name(dtype), "size": kept.size}
     if kept.size <= SHOWN:
         told["values"] = [_number(v) for v in elements.tolist()]
-    if kept.dtype.kind not in "fciub" or not kept.size:
+    if dtype.kind not in "fciub" or not kept.size:
         return told
-    if kept.dtype.kind == "c":
+    if dtype.kind == "c":
         elements = np.abs(elements)
     elements = elements.astype(np.float64)
     fine = np.isfinite(elements)
@@ -94,13 +103,15 @@ def figures(kept: Kept) -> dict[str, Any]:
     if good.size:
         told["zeros"] = float((good == 0).sum() / elements.size)
         told["min"], told["max"] = float(good.min()), float(good.max())
-        told["mean"] = float(good.mean())
+        told["mean"] = float(good.sum()) / good.size
         with np.errstate(over="ignore"):
             square = float((good * good).sum()) * kept.size / max(1, elements.size)
         if kept.square is not None and np.isfinite(kept.square):
             square = float(kept.square.real)
-        told["norm"] = _number(math.sqrt(square)) if square >= 0 else None
+        told["norm"] = _number(math.sqrt(square))
         told["bars"] = _bars(good, told["min"], told["max"])
+    if told["nan"] + told["inf"]:
+        told["norm"] = "nan" if told["nan"] else "inf"
     return told
 
 

@@ -1,0 +1,11 @@
+import { chromium } from "playwright-core";
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
+const client = await page.context().newCDPSession(page);
+await client.send("Profiler.enable"); await client.send("Profiler.start");
+await page.goto("file:///tmp/hr/inspect/shots/big10000.html"); await page.waitForFunction(() => window.inspector);
+const { profile } = await client.send("Profiler.stop");
+const self = new Map(); const dt = profile.timeDeltas; profile.samples.forEach((id, i) => self.set(id, (self.get(id) ?? 0) + dt[i]));
+const rows = profile.nodes.map((n) => [Math.round((self.get(n.id) ?? 0) / 1000), n.callFrame.functionName, n.callFrame.columnNumber]).sort((a, b) => b[0] - a[0]).slice(0, 12);
+console.log(rows.map((r) => r.join(" ")).join("\n"));
+await browser.close();
