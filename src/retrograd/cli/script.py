@@ -20,7 +20,7 @@ class NoSuchPlace(Exception):
 
 def run(script: str, arguments: Sequence[str], interpreted: bool) -> int:
     """Run a script as Python does, `interpreted` with the sources of this package even where it is compiled."""
-    return _become([script, *arguments], interpreted)
+    return become([script, *arguments], interpreted)
 
 
 def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> int:
@@ -28,7 +28,7 @@ def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> 
     commands = [f"break {path}:{line}" for path, line in map(place, breakpoints)]
     commands += ["continue"] if commands else []
     options = [option for command in commands for option in ("-c", command)]
-    return _become(["-m", "pdb", *options, script, *arguments], interpreted=True)
+    return become(["-m", "pdb", *options, script, *arguments], interpreted=True)
 
 
 def place(breakpoint_: str) -> tuple[Path, int]:
@@ -69,7 +69,7 @@ def _first_line(function: ast.FunctionDef) -> int:
     return function.body[1 if documented else 0].lineno
 
 
-def _become(arguments: Sequence[str], interpreted: bool) -> int:
+def become(arguments: Sequence[str], interpreted: bool) -> int:
     """Run Python in this process's place, or beside it where a process cannot be replaced."""
     command = [sys.executable, *arguments]
     environment = {**os.environ, VARIABLE: "1"} if interpreted else dict(os.environ)

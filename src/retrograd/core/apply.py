@@ -37,7 +37,7 @@ from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
-from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, RECORDED, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
@@ -61,6 +61,8 @@ def apply1(op: Unary, input: Any) -> Any:
     cls = None if type(input) is Tensor else _result_class(op, (input,))
     x: Tensor = input
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     traits = traits_of(op)
     a = x.array
     result = NotImplemented if traits.forward is None else traits.forward(op, a)
@@ -177,6 +179,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
@@ -344,6 +348,8 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
@@ -515,6 +521,8 @@ def _finish_special(
             op.pack(name, pack, unpack, operands)
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
+    if state.special & RECORDED:
+        state.observer.operation_ends(op, operands, outs)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode, and an open level of forward mode. `apply` tests it once per op, so features that are off cost a
+hooks, anomaly mode, an open level of forward mode, and a recording. `apply` tests it once per op, so features that are off cost a
 single integer test.
 """
 
@@ -19,6 +19,7 @@ SAVED_HOOKS: Final = 2  # pack and unpack hooks for saved values
 ANOMALY: Final = 4  # nodes remember where they were made
 LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
+RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
 
 
 class ThreadState:
@@ -32,6 +33,7 @@ class ThreadState:
     check_nan: bool = True  # whether anomaly mode raises on NaN
     # The node on whose behalf a user's code runs; in anomaly mode, any that runs. In between, an earlier one.
     running_node: Any = None
+    observer: Any = None  # who is told of operations and backwards, if RECORDED is set
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
     grad_layout: bool = True  # what enforce_grad_layout_policy says: `.grad` lies in memory as its leaf does
     view_replay: bool = False  # what _force_original_view_tracking says; nothing depends on it
@@ -66,7 +68,24 @@ class ThreadState:
         return number
 
 
-LOCAL: Final = ThreadLocal(ThreadState)
+class NewThreads:
+    """What threads begin with that have no state yet."""
+
+    observer: Any = None
+
+
+NEW_THREADS: Final = NewThreads()
+
+
+def _begin() -> ThreadState:
+    state = ThreadState()
+    if NEW_THREADS.observer is not None:
+        state.observer = NEW_THREADS.observer
+        state.special = RECORDED
+    return state
+
+
+LOCAL: Final = ThreadLocal(_begin)
 
 
 _quick: Final[Any] = None if PACK is None else PACK.thread_state  # the pack finds it faster

@@ -28,7 +28,7 @@ from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
-from retrograd.core.printing import format_tensor
+from retrograd.core.printing import format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
@@ -429,6 +429,11 @@ class Tensor(TensorOperators):
                 suffixes.insert(0, f"device='{device_of(array)}'")
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the printed form, and above it shape and dtype."""
+        shape = " × ".join([str(n) for n in self.array.shape]) or "scalar"
+        return in_html(f"{type(self).__name__} · {shape} · {self.array.dtype}", repr(self))
 
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""

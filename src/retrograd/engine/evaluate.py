@@ -134,6 +134,16 @@ def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any,
 
 def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     """Hooks, formula, hooks: the gradients of the node's inputs; None if only what arrived was wanted."""
+    observer = task.observer
+    if observer is None:
+        return _run_node(task, node, buffer)
+    observer.node_starts(task, node, buffer)
+    results = _run_node(task, node, buffer)
+    observer.node_ends(task, node, results)
+    return results
+
+
+def _run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
         return None
     if node.tensor_hooks is None and node.node_hooks is None:
@@ -161,9 +171,12 @@ def outgoing(
     task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, given: Grads
 ) -> tuple[Any, bool]:
     """Result `i` of `source` as input `nr` of `node` takes it, and whether it is ours to write into."""
+    if value is not None:
+        value = match_receiver(source, i, node, nr, value, task.tensors)
+    if task.observer is not None:
+        task.observer.sends(task, source, i, node, nr, value)
     if value is None:
         return None, False
-    value = match_receiver(source, i, node, nr, value, task.tensors)
     return value, results_are_ours(task, source) and value.base is None and _not_in(value, given)
 
 

@@ -20,6 +20,7 @@ from retrograd.backends.base import BACKENDS
 from retrograd.backends.device import device
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
+from retrograd.core.observer import Observer
 from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.locks import held
@@ -108,6 +109,7 @@ class GraphTask(Plain):
             self.queue = outer.queue
         self.device: device | None = None  # a GPU to which this thread gives work, too
         self.elsewhere: bool = False  # whether a node of another device is ready
+        self.observer: Observer | None = None  # who is told: see Note [Recording]
         self.shared: Shared | None = None  # set while several threads serve this backward
 
     # -- counts and gradients on their way -----------------------------------------------------------------------
@@ -293,7 +295,7 @@ class GraphTask(Plain):
     def settle(self, anomaly: bool) -> None:
         """Says, before the first node, whether nodes may take the engine's short way."""
         self.anomaly = anomaly
-        self.careful = anomaly or self.number == 0
+        self.careful = anomaly or self.number == 0 or self.observer is not None
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""
