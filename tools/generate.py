@@ -39,6 +39,10 @@ OTHERS = {
         "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
         "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
     ],
+    "retrograd.__config__": ["compiled_with_cxx11_abi", "has_lapack", "has_mkl", "has_openmp", "has_spectral"],
+    "retrograd.absent": ["AcceleratorError"],
+    "retrograd.errors": ["OutOfMemoryError"],
+    "retrograd.alias.install": ["install_as_torch"],
     "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
@@ -52,6 +56,7 @@ OTHERS = {
     "retrograd.backends.memory_format": [
         "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     ],
+    "retrograd.compiler": ["compile"],
     "retrograd.core.plain": ["Size"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
@@ -68,6 +73,10 @@ OTHERS = {
         "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
         "LongTensor", "ShortTensor",
     ],
+    "retrograd.overrides.state": ["DisableTorchFunction", "DisableTorchFunctionSubclass"],
+    "retrograd.symbolic": [
+        "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "while_loop",
+    ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
     "retrograd.serialization.loading": ["load"],
@@ -76,11 +85,15 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "amp", "autograd", "cpu", "cuda", "distributions", "fft", "func", "linalg", "memory", "nn", "optim", "optimize",
-    "random", "special", "utils",
+    "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "jit",
+    "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random",
+    "special", "testing", "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
-INTERNAL = ["_C", "__config__", "inspect", "serialization"]
+INTERNAL = [
+    "_C", "__config__", "_dynamo", "_inductor", "backends", "functional", "inspect", "serialization", "storage",
+    "torch_version", "types", "version",
+]  # fmt: skip
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -133,6 +146,10 @@ class MethodForm:
     def __get__(self, instance: Any, owner: Any = None) -> Any: ...
     def __set__(self, instance: Any, value: Any) -> None: ...
 class TensorMethods:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
+    @staticmethod
+    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any: ...  # noqa: PLW0211
     def __index__(self) -> int: ...
     @property
     def grad(self) -> Tensor | None: ...

@@ -85,25 +85,56 @@ if _typing.TYPE_CHECKING:
 
     from retrograd import _C as _C
     from retrograd import __config__ as __config__
+    from retrograd import _dynamo as _dynamo
+    from retrograd import _inductor as _inductor
     from retrograd import (
+        accelerator,
         amp,
         autograd,
+        compiler,
         cpu,
         cuda,
+        distributed,
         distributions,
         fft,
         func,
+        jit,
         linalg,
         memory,
+        mps,
+        multiprocessing,
         nn,
         optim,
         optimize,
+        overrides,
+        profiler,
         random,
         special,
+        testing,
         utils,
+        xpu,
     )
+    from retrograd import backends as backends
+    from retrograd import functional as functional
     from retrograd import inspect as inspect
     from retrograd import serialization as serialization
+    from retrograd import storage as storage
+    from retrograd import torch_version as torch_version
+    from retrograd import types as types
+    from retrograd import version as version
+    from retrograd.__config__ import (
+        compiled_with_cxx11_abi,
+        has_lapack,
+        has_mkl,
+        has_openmp,
+        has_spectral,
+    )
+    from retrograd.absent import (
+        AcceleratorError,
+    )
+    from retrograd.alias.install import (
+        install_as_torch,
+    )
     from retrograd.amp.autocast_mode import (
         autocast,
     )
@@ -134,7 +165,13 @@ if _typing.TYPE_CHECKING:
     from retrograd.autograd.custom_gradient import (
         custom_gradient,
     )
+    from retrograd.compiler import (
+        compile,
+    )
     from retrograd.core.tensor import Tensor as _Tensor
+    from retrograd.errors import (
+        OutOfMemoryError,
+    )
     from retrograd.func.mapping import (
         vmap,
     )
@@ -924,11 +961,27 @@ if _typing.TYPE_CHECKING:
         UntypedStorage,
         is_storage,
     )
+    from retrograd.overrides.state import (
+        DisableTorchFunction,
+        DisableTorchFunctionSubclass,
+    )
     from retrograd.serialization.loading import (
         load,
     )
     from retrograd.serialization.saving import (
         save,
+    )
+    from retrograd.symbolic import (
+        cond,
+        sym_float,
+        sym_int,
+        sym_ite,
+        sym_max,
+        sym_min,
+        sym_not,
+        sym_sqrt,
+        sym_sum,
+        while_loop,
     )
     from retrograd.values import Number as _Number
 
@@ -1008,7 +1061,14 @@ else:
         _FUNCTIONS,
         {
             "retrograd._C": "_C=",
-            "retrograd.__config__": "__config__=",
+            "retrograd.__config__": (
+                "__config__= compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral"
+            ),
+            "retrograd._dynamo": "_dynamo=",
+            "retrograd._inductor": "_inductor=",
+            "retrograd.absent": "AcceleratorError",
+            "retrograd.accelerator": "accelerator=",
+            "retrograd.alias.install": "install_as_torch",
             "retrograd.amp": "amp=",
             "retrograd.amp.autocast_mode": "autocast",
             "retrograd.amp.grad_scaler": "GradScaler",
@@ -1022,9 +1082,13 @@ else:
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
             "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.backends": "backends=",
+            "retrograd.compiler": "compile compiler=",
             "retrograd.cpu": "cpu=",
             "retrograd.cuda": "cuda=",
+            "retrograd.distributed": "distributed=",
             "retrograd.distributions": "distributions=",
+            "retrograd.errors": "OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -1050,25 +1114,41 @@ else:
             ),
             "retrograd.func": "func=",
             "retrograd.func.mapping": "vmap",
+            "retrograd.functional": "functional=",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
+            "retrograd.jit": "jit=",
             "retrograd.legacy_types": (
                 "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
                 "LongTensor ShortTensor"
             ),
             "retrograd.linalg": "linalg=",
             "retrograd.memory": "memory=",
+            "retrograd.mps": "mps=",
+            "retrograd.multiprocessing": "multiprocessing=",
             "retrograd.nn": "nn=",
             "retrograd.ops.random.generator": "Generator default_generator",
             "retrograd.ops.tensor.storage": "TypedStorage UntypedStorage",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
+            "retrograd.overrides": "overrides=",
+            "retrograd.overrides.state": "DisableTorchFunction DisableTorchFunctionSubclass",
+            "retrograd.profiler": "profiler=",
             "retrograd.random": "random=",
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
             "retrograd.special": "special=",
+            "retrograd.storage": "storage=",
+            "retrograd.symbolic": (
+                "cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum while_loop"
+            ),
+            "retrograd.testing": "testing=",
+            "retrograd.torch_version": "torch_version=",
+            "retrograd.types": "types=",
             "retrograd.utils": "utils=",
+            "retrograd.version": "version=",
+            "retrograd.xpu": "xpu=",
         },
     )
 
@@ -1089,9 +1169,12 @@ pi: _builtins.float = _np.pi
 newaxis = _np.newaxis
 
 __all__ = [
+    "AcceleratorError",
     "BoolTensor",
     "ByteTensor",
     "CharTensor",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "DoubleTensor",
     "FloatTensor",
     "Generator",
@@ -1099,6 +1182,7 @@ __all__ = [
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "OutOfMemoryError",
     "ShortTensor",
     "Size",
     "Tensor",
@@ -1112,6 +1196,7 @@ __all__ = [
     "abs",
     "abs_",
     "absolute",
+    "accelerator",
     "acos",
     "acos_",
     "acosh",
@@ -1234,11 +1319,15 @@ __all__ = [
     "clone",
     "column_stack",
     "combinations",
+    "compile",
+    "compiled_with_cxx11_abi",
+    "compiler",
     "complex",
     "complex128",
     "complex64",
     "concat",
     "concatenate",
+    "cond",
     "conj",
     "conj_physical",
     "conj_physical_",
@@ -1289,6 +1378,7 @@ __all__ = [
     "diff",
     "digamma",
     "dist",
+    "distributed",
     "distributions",
     "div",
     "divide",
@@ -1390,6 +1480,10 @@ __all__ = [
     "hamming_window",
     "hann_window",
     "hardshrink",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
     "heaviside",
     "hinge_embedding_loss",
     "histc",
@@ -1415,6 +1509,7 @@ __all__ = [
     "inference_mode",
     "initial_seed",
     "inner",
+    "install_as_torch",
     "instance_norm",
     "int",
     "int16",
@@ -1450,6 +1545,7 @@ __all__ = [
     "isposinf",
     "isreal",
     "istft",
+    "jit",
     "kaiser_window",
     "kl_div",
     "kron",
@@ -1521,10 +1617,12 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
+    "mps",
     "msort",
     "mul",
     "multinomial",
     "multiply",
+    "multiprocessing",
     "mv",
     "mvlgamma",
     "nan",
@@ -1565,6 +1663,7 @@ __all__ = [
     "orgqr",
     "ormqr",
     "outer",
+    "overrides",
     "pairwise_distance",
     "pca_lowrank",
     "pdist",
@@ -1583,6 +1682,7 @@ __all__ = [
     "prelu",
     "preserve_format",
     "prod",
+    "profiler",
     "promote_types",
     "put",
     "qr",
@@ -1698,6 +1798,14 @@ __all__ = [
     "svd_lowrank",
     "swapaxes",
     "swapdims",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "t",
     "t_copy",
     "take",
@@ -1709,6 +1817,7 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tensordot",
+    "testing",
     "threshold",
     "threshold_",
     "tile",
@@ -1760,9 +1869,11 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "while_loop",
     "why_no_grad",
     "xlogy",
     "xlogy_",
+    "xpu",
     "zero_",
     "zeros",
     "zeros_like",
