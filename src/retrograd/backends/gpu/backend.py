@@ -10,6 +10,8 @@ import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
+from retrograd.backends.flags import cudnn
+from retrograd.backends.gpu.cudnn import Convolutions
 from retrograd.backends.gpu.formulas import Formulas
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.optimizers import Steps
@@ -32,6 +34,7 @@ class CudaBackend(NumpyBackend):
         self.formulas = Formulas(cupy)
         self.rows = Rows(cupy)
         self.steps = Steps(cupy)
+        self.convolutions = Convolutions(cupy)
         self.adopt(names(cupy))
 
     # -- arrays ----------------------------------------------------------------------------------------------------
@@ -159,6 +162,29 @@ class CudaBackend(NumpyBackend):
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
         super().adam_steps([row for row in rows if not self.steps.adam(row, rates)], rates)
+
+    # -- convolutions ----------------------------------------------------------------------------------------------
+
+    def conv_correlate(self, op: Any, x: Any, w: Any, b: Any) -> Any:
+        y = (len(x), len(w), *op.geometry.windows.number)
+        return self._convolved("Forward", op, x, w, (x.shape, w.shape, y), b)
+
+    def conv_spread(self, op: Any, y: Any, w: Any, b: Any) -> Any:
+        x = (len(y), w.shape[1] * op.geometry.groups, *op.geometry.windows.size)
+        if not self.convolutions.serves(op.geometry, w, y):
+            return op.computed(self, y, w, b)
+        return self._convolved("BackwardData", op, w, y, (x, w.shape, y.shape), b)
+
+    def conv_overlap(self, op: Any, x: Any, y: Any) -> Any:
+        w = (y.shape[1], x.shape[1] // op.geometry.groups, *op.geometry.windows.kernel)
+        return self._convolved("BackwardFilter", op, x, y, (x.shape, w, y.shape), None)
+
+    def _convolved(self, which: str, op: Any, a: Any, b: Any, shapes: Any, bias: Any) -> Any:
+        """One of the three by cuDNN, plus a bias, or as the op computes it."""
+        if not self.convolutions.serves(op.geometry, a, b):
+            return op.computed(self, a, b, bias)
+        out = self.convolutions.run(which, op.geometry, a, b, shapes, bool(cudnn.allow_tf32))
+        return op.plus(self, out, bias)
 
     # -- random numbers --------------------------------------------------------------------------------------------
 
