@@ -110,11 +110,12 @@ def test_autocast(torch):
             both = [t.ones(2, dtype=t.bfloat16), t.ones(2)]
             seen.append(fails(lambda: t.cat(both), "Unexpected floating ScalarType"))
         block = t.autocast("cpu")
-        with block, t.autocast("cpu", enabled=False), block:
+        with block, t.autocast("cpu", dtype=t.float16), block:
             pass
-        seen.append(t.is_autocast_enabled("cpu"))
+        seen.append(str(t.get_autocast_dtype("cpu")))
         t.set_autocast_enabled("cpu", False)
-    assert seen == ["torch.float32", False, False, "torch.bfloat16", True, True]
+        t.set_autocast_dtype("cpu", t.bfloat16)
+    assert seen == ["torch.float32", False, "torch.bfloat16", "torch.bfloat16", True, "torch.float16"]
     assert not hasattr(rg, "complex32")
 
 
