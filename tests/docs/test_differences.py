@@ -79,7 +79,43 @@ def test_dtypes(torch):
     numpy = np.dtype("float32")
     assert (rg.float32 == numpy, numpy == rg.float32, torch.float32 == numpy) == (True, True, False)
     assert np.zeros(1, rg.float32).dtype == rg.zeros(1, dtype=numpy).dtype
-    assert not hasattr(rg, "bfloat16")
+    assert not hasattr(rg, "complex32")
+
+
+@about("bfloat16 needs the package ml_dtypes")
+def test_bfloat16(torch):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ours, theirs = rg.ones(2, dtype=rg.bfloat16), torch.ones(2, dtype=torch.bfloat16)
+    assert ours.numpy().dtype == ml_dtypes.bfloat16
+    assert np.shares_memory(ours.numpy(), rg.from_numpy(ours.numpy()).numpy())
+    assert fails(theirs.numpy, "unsupported ScalarType BFloat16")
+    assert fails(lambda: torch.from_numpy(ours.numpy()), "can't convert np.ndarray")
+    assert type(ours.array) is not np.ndarray
+    sizes = []
+    for t in (rg, torch):
+        x = t.linspace(-1.3, 2, 64).reshape(2, 32).bfloat16().requires_grad_()
+        t.nn.functional.group_norm(x, 4).sum().backward()  # whose gradient is 0
+        sizes.append(x.grad.abs().max().item())
+    assert sizes[0] < 1e-4 < sizes[1]
+
+
+@about("Under `autocast`, `linalg.pinv` computes in the dtype that it gets")
+def test_autocast(torch):
+    pytest.importorskip("ml_dtypes")
+    seen = []
+    for t in (rg, torch):
+        with t.autocast("cpu"):
+            seen.append(str(t.linalg.pinv(t.ones(2, 2)).dtype))
+        with t.autocast("cpu", dtype=t.float16):
+            both = [t.ones(2, dtype=t.bfloat16), t.ones(2)]
+            seen.append(fails(lambda: t.cat(both), "Unexpected floating ScalarType"))
+        block = t.autocast("cpu")
+        with block, t.autocast("cpu", dtype=t.float16), block:
+            pass
+        seen.append(str(t.get_autocast_dtype("cpu")))
+        t.set_autocast_enabled("cpu", False)
+        t.set_autocast_dtype("cpu", t.bfloat16)
+    assert seen == ["torch.float32", False, "torch.bfloat16", "torch.bfloat16", True, "torch.float16"]
     assert not hasattr(rg, "complex32")
 
 
@@ -874,7 +910,6 @@ def test_names_of_nn(torch):
         assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)
     for name in ("compile", "xpu", "ipu", "mtia"):
         assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)
-    assert fails(rg.nn.Linear(1, 1).bfloat16, "no such dtype")
     assert fails(rg.nn.Linear(1, 1).share_memory)
     assert rg.nn.modules.batchnorm._BatchNorm in rg.nn.BatchNorm1d.__mro__
     assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")

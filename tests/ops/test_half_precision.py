@@ -38,7 +38,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-def run(library: Any, case: Case, sample: Sample, dtype: str, wide: bool = False) -> tuple[list[Any], list[Any]]:
+def run(
+    library: Any, case: Case, sample: Sample, dtype: str, wide: bool = False
+) -> tuple[list[Any], list[Any]]:
     """Results and leaves in a dtype; `wide` computes with the same numbers in float64."""
 
     def given(value: Any) -> Any:

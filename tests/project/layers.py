@@ -71,6 +71,8 @@ NEIGHBOURS = {
     ("values", "errors"): "a value that does not fit is an error",
     ("lazy", "forks"): "a fork waits for what is being loaded",
     ("func", "autograd"): "the transforms are written with grad and forward-mode",
+    ("cpu", "amp"): "old names of autocast and GradScaler",
+    ("cuda", "amp"): "old names of autocast and GradScaler",
     ("optim", "nn"): "an average of a model is a model",
     ("cuda", "legacy_types"): "the old types have names for GPUs too",
 }

@@ -64,10 +64,11 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"cupy", "cupyx", "retrograd", "safetensors", "scipy"}
+    assert loaded == {"cupy", "cupyx", "ml_dtypes", "retrograd", "safetensors", "scipy"}
     assert [line.partition(">")[0] for line in extras["cuda"]] == ["cupy-cuda13x"]
     assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
     assert [line.partition(">")[0] for line in extras["io"]] == ["safetensors"]
+    assert [line.partition(">")[0] for line in extras["bfloat16"]] == ["ml_dtypes"]
 
 
 def test_every_folder_of_the_package_has_a_layer():

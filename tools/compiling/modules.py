@@ -27,6 +27,7 @@ INTERPRETED = {
     "backends/flags.py": "modules made of names, which a program sets",
     "backends/memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
+    "backends/bfloat16.py": "derives from NumPy's array",
     "backends/mirror.py": "derives from NumPy's mixin of operators",
     "backends/names.py": "an ordinary base class",
     "backends/batch/random.py": "stands for the module numpy.random",

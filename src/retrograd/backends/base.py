@@ -14,6 +14,7 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
     └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
        └─ NativeBackend     the kernel pack, where it serves
     BatchedBackend          vmap's arrays over any of them
+    BFloat16Backend         NumPy's memory as bfloat16, computed in float32: Note [bfloat16]
     MirrorBackend           conjugates of any of them, in the same memory: Note [Mirrors]
 
 No layer above asks which backend it has. `register` makes another kind of array known: docs/inside/backends.md.

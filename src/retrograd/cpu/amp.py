@@ -18,7 +18,7 @@ def _old(name: str, new: str) -> None:
     )
 
 
-class autocast(amp.autocast):  # noqa: N801 - torch's name
+class CpuAutocast(amp.autocast):
     """`amp.autocast("cpu")`. Old."""
 
     def __init__(self, enabled: bool = True, dtype: Any = bfloat16, cache_enabled: bool = True) -> None:
@@ -26,7 +26,7 @@ class autocast(amp.autocast):  # noqa: N801 - torch's name
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
+class CpuGradScaler(amp.GradScaler):
     """`amp.GradScaler("cpu")`. Old."""
 
     def __init__(
@@ -35,3 +35,7 @@ class GradScaler(amp.GradScaler):
     ) -> None:  # fmt: skip
         _old("GradScaler", "GradScaler('cpu', args...)")
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+autocast = CpuAutocast
+GradScaler = CpuGradScaler

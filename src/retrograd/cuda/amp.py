@@ -19,7 +19,7 @@ def _old(name: str, new: str) -> None:
     )
 
 
-class autocast(amp.autocast):  # noqa: N801 - torch's name
+class CudaAutocast(amp.autocast):
     """`amp.autocast("cuda")`. Old."""
 
     def __init__(self, enabled: bool = True, dtype: Any = float16, cache_enabled: bool = True) -> None:
@@ -27,7 +27,7 @@ class autocast(amp.autocast):  # noqa: N801 - torch's name
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(amp.GradScaler):
+class CudaGradScaler(amp.GradScaler):
     """`amp.GradScaler("cuda")`. Old."""
 
     def __init__(
@@ -36,6 +36,10 @@ class GradScaler(amp.GradScaler):
     ) -> None:  # fmt: skip
         _old("GradScaler", "GradScaler('cuda', args...)")
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+autocast = CudaAutocast
+GradScaler = CudaGradScaler
 
 
 def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: Any = None) -> Callable[..., Any]:
