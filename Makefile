@@ -32,15 +32,22 @@ GPU_PYTHON := python3
 # not instrumented, so the sanitizers' runtime comes first by LD_PRELOAD, and nobody looks for leaks: Python keeps what it
 # has at the end. A kernel that asks for more memory than there may be gets none, as on any system.
 ASAN      := build/asan
+TSAN      := build/tsan
 PORTABLE  := build/portable
 CXX       ?= g++
 SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=2048 \
   UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(ASAN)
 
+# The same for threads. Python's own locks are seen, because they are the system's; what only Python and NumPy do is not
+# looked at.
+THREADED   = env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
+  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/native/tsan.txt \
+  PYTHONPATH=$(CURDIR)/$(TSAN)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -62,6 +69,10 @@ test-asan: $(STAMPS)/dev ## run the tests of the pack on a build with AddressSan
 	$(PY) tools/pack.py sanitized --into $(ASAN)
 	$(SANITIZED) $(PYTEST) tests/native $(ARGS)
 	$(SANITIZED) RETROGRAD_ISA=base $(PYTEST) tests/native $(ARGS)
+
+test-tsan: $(STAMPS)/dev ## run the tests of its threads on a build with ThreadSanitizer (Linux, GCC)
+	$(PY) tools/pack.py threads --into $(TSAN)
+	$(THREADED) $(PY) -m pytest tests/native/test_threads.py $(ARGS)
 
 test-portable: $(STAMPS)/dev ## run them on a build without anything that only some compilers and systems have
 	$(PY) tools/pack.py portable --into $(PORTABLE)

@@ -20,6 +20,7 @@ ANOMALY: Final = 4  # nodes remember where they were made
 LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
 RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
+NO_FORWARD: Final = ~(8 | 16)  # all bits but these two
 
 
 class ThreadState:
@@ -119,7 +120,7 @@ def update_forward(state: ThreadState) -> None:
     bits = 0
     if state.level is not None:
         bits = LEVEL | FORWARD if state.forward_enabled and not state.special & INFERENCE else LEVEL
-    state.special = state.special & ~(LEVEL | FORWARD) | bits
+    state.special = state.special & NO_FORWARD | bits
 
 
 def before_write(array: Any) -> None:

@@ -13,7 +13,6 @@ from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
 from retrograd.values import Array
 
-
 PART: Final = 1 << 14  # elements at a time: what is computed of them on the way stays in the cache
 
 
