@@ -360,6 +360,37 @@ def test_complex_powers_of_zero(torch):
     assert np.isnan(power(torch))
 
 
+@about("Distributions where PyTorch is off")
+def test_distributions(torch):
+    mode = {lib.__name__: lib.distributions.Kumaraswamy(2.0, 3.0).mode.item() for lib in (torch, rg)}
+    assert np.isnan(mode["torch"])
+    assert mode["retrograd"] == pytest.approx(0.2**0.5)
+    in_double = {
+        lib.__name__: fails(
+            lambda lib=lib: lib.distributions.GeneralizedPareto(
+                *lib.tensor([0.0, 1.0, 0.1]).double()
+            ).log_prob(lib.tensor(1.0).double())
+        )
+        for lib in (torch, rg)
+    }
+    assert in_double == {"torch": True, "retrograd": False}
+
+    def of_batch(lib):
+        D, eye = lib.distributions, lib.eye(2)
+        p, q = (D.Wishart(lib.tensor(df), eye) for df in ([5.0, 6.0], [4.0, 4.0]))
+        alone = D.kl_divergence(D.Wishart(lib.tensor(5.0), eye), D.Wishart(lib.tensor(4.0), eye))
+        return abs(D.kl_divergence(p, q)[0].item() - alone.item()) < 1e-4
+
+    assert (of_batch(torch), of_batch(rg)) == (False, True)
+    x, a, total = 1e-7, 1.0, 1e6
+    slopes = [lib._dirichlet_grad(*lib.tensor([[x], [a], [total]]).double()).item() for lib in (torch, rg)]
+    step, p = 1e-5, scipy.special.betainc(a, total - a, x)
+    moved = [scipy.special.betaincinv(a + s, total - a, p) for s in (step, -step)]
+    exact = (moved[0] - moved[1]) / (2 * step)
+    assert slopes[1] == pytest.approx(exact, rel=1e-4)
+    assert slopes[0] != pytest.approx(exact, rel=1e-3)
+
+
 @about("Random numbers")
 def test_random_numbers(torch):
     rg.manual_seed(0)
