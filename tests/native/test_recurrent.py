@@ -27,11 +27,19 @@ SHAPES = [
 ]
 
 
-def operands(kind: Any, sizes: tuple[int, ...], features: int, width: int, dtype: str, out: int = 0) -> list[Any]:
+def operands(
+    kind: Any, sizes: tuple[int, ...], features: int, width: int, dtype: str, out: int = 0
+) -> list[Any]:
     """The inputs of a layer, projected to `out` features unless that is 0."""
     rows, hidden = kind.count * width, out or width
     shapes: list[Any] = [(sum(sizes), features), (sizes[0], hidden)]
-    shapes += [(sizes[0], width) if kind is LstmLayer else None, (rows, features), (rows, hidden), (rows,), (rows,)]
+    shapes += [
+        (sizes[0], width) if kind is LstmLayer else None,
+        (rows, features),
+        (rows, hidden),
+        (rows,),
+        (rows,),
+    ]
     shapes += [(out, width) if out else None]
     scale = np.asarray(1 / np.sqrt(width), dtype)
     return [None if s is None else normal(s, dtype, i) * scale for i, s in enumerate(shapes)]
@@ -74,7 +82,9 @@ def test_biases_that_are_not_there(kind: Any, missing: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("wanted", ["g-------", "-g------", "--g-----", "---g----", "----g---", "-----g--", "------g-"])
+@pytest.mark.parametrize(
+    "wanted", ["g-------", "-g------", "--g-----", "---g----", "----g---", "-----g--", "------g-"]
+)
 def test_gradients_that_nobody_wants(kind: Any, wanted: str) -> None:
     xs = operands(kind, (2, 1), 3, 4, "float64")
     if xs[wanted.index("g")] is not None:

@@ -138,9 +138,9 @@ class RNNBase(Module):
         out, *last = self._call(packed.data, packed.batch_sizes, *self._arguments(states))
         if packed.unsorted_indices is not None:
             last = [s.index_select(1, packed.unsorted_indices) for s in last]
-        return PackedSequence(
-            out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices
-        ), tuple(last)
+        return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), tuple(
+            last
+        )
 
     def _call(self, *args: Any) -> Any:
         function = _FUNCTIONS[self.mode]

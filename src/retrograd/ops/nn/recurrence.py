@@ -1,7 +1,7 @@
 """One layer of a recurrent network in one direction, all times of it, as an op.
 
-Note [Recurrence]
-~~~~~~~~~~~~~~~~~
+Note [Recurrent layers]
+~~~~~~~~~~~~~~~~~~~~~~~
 The rows of a layer's input lie as PackedSequence has them: those of all samples of the first time, then those of the
 samples that are still going at the second, and so on; `sizes` says how many they are, and they never grow. A layer that
 runs backwards begins with the last time. In either direction the state has a row for each sample, and a time moves the
@@ -41,8 +41,8 @@ class Notes(NamedTuple):
     curve: Any  # the tanh of the cell
 
 
-class Recurrence(Variadic):
-    """a layer of a recurrent network in one direction: see Note [Recurrence]
+class RecurrentLayer(Variadic):
+    """a layer of a recurrent network in one direction: see Note [Recurrent layers]
 
     The inputs are (data, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr), the results (out, h) or (out, h, c).
     """
@@ -110,7 +110,8 @@ class Recurrence(Variadic):
 
     def noted(self, xp: Backend, xs: Sequence[Any]) -> Notes:
         """What the forward noted, in the form that a formula wants on operands of `xp`."""
-        return self.notes if xp.is_plain and self.notes is not None else self.run(xs)[1]
+        notes = self.notes
+        return notes if xp.is_plain and notes is not None else self.run(xs)[1]
 
     def release(self) -> None:
         super().release()
@@ -123,7 +124,8 @@ class Recurrence(Variadic):
     def formula(self, gs: Sequence[Any], xs: Sequence[Any], notes: Notes) -> Sequence[Any]:
         """The gradients of the inputs, from the last time to the first."""
         data, h, c, w_ih, w_hh, _, _, w_hr = xs
-        out, gh, gc = [None if g is None else rows_of(g) for g in (*gs, None)[:3]]
+        states: list[Any] = [None if g is None else rows_of(g) for g in (*gs, None)[:3]]
+        out, gh, gc = states
         given = next(g for g in gs if g is not None)
         nothing = gh is None and out is None  # but for the cell's; 0 would make NaN of infinite numbers
         gh = zeros_beside(given, rows_of(h).shape) if gh is None else gh
@@ -174,10 +176,12 @@ class Recurrence(Variadic):
             t_outs.append(new)
             th, tc = followed(new, th, n), followed(tc_new, tc, n)
         t_out = self.in_place(t_outs).reshape((*data.shape[:-1], h.shape[-1]))
-        return (t_out, th.reshape(h.shape)) if tc is None else (t_out, th.reshape(h.shape), tc.reshape(c.shape))
+        return (
+            (t_out, th.reshape(h.shape)) if tc is None else (t_out, th.reshape(h.shape), tc.reshape(c.shape))
+        )
 
 
-class RnnTanhLayer(Recurrence):
+class RnnTanhLayer(RecurrentLayer):
     """a layer of a plain recurrent network: h = tanh(W x + V h + b)"""
 
     def curve(self, x: Any) -> Any:
@@ -212,7 +216,7 @@ class RnnReluLayer(RnnTanhLayer):
         return Where().on(~(plain(out) <= 0), v, 0.0)  # NaN passes
 
 
-class LstmLayer(Recurrence):
+class LstmLayer(RecurrentLayer):
     """a layer of an LSTM: gates say what comes in, what is forgotten, what is new and what goes out"""
 
     kind: ClassVar[int] = 2
@@ -243,7 +247,7 @@ class LstmLayer(Recurrence):
         return blocks(notes.gates, 4)[3] * notes.curve
 
 
-class GruLayer(Recurrence):
+class GruLayer(RecurrentLayer):
     """a layer of a GRU: gates say what of the state is reset and what is kept"""
 
     kind: ClassVar[int] = 3
@@ -277,7 +281,7 @@ def rows_of(v: Any) -> Any:
 
 
 def affine(x: Any, weight: Any, bias: Any) -> Any:
-    """x · weight transposed, plus a bias."""
+    """The product with a weight transposed, plus a bias."""
     product = x @ weight.swapaxes(0, 1)
     return product if bias is None else product + bias
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, overload
 
 from retrograd.backends.dtypes import SCALAR_NAMES
@@ -29,7 +30,7 @@ PADDED = (
 PACKED = ("data", "batch_sizes", *PADDED[1:-1])
 
 
-class Network(NamedTuple):
+class RecurrentNetwork(NamedTuple):
     """A recurrent network apart from its tensors."""
 
     function: str
@@ -96,9 +97,7 @@ class Network(NamedTuple):
         return data, *[cat(parts) for parts in zip(*ends, strict=True)]
 
 
-def recurrence(
-    function: str, op: Any, data: Tensor, states: Sequence[Tensor], weights: Sequence[Any]
-) -> Any:
+def recurrence(function: str, op: Any, data: Tensor, states: Sequence[Tensor], weights: Sequence[Any]) -> Any:
     """What a layer makes of its input, states and weights, whose shapes and dtypes are looked at here."""
     h, c = states[0], states[1] if len(states) == 2 else None
     xs = (data, h, c, *weights)
@@ -113,12 +112,15 @@ def recurrence(
     if dtype.char in "fd":
         return apply_n(op, xs)
     if dtype.kind not in "fc" and op.count > 1:
-        raise DtypeError(f"{function}: result type Float can't be cast to the desired output type {SCALAR_NAMES[dtype]}")
+        raise DtypeError(
+            f"{function}: result type Float can't be cast to the desired output type {SCALAR_NAMES[dtype]}"
+        )
     return op.run(xs)[0]  # half precision and complex numbers: a formula that records itself
 
 
 def _check_shapes(function: str, op: Any, xs: Sequence[Any]) -> None:
-    data, h, c, w_ih, w_hh, b_ih, b_hh, w_hr = [None if x is None else x.array.shape for x in xs]
+    shapes: list[Any] = [None if x is None else x.array.shape for x in xs]
+    data, h, c, w_ih, w_hh, b_ih, b_hh, w_hr = shapes
     width = h[-1] if c is None else c[-1]
     wanted = {
         "weight_ih": (w_ih, (op.count * width, data[-1])),
@@ -168,7 +170,7 @@ def _network(function: str, layer: Any, args: Sequence[Any], options: dict[str, 
     directions, count = 2 if given["bidirectional"] else 1, integer(given["num_layers"])
     if count < 1:
         raise RuntimeError(f"{function}: Expected one layer or more, got num_layers={count}")
-    network = Network(
+    network = RecurrentNetwork(
         function, layer, bool(given["has_biases"]), directions, count, p, bool(given["train"])
     )
     if "data" in given:
@@ -187,8 +189,8 @@ def _network(function: str, layer: Any, args: Sequence[Any], options: dict[str, 
     return out.transpose(0, 1) if given["batch_first"] else out, *states
 
 
-def _packed(network: Network, data: Any, batch_sizes: Any, hx: Any, params: Any) -> tuple[Any, ...]:
-    """Sequences of different length: see Note [Recurrence]."""
+def _packed(network: RecurrentNetwork, data: Any, batch_sizes: Any, hx: Any, params: Any) -> tuple[Any, ...]:
+    """Sequences of different length: see Note [Recurrent layers]."""
     x = require_tensor(network.function, "data", 1, data)
     counted = require_tensor(network.function, "batch_sizes", 2, batch_sizes)
     if counted.dtype.itemsize != 8 or counted.array.dtype.kind != "i":
@@ -199,7 +201,7 @@ def _packed(network: Network, data: Any, batch_sizes: Any, hx: Any, params: Any)
     counts = tuple(counted.reshape(-1).tolist())
     if not counts:
         raise ValueError(f"{network.function}: batch_sizes is empty: there is no time to run over")
-    if counts[-1] < 0 or any(n < more for n, more in zip(counts, counts[1:], strict=False)):
+    if counts[-1] < 0 or any(n < more for n, more in pairwise(counts)):
         raise RuntimeError(f"{network.function}: batch_sizes must not grow, but they are {list(counts)}")
     total = sum(counts)
     if x.array.ndim != 2 or x.array.shape[0] < total:
@@ -415,9 +417,7 @@ def _check_cell(x: Any, states: Any, weights: Any, layer: Any) -> None:
         if state[0] != x[0] or len(state) != 2:
             raise ShapeError(f"Input batch size {x[0]} doesn't match hidden{i} batch size {state[0]}")
         if state[1] != w_hh[-1]:
-            raise ShapeError(
-                f"hidden{i} has inconsistent hidden_size: got {state[1]}, expected {w_hh[-1]}"
-            )
+            raise ShapeError(f"hidden{i} has inconsistent hidden_size: got {state[1]}, expected {w_hh[-1]}")
     if w_ih[0] != layer.count * w_hh[-1]:
         raise ShapeError(
             f"weight_ih first dim must be {layer.count} * hidden_size = {layer.count * w_hh[-1]}, but got {w_ih[0]}"
