@@ -16,7 +16,7 @@ from retrograd.core.op import Linear
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.common import as_value, deliver, require_tensor, tensor_of
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.register import public
@@ -239,4 +239,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))
+    return tensor_of((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.dtype_class import dtype as dtype_class
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -333,7 +334,7 @@ def view(
     """
     x = require_tensor("view", "input", 1, input)
     kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
-    if isinstance(kind, (np.dtype, type)):
+    if isinstance(kind, (dtype_class, np.dtype, type)):
         return _viewed_as(x, as_dtype(kind))
     shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
     if not shares_memory_as(x.array, shape):
@@ -356,6 +357,14 @@ def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
         raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {a.strides[-1] // old}")
     if new > old and a.shape[-1] * old % new:
         raise ShapeError(f"self.size(-1) must be divisible by {new // old} {what}, but got {a.shape[-1]}")
+    start = x.storage_offset()
+    if new > old and start * old % new:
+        raise ShapeError(f"self.storage_offset() must be divisible by {new // old} {what}, but got {start}")
+    if x.is_conj() and dtype != a.dtype:
+        raise RuntimeError(
+            "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype. Call "
+            ".resolve_conj() first."
+        )
     twin = Tensor(a.view(dtype))
     twin._counter = x._version_counter()
     return twin
@@ -483,6 +492,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise ShapeError("unflatten: a tensor without dimensions has none that could be several")
     wanted = sizes_of("unflatten", "sizes", (sizes,))
     if not _fills(*known_size(wanted, shape[d]), shape[d]):
         raise ShapeError(
