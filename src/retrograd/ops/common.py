@@ -12,10 +12,11 @@ from retrograd.backends.base import Backend, as_array, backend_of, common_backen
 from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
-from retrograd.core.modes import FORWARD, current
+from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.errors import (
     DtypeError,
     GradientError,
@@ -116,7 +117,10 @@ def memory_order(xp: Backend, x: Array) -> Any:
 
 def tensor_of(found: Any) -> Tensor:
     """What an array library returned, as a Tensor: an array, or its own kind of number in the place of one."""
-    return Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+    made = Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+    if current().special & INFERENCE:
+        made._counter = UNTRACKED
+    return made
 
 
 def zero_like(v: Any) -> Any:

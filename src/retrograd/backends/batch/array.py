@@ -532,9 +532,10 @@ def all_samples(array: Any) -> Any:
 
 
 def one_sample(array: Any) -> Any:
-    """The first sample of every level, in the memory where it lies."""
+    """The first sample of every level, in the memory where it lies; of no samples, one that lies nowhere."""
     while isinstance(array, BatchedArray):
-        array = array.value[0, ...]
+        value = array.value
+        array = value[0, ...] if value.shape[0] else backend_of(value).zeros(value.shape[1:], value.dtype)
     return array
 
 

@@ -16,7 +16,7 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType, Number
@@ -191,7 +191,7 @@ class ClampTensor(Variadic):
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "min": "x:1", "max": "x:2"}
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        dtype = _common_dtype([v for v in xs if v is not None])
+        dtype = dtype_of_all([v for v in xs if v is not None])
         x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
         try:
             found = x if low is None else xp.maximum(x, low)
@@ -220,7 +220,7 @@ class ClampTensor(Variadic):
         return total
 
 
-def _common_dtype(arrays: Sequence[Array]) -> DType:
+def dtype_of_all(arrays: Sequence[Array]) -> DType:
     """The dtype of a result of these arrays."""
     found = arrays[0]
     for other in arrays[1:]:
@@ -261,7 +261,7 @@ def where(
     if input is None and other is None:
         a = condition.array
         xp = backend_of(a)
-        return tuple([Tensor(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
+        return tuple([tensor_of(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
     if condition.array.dtype == "uint8":
         warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "

@@ -26,7 +26,6 @@ from retrograd.ops.index.gather import (
     LinearAt,
     SourceAt,
     ValueAt,
-    check_bounds,
     check_dtypes,
     check_range,
 )
@@ -164,11 +163,11 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
     """The index of an op on whole rows, checked and with one dimension."""
     given = constant_of(require_tensor(function, "index", position, index))
     i = given.array
+    if i.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
     if not is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
         kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
         raise DtypeError(f"{function}(): {kind}")
-    if i.ndim > 1:
-        raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
     return given.like(i if i.ndim and i.dtype == np.int64 else i.astype(np.int64, copy=False).reshape(-1))
 
 
@@ -211,6 +210,10 @@ def index_add(
         raise ShapeError(
             f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {len(given)}"
         )
+    if not given and i.size != 1:
+        raise IndexError(
+            f"index_add_(): the source is a single number, but there are {i.size} indices for it"
+        )
     if i.size != (given[d] if given else 1):
         raise ShapeError(
             f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): "
@@ -222,10 +225,7 @@ def index_add(
             f"{sizes(shape)} source.shape = {sizes(given)}"
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
-    if len(shape) > 1:
-        check_bounds(i, d, shape[d], False)
-    else:
-        check_range("index_add_(): ", i, 0, shape, False)
+    check_range("index_add_(): ", i, d, shape, False)
     return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
 
 
@@ -240,11 +240,24 @@ def index_copy(
         require_tensor("index_copy", "input", 1, input),
         require_tensor("index_copy", "source", 3, source),
     )
-    d, at = wrap_dim(dim, x.array.ndim), _line(require_tensor("index_copy", "index", 2, index))
+    d, rows = wrap_dim(dim, x.array.ndim), require_tensor("index_copy", "index", 2, index)
+    if rows.array.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {rows.array.ndim})")
+    at = _line(rows)
     i = at.array
+    shape, given = x.array.shape, src.array.shape
+    if not given and i.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {i.size})"
+        )
+    if shape and given and len(shape) != len(given):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"has shape {sizes(given)} and destination has shape {sizes(shape)}."
+        )
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
-    shape, given = x.array.shape, src.array.shape
+    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
     if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
         raise ShapeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape "
@@ -255,7 +268,6 @@ def index_copy(
             f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) "
             f"({given[d] if given else 1})"
         )
-    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
     check_range("index_copy_(): ", i, d, shape, False)
     return deliver(apply_n(IndexCopy(d, at), (x, src)), out)
 

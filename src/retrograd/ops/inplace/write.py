@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
+from retrograd.errors import InplaceError
 from retrograd.ops.common import require_tensor, zero_like
 from retrograd.values import Array
 
@@ -53,13 +55,23 @@ def write(x: Tensor, result: Tensor) -> Tensor:
 ON_EXPANDED = {"masked_fill_": True, "index_fill_": True, "index_put_": True, "tril_": False, "triu_": False}
 
 
+def _check_arguments(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> None:
+    """Complains of arguments that are of the wrong type: of two faults, that one is told first."""
+    with contextlib.suppress(RuntimeError, ValueError, IndexError):
+        function(x.detach().clone(), *args, **kwargs)
+
+
 def compute_in_place(
     name: str, function: Callable[..., Any], input: Any, /, *args: Any, **kwargs: Any
 ) -> Tensor:
     """Writes what `function` gives for `input` into it; `name` is that of the in-place form, for messages."""
     x = require_tensor(name, "input", 1, input)
     on_expanded = name in ON_EXPANDED
-    check_writable(x, on_expanded)
+    try:
+        check_writable(x, on_expanded)
+    except InplaceError:
+        _check_arguments(function, x, *args, **kwargs)
+        raise
     if on_expanded and ON_EXPANDED[name] and is_stretched(x.array):
         warn(
             f"Use of {name} on expanded tensors is deprecated: elements that share memory change together. "

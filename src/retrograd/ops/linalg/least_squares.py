@@ -15,7 +15,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
-from retrograd.ops.common import deliver, plain
+from retrograd.ops.common import deliver, plain, tensor_of
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
@@ -240,7 +240,7 @@ def lstsq(
     values = xp.zeros(0, left.array.dtype)
     if name in ("gelsd", "gelss"):
         values = xp.linalg.svd(a.array, compute_uv=False)
-    found = (x, left, Tensor(xp.zeros(0, np.int64)) if name == "gels" else rank, Tensor(values))
+    found = (x, left, tensor_of(xp.zeros(0, np.int64)) if name == "gels" else rank, tensor_of(values))
     return delivered(linalg_lstsq, found, out)
 
 

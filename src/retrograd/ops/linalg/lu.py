@@ -13,7 +13,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, plain, zeros_beside
+from retrograd.ops.common import as_value, deliver, plain, tensor_of, zeros_beside
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_info,
@@ -291,7 +291,7 @@ def linalg_lu_of(A: Tensor, *, pivot: bool = True, out: Sequence[Tensor] | None 
 
 
 def _permutation(pivots: Tensor, x: Tensor) -> Tensor:
-    return Tensor(
+    return tensor_of(
         lapack.permutation(backend_of(pivots.array), pivots.array, x.array.shape[-2], x.array.dtype)
     )
 

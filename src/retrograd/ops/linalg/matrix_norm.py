@@ -147,7 +147,7 @@ def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) 
     if p is not None and p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if x.array.size == 0:
-        return deliver(Tensor(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out)
+        return deliver(tensor_of(backend_of(x.array).zeros(x.array.shape[:-2], x.array.real.dtype)), out)
     if p is None or p in (2, -2):
         values = svdvals(x)
         ends = values[..., :1], values[..., -1:]
@@ -199,7 +199,7 @@ def matrix_rank(
         "torch.linalg.matrix_rank", x, atol if tol is None else tol, rtol if tol is None else 0.0
     )
     if x.array.size == 0:
-        return deliver(Tensor(xp.zeros(x.array.shape[:-2], np.int64)), out)
+        return deliver(tensor_of(xp.zeros(x.array.shape[:-2], np.int64)), out)
     values = abs(spectrum(xp, x.array, bool(hermitian))[1])
     counted = (values > tolerance(xp, values, low, high)).sum(axis=-1)
     return deliver(tensor_of(counted.astype(np.int64)), out)

@@ -18,7 +18,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
-from retrograd.ops.common import beside, number_from, require_tensor, wrap_dim
+from retrograd.ops.common import beside, number_from, require_tensor, tensor_of, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
@@ -165,7 +165,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         kept = as_constant(np.ones(shape, bool), x)
         return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
     kept = _kept(x.array, p, shape) != 0
-    return apply1(NativeDropout(kept, p), x), Tensor(kept)
+    return apply1(NativeDropout(kept, p), x), tensor_of(kept)
 
 
 @public("nn.functional.alpha_dropout")

@@ -17,7 +17,7 @@ from retrograd.core.op import Linear
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
-from retrograd.ops.common import as_value, deliver, require_tensor
+from retrograd.ops.common import as_value, deliver, require_tensor, tensor_of
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.register import public
@@ -243,4 +243,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
     with SHORTAGE_TOLD:
-        return Tensor((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))
+        return tensor_of((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))

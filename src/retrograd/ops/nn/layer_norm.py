@@ -14,7 +14,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
@@ -281,7 +281,7 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
     mean, scale = as_array(mean), as_array(1 / backend_of(x).sqrt(var + eps))
-    return Tensor(mean.astype(x.dtype, copy=False)), Tensor(scale.astype(x.dtype, copy=False))
+    return tensor_of(mean.astype(x.dtype, copy=False)), tensor_of(scale.astype(x.dtype, copy=False))
 
 
 @public("rms_norm", "nn.functional.rms_norm")

@@ -14,7 +14,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import beside, deliver, int_from, require_tensor
+from retrograd.ops.common import beside, deliver, int_from, require_tensor, tensor_of
 from retrograd.ops.reduce.sort import c_name
 from retrograd.ops.register import public
 from retrograd.ops.returns import shown_fields
@@ -355,4 +355,5 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return Tensor(beside(made(spaced, (bins + 1,), column.dtype, [low, high]).astype(column.dtype), column))
+    edges = made(spaced, (bins + 1,), column.dtype, [low, high]).astype(column.dtype)
+    return tensor_of(beside(edges, column))

@@ -369,7 +369,8 @@ def sum(
     """
     dim, keepdim = dims_given("sum", dim, keepdim, numpy)
     x = require_tensor("sum", "input", 1, input)
-    target = None if dtype is None and x.array.dtype.kind == "f" else summed_dtype(x, dtype)
+    own = dtype is None and out is None and x.array.dtype.kind == "f"
+    target = None if own else summed_dtype(x, dtype, out)
     if dim is None and not keepdim:
         return deliver(apply1(Sum(None, False, target), x), out)
     return deliver(apply1(SumDim(axes_of(dim, x.array.ndim), keepdim, target), x), out)
@@ -447,7 +448,7 @@ def prod(
         return in_float32(prod, input, dim, keepdim, dtype=dtype, out=out, **numpy)
     dim, keepdim = dims_given("prod", dim, keepdim, numpy)
     x = require_tensor("prod", "input", 1, input)
-    target = summed_dtype(x, dtype)
+    target = summed_dtype(x, dtype, out)
     if dim is None and not keepdim:
         return deliver(apply1(Prod(None, False, target), x), out)
     axis = one_dim("prod", dim, x.array.ndim, {})

@@ -14,12 +14,13 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OutOfMemoryError, ShapeError, operand_error, sizes, type_name
-from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
+from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
+from retrograd.ops.elementwise.choose import dtype_of_all
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.index.mask import MaskedSelect
 from retrograd.ops.reduce.sums import sum_to
 from retrograd.ops.register import public
-from retrograd.ops.shape.join import common_dtype, meshgrid, stack
+from retrograd.ops.shape.join import meshgrid, stack
 from retrograd.ops.shape.reshape import Alias, broadcasts_to, flatten, integer, sizes_of
 from retrograd.values import Array
 
@@ -36,7 +37,7 @@ class BlockDiag(Variadic):
             height, width = block.shape
             self.places.append((slice(row, row + height), slice(column, column + width)))
             row, column = row + height, column + width
-        out = xp.zeros((row, column), common_dtype([x.dtype for x in xs]))
+        out = xp.zeros((row, column), dtype_of_all(xs))
         for place, block in zip(self.places, blocks, strict=True):
             out[place] = block
         return out
@@ -72,7 +73,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 "dimensions"
             )
     if not tensors:
-        return Tensor(np.zeros((1, 0), np.float32))
+        return tensor_of(np.zeros((1, 0), np.float32))
     found: Tensor = apply_n(BlockDiag(), tensors)
     return found
 
@@ -168,7 +169,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     for n in reversed(size):
         found.append(as_array(numbers % n))
         numbers = numbers // n
-    return tuple([Tensor(a) for a in reversed(found)])
+    return tuple([tensor_of(a) for a in reversed(found)])
 
 
 @public("nonzero_static", method=True)
@@ -182,7 +183,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     found = made(xp.full, (count, a.ndim), np.dtype(np.int64), integer(fill_value))
     rows = xp.argwhere(a)[:count]
     found[: len(rows)] = rows
-    return deliver(Tensor(found), out)
+    return deliver(tensor_of(found), out)
 
 
 @public("detach")

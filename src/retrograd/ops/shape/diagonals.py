@@ -13,8 +13,8 @@ from retrograd.core.apply import apply1
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, dimension_error
-from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
+from retrograd.errors import ShapeError, dimension_error, unsupported_dtype
+from retrograd.ops.common import deliver, plain, require_tensor, tensor_of, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, reshape
@@ -248,6 +248,8 @@ def trace(input: Tensor) -> Tensor:
     if autocasting():
         return in_float32(trace, input)
     x = require_tensor("trace", "input", 1, input)
+    if x.array.dtype.kind == "b":
+        raise unsupported_dtype("trace", x.array.dtype)
     if x.array.ndim != 2:
         raise ShapeError(f"trace: expected a matrix, but got tensor with dim {x.array.ndim}")
     found: Tensor = apply1(Trace(), x)
@@ -290,4 +292,4 @@ def _pairs(function: str, rows: Array, cols: Array, dtype: Any, device: Any) -> 
     wanted = np.dtype("int64") if dtype is None else as_dtype(dtype)
     if wanted.kind not in "iu":
         raise NotImplementedError(f"\"{function}\" not implemented for '{SCALAR_NAMES[wanted]}'")
-    return Tensor(placed(np.stack([rows, cols]).astype(wanted), where))
+    return tensor_of(placed(np.stack([rows, cols]).astype(wanted), where))

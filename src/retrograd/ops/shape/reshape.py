@@ -517,6 +517,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")
+    if not shape:
+        raise ShapeError("unflatten: a tensor without dimensions has none that could be several")
     wanted = sizes_of("unflatten", "sizes", (sizes,))
     if not _fills(*known_size(wanted, shape[d]), shape[d]):
         raise ShapeError(

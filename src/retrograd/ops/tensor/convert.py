@@ -39,7 +39,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
-from retrograd.ops.common import memory_order
+from retrograd.ops.common import memory_order, require_tensor
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
 
@@ -199,7 +199,7 @@ def _wanted_order(value: Any) -> MemoryFormat:
 @public("Tensor.type_as")
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` in the dtype of `other`."""
-    return convert(input, other.array.dtype)
+    return convert(input, require_tensor("type_as", "other", 1, other).array.dtype)
 
 
 @overload

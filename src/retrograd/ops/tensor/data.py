@@ -218,13 +218,16 @@ def number_for(value: Any, dtype: Any) -> Array:
     number = python_number(value)
     if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
+    if dtype.kind == "b":
+        return np.array(bool(number))
     if isinstance(number, complex) and dtype.kind != "c":
         if number.imag:
             raise _overflow(number, dtype)
         number = number.real
     if dtype.kind in "iu":
         low, high = LIMITS[dtype]
-        if not (low or -high) <= number <= high:
+        # Of unsigned ones, whole numbers wrap around below zero; others do not.
+        if not (low if isinstance(number, float) else low or -high) <= number <= high:
             raise _overflow(number, dtype)
         return np.asarray(int(number)).astype(dtype)
     if dtype is bfloat16 and _fits(number, LIMITS[dtype][1]):
