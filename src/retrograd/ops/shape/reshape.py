@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.dtype_class import dtype as dtype_class
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
@@ -333,7 +334,7 @@ def view(
     """
     x = require_tensor("view", "input", 1, input)
     kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
-    if isinstance(kind, (np.dtype, type)):
+    if isinstance(kind, (dtype_class, np.dtype, type)):
         return _viewed_as(x, as_dtype(kind))
     shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
     if not shares_memory_as(x.array, shape):
