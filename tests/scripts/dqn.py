@@ -10,7 +10,9 @@ import torch.optim as optim
 from common import set_weights
 
 Transition = namedtuple("Transition", ("state", "action", "next_state", "reward"))
-device = torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+device = torch.device(
+    "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+)
 
 
 class Walk:
@@ -77,9 +79,15 @@ def optimize_model():
     if len(memory) < BATCH_SIZE:
         return None
     batch = Transition(*zip(*memory.sample(BATCH_SIZE)))
-    non_final_mask = torch.tensor(tuple(map(lambda s: s is not None, batch.next_state)), device=device, dtype=torch.bool)
+    non_final_mask = torch.tensor(
+        tuple(map(lambda s: s is not None, batch.next_state)), device=device, dtype=torch.bool
+    )
     non_final_next_states = torch.cat([s for s in batch.next_state if s is not None])
-    state_batch, action_batch, reward_batch = torch.cat(batch.state), torch.cat(batch.action), torch.cat(batch.reward)
+    state_batch, action_batch, reward_batch = (
+        torch.cat(batch.state),
+        torch.cat(batch.action),
+        torch.cat(batch.reward),
+    )
     state_action_values = policy_net(state_batch).gather(1, action_batch)
     next_state_values = torch.zeros(BATCH_SIZE, device=device)
     with torch.no_grad():
@@ -111,5 +119,7 @@ for episode in range(25):
         if done:
             break
     if episode % 6 == 0:
-        print(f"episode {episode}: {t + 1} steps, return {total:.1f}, loss {-1 if loss is None else loss:.3f}")
+        print(
+            f"episode {episode}: {t + 1} steps, return {total:.1f}, loss {-1 if loss is None else loss:.3f}"
+        )
 print(policy_net(torch.eye(9)[1:8]).argmax(1).tolist())

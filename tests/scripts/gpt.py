@@ -52,7 +52,9 @@ class CausalSelfAttention(nn.Module):
         q = q.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
         v = v.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
         if self.flash:
-            y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout if self.training else 0, is_causal=True)
+            y = F.scaled_dot_product_attention(
+                q, k, v, dropout_p=self.dropout if self.training else 0, is_causal=True
+            )
         else:
             att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
             att = att.masked_fill(self.mask[:, :, :T, :T] == 0, float("-inf"))
@@ -170,7 +172,9 @@ if __name__ == "__main__":
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = GPT(GPTConfig()).to(device)
     set_weights(model, 0.05)
-    print(f"{model.get_num_params():,} parameters, tied: {model.lm_head.weight is model.transformer.wte.weight}")
+    print(
+        f"{model.get_num_params():,} parameters, tied: {model.lm_head.weight is model.transformer.wte.weight}"
+    )
     optimizer = model.configure_optimizers(0.1, 1e-3, (0.9, 0.95), device)
     data = torch.arange(400) * 3 % 11
     for it in range(24):

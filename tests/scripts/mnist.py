@@ -60,7 +60,9 @@ def train(args, model, device, train_loader, optimizer, epoch):
         norm = nn.utils.clip_grad_norm_(model.parameters(), args.clip)
         optimizer.step()
         if batch_idx % args.log_interval == 0:
-            print(f"epoch {epoch} [{batch_idx * len(data)}/{len(train_loader.dataset)}] loss {loss.item():.3f} norm {norm:.2f}")
+            print(
+                f"epoch {epoch} [{batch_idx * len(data)}/{len(train_loader.dataset)}] loss {loss.item():.3f} norm {norm:.2f}"
+            )
 
 
 def test(model, device, test_loader):
@@ -107,7 +109,15 @@ def main():
         train(args, model, device, train_loader, optimizer, epoch)
         test(model, device, test_loader)
         scheduler.step()
-        torch.save({"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}, path)
+        torch.save(
+            {
+                "epoch": epoch,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "scheduler": scheduler.state_dict(),
+            },
+            path,
+        )
 
     checkpoint = torch.load(path, map_location=device, weights_only=True)
     other = Net().to(device)

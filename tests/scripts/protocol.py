@@ -56,7 +56,9 @@ class Mode(TorchFunctionMode):
 
 
 with Mode():
-    for e in "t + t; torch.ones(2); t.exp(); torch.tensor([1.0]); t[0]; torch.nn.functional.relu(t); torch.cat([t, t])".split("; "):
+    for e in "t + t; torch.ones(2); t.exp(); torch.tensor([1.0]); t[0]; torch.nn.functional.relu(t); torch.cat([t, t])".split(
+        "; "
+    ):
         show(e)
     with torch._C.DisableTorchFunctionSubclass():
         show("x * 2")
@@ -87,7 +89,13 @@ for f in (
         f()
     except TypeError:
         print("TypeError")
-print(torch.add(Answers(), 1), torch.sum(Answers(), dim=1), t + Answers(), t @ Answers(), torch.stack([t, Answers()]))
+print(
+    torch.add(Answers(), 1),
+    torch.sum(Answers(), dim=1),
+    t + Answers(),
+    t @ Answers(),
+    torch.stack([t, Answers()]),
+)
 print(torch.where(t > 0, Answers(), t), torch.add(Answers(), Derived()), torch.add(Silent(), Answers()))
 
 HANDLED = {}

@@ -42,7 +42,10 @@ class RNNModel(nn.Module):
 
     def init_hidden(self, bsz):
         weight = next(self.parameters())
-        return (weight.new_zeros(self.nlayers, bsz, self.nhid), weight.new_zeros(self.nlayers, bsz, self.nhid))
+        return (
+            weight.new_zeros(self.nlayers, bsz, self.nhid),
+            weight.new_zeros(self.nlayers, bsz, self.nhid),
+        )
 
 
 def batchify(data, bsz):
@@ -63,7 +66,10 @@ def get_batch(source, i, bptt=5):
 
 if __name__ == "__main__":
     corpus = Dictionary()
-    text = "the cat sat on the mat and the dog sat on the log <eos> a cat and a dog saw the mat <eos> ".split() * 6
+    text = (
+        "the cat sat on the mat and the dog sat on the log <eos> a cat and a dog saw the mat <eos> ".split()
+        * 6
+    )
     data = batchify(torch.tensor([corpus.add_word(w) for w in text], dtype=torch.int64), 4)
     model = RNNModel(len(corpus), 12, 12, 2, tie_weights=True)
     set_weights(model, 0.4)
