@@ -44,6 +44,10 @@ from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
 )
+from retrograd.backends.layout_class import (
+    layout,
+    strided,
+)
 from retrograd.backends.limits import (
     finfo,
     iinfo,
@@ -90,6 +94,7 @@ if _typing.TYPE_CHECKING:
         accelerator,
         autograd,
         compiler,
+        cpu,
         cuda,
         distributed,
         fft,
@@ -143,6 +148,9 @@ if _typing.TYPE_CHECKING:
         compile,
     )
     from retrograd.core.tensor import Tensor as _Tensor
+    from retrograd.cpu import (
+        get_device_module,
+    )
     from retrograd.func.mapping import (
         vmap,
     )
@@ -865,7 +873,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.convert import (
         clone,
-        cpu,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -922,6 +929,9 @@ if _typing.TYPE_CHECKING:
         save,
     )
     from retrograd.symbolic import (
+        SymBool,
+        SymFloat,
+        SymInt,
         cond,
         sym_float,
         sym_int,
@@ -1024,6 +1034,7 @@ else:
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.backends": "backends=",
             "retrograd.compiler": "compile compiler=",
+            "retrograd.cpu": "cpu= get_device_module",
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
             "retrograd.fft": "fft=",
@@ -1078,7 +1089,8 @@ else:
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
             "retrograd.symbolic": (
-                "cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum while_loop"
+                "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not "
+                "sym_sqrt sym_sum while_loop"
             ),
             "retrograd.testing": "testing=",
             "retrograd.torch_version": "torch_version=",
@@ -1098,7 +1110,6 @@ int = int32
 long = int64
 cfloat = complex64
 cdouble = complex128
-strided = "strided"
 e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
@@ -1121,6 +1132,9 @@ __all__ = [
     "OutOfMemoryError",
     "ShortTensor",
     "Size",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "TypedStorage",
     "UntypedStorage",
@@ -1384,6 +1398,7 @@ __all__ = [
     "get_default_dtype",
     "get_deterministic_debug_mode",
     "get_device",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
@@ -1468,6 +1483,7 @@ __all__ = [
     "kron",
     "kthvalue",
     "layer_norm",
+    "layout",
     "lcm",
     "lcm_",
     "ldexp",

@@ -307,7 +307,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.tensor.buffers": (
         "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
     ),
-    "retrograd.ops.tensor.convert": "clone cpu",
+    "retrograd.ops.tensor.convert": "clone",
     "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"

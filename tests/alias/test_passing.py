@@ -29,9 +29,9 @@ backends.cuda.math_sdp_enabled() backends.cuda.enable_flash_sdp(True) backends.o
 backends.opt_einsum.strategy backends.cusparselt.is_available() version.cuda version.hip version.debug
 jit.is_scripting() jit.is_tracing() jit.annotate(int,3) compiler.is_compiling() has_lapack
 sym_int(2.7) sym_float(2) sym_max(1,2.0) sym_min(1,2) sym_not(True) sym_sqrt(4) sym_sum([1,2]) sym_ite(True,1,2)
-get_float32_matmul_precision() utils.set_module(type('A',(),{}),'b') is_autocast_available
-multiprocessing.get_start_method() autograd.profiler.profile.__name__
-""".split()
+get_float32_matmul_precision() utils.set_module(type('A',(),{}),'b')
+multiprocessing.get_start_method()
+"""
 
 
 def outcome(library, expression):
@@ -41,10 +41,7 @@ def outcome(library, expression):
         return type(error)
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [e for e in SAME if e not in ("is_autocast_available", "autograd.profiler.profile.__name__")],
-)
+@pytest.mark.parametrize("expression", SAME.split())
 def test_the_answer_is_pytorchs(expression, torch):
     assert outcome(rg, expression) == outcome(torch, expression)
 

@@ -47,6 +47,7 @@ LAYERS = (
         "_dynamo",
         "_inductor",
         "accelerator",
+        "cpu",
         "functional",
         "jit",
         "mps",

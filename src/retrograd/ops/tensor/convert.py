@@ -212,7 +212,7 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     return convert(input, of_type if isinstance(of_type, DtypeClass) else dtype)
 
 
-@public("cpu", method=True)
+@public("Tensor.cpu")
 def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` in the host's memory."""
     return to(input, "cpu", memory_format=check_format("cpu", memory_format))
