@@ -52,12 +52,14 @@ OTHERS = {
         "uint8", "uint16", "uint32", "uint64", "dtype",
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
+    "retrograd.backends.layout_class": ["layout", "strided"],
     "retrograd.backends.limits": ["finfo", "iinfo"],
     "retrograd.backends.memory_format": [
         "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     ],
     "retrograd.compiler": ["compile"],
     "retrograd.core.plain": ["Size"],
+    "retrograd.cpu": ["get_device_module"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
@@ -75,7 +77,7 @@ OTHERS = {
     ],
     "retrograd.overrides.state": ["DisableTorchFunction", "DisableTorchFunctionSubclass"],
     "retrograd.symbolic": [
-        "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "while_loop",
+        "SymBool", "SymFloat", "SymInt", "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "while_loop",
     ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
@@ -274,7 +276,6 @@ def package_text() -> str:
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
     numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]
-    words = ["strided"]
     sources = {"bool_": "_bool"}
     lines = [
         *docstring(HEADER.rstrip()),
@@ -298,12 +299,11 @@ def package_text() -> str:
         f"    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONS, {contents(merged(others, modules))})",
         "",
         *(f"{alias} = {sources.get(target, target)}" for alias, target in DTYPE_ALIASES.items()),
-        *(f'{word} = "{word}"' for word in words),
         *(f"{name}: _builtins.float = _np.{name}" for name in numbers),
         *(f"{name} = _np.{name}" for name in others_of_numpy),
     ]
     names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
-    lines += ["", public({*names, *numbers, *others_of_numpy, *words, "__version__"})]
+    lines += ["", public({*names, *numbers, *others_of_numpy, "__version__"})]
     return formatted(lines, "__init__.py")
 
 

@@ -45,6 +45,10 @@ from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
 )
+from retrograd.backends.layout_class import (
+    layout,
+    strided,
+)
 from retrograd.backends.limits import (
     finfo,
     iinfo,
@@ -169,6 +173,9 @@ if _typing.TYPE_CHECKING:
         compile,
     )
     from retrograd.core.tensor import Tensor as _Tensor
+    from retrograd.cpu import (
+        get_device_module,
+    )
     from retrograd.errors import (
         OutOfMemoryError,
     )
@@ -972,6 +979,9 @@ if _typing.TYPE_CHECKING:
         save,
     )
     from retrograd.symbolic import (
+        SymBool,
+        SymFloat,
+        SymInt,
         cond,
         sym_float,
         sym_int,
@@ -1084,7 +1094,7 @@ else:
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.backends": "backends=",
             "retrograd.compiler": "compile compiler=",
-            "retrograd.cpu": "cpu=",
+            "retrograd.cpu": "cpu= get_device_module",
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
             "retrograd.distributions": "distributions=",
@@ -1141,7 +1151,8 @@ else:
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
             "retrograd.symbolic": (
-                "cond sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum while_loop"
+                "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not "
+                "sym_sqrt sym_sum while_loop"
             ),
             "retrograd.testing": "testing=",
             "retrograd.torch_version": "torch_version=",
@@ -1161,7 +1172,6 @@ int = int32
 long = int64
 cfloat = complex64
 cdouble = complex128
-strided = "strided"
 e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
@@ -1185,6 +1195,9 @@ __all__ = [
     "OutOfMemoryError",
     "ShortTensor",
     "Size",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "TypedStorage",
     "UntypedStorage",
@@ -1462,6 +1475,7 @@ __all__ = [
     "get_default_dtype",
     "get_deterministic_debug_mode",
     "get_device",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
@@ -1551,6 +1565,7 @@ __all__ = [
     "kron",
     "kthvalue",
     "layer_norm",
+    "layout",
     "lcm",
     "lcm_",
     "ldexp",

@@ -7,6 +7,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
+class SymInt:
+    """PyTorch's integers that a compiler traces. Nothing here is one: it is for `isinstance` and annotations."""
+
+
+class SymFloat:
+    """PyTorch's floats that a compiler traces, as `SymInt`."""
+
+
+class SymBool:
+    """PyTorch's truth values that a compiler traces, as `SymInt`."""
+
+
 def sym_int(a: Any) -> int:
     """A number as an integer, towards zero.
 

@@ -42,7 +42,13 @@ def test_inspect_writes_a_page(script, capsys, tmp_path):
 
 @pytest.mark.parametrize(
     ("ending", "start"),
-    [("json", '{"schema"'), ("dot", "digraph"), ("mmd", "flowchart"), ("trace", '{"displayTimeUnit"'), ("txt", "train.py")],
+    [
+        ("json", '{"schema"'),
+        ("dot", "digraph"),
+        ("mmd", "flowchart"),
+        ("trace", '{"displayTimeUnit"'),
+        ("txt", "train.py"),
+    ],
 )
 def test_the_ending_says_the_form(script, ending, start, tmp_path):
     assert main(["inspect", script, "2", "-o", f"out.{ending}"]) == 0

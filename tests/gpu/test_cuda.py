@@ -24,7 +24,11 @@ def test_devices() -> None:
 
 
 def test_streams_and_events() -> None:
-    stream, begin, end = rg.cuda.Stream(), rg.cuda.Event(enable_timing=True), rg.cuda.Event(enable_timing=True)
+    stream, begin, end = (
+        rg.cuda.Stream(),
+        rg.cuda.Event(enable_timing=True),
+        rg.cuda.Event(enable_timing=True),
+    )
     x = rg.randn(512, 512, device="cuda", requires_grad=True)
     stream.wait_stream(rg.cuda.current_stream())
     with rg.cuda.stream(stream):

@@ -64,7 +64,12 @@ def seen(tmp_path_factory):
         pytest.skip("no browser tests: they need Node.js, and `npm ci` in inspector/")
     folder = tmp_path_factory.mktemp("pages")
     recording, grads = line()
-    for name, made in (("line", recording), ("modules", modules()), ("hostile", hostile()), ("chain", chain())):
+    for name, made in (
+        ("line", recording),
+        ("modules", modules()),
+        ("hostile", hostile()),
+        ("chain", chain()),
+    ):
         made.html(folder / f"{name}.html")
     command = ["node", "look.mjs", CHROMIUM, str(folder)]
     done = subprocess.run(command, cwd=ROOT / "inspector", capture_output=True, text=True, check=False)

@@ -50,6 +50,7 @@ LAYERS = (
         "_dynamo",
         "_inductor",
         "accelerator",
+        "cpu",
         "functional",
         "jit",
         "mps",

@@ -25,6 +25,7 @@ _INTERPRETED_SUBCLASSES = (
 # Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
 INTERPRETED = {
     "backends/flags.py": "modules made of names, which a program sets",
+    "backends/layout_class.py": "derives from a builtin string",
     "backends/memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
     "backends/bfloat16.py": "derives from NumPy's array",

@@ -24,5 +24,6 @@ __getattr__, __dir__ = _lazily(
         ),
         "retrograd.core.tensor": "TensorBase=Tensor _TensorBase=Tensor",
         "retrograd.ops.random.generator": "Generator",
+        "retrograd": "_VariableFunctions= _VariableFunctionsClass=",
     },
 )

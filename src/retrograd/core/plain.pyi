@@ -219,10 +219,20 @@ class TensorMethods:
     def arctanh(self, *, out: Tensor | None = None) -> Tensor: ...
     def arctanh_(self) -> Tensor: ...
     def argmax(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, **numpy: Any
+        self,
+        dim: builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        out: Tensor | None = None,
+        **numpy: Any,
     ) -> Tensor: ...
     def argmin(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, **numpy: Any
+        self,
+        dim: builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        out: Tensor | None = None,
+        **numpy: Any,
     ) -> Tensor: ...
     def argsort(
         self,

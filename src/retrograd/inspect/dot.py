@@ -46,10 +46,14 @@ def dot(document: dict[str, Any]) -> str:
         modules.setdefault(nodes[i]["module"], []).append(i)
     for number, (module, members) in enumerate(modules.items()):
         if module:
-            lines.append(f"  subgraph cluster_{number} {{ label={quoted(module)}; color=\"#c9c9c4\"; style=rounded")
+            lines.append(
+                f'  subgraph cluster_{number} {{ label={quoted(module)}; color="#c9c9c4"; style=rounded'
+            )
         for i in members:
             style = _BAD if i in bad else _LEAF if nodes[i]["leaf"] else _ROOT if i in roots else ""
-            lines.append(f"    n{i} [label={quoted(_text(document, nodes[i]))}{', ' + style if style else ''}]")
+            lines.append(
+                f"    n{i} [label={quoted(_text(document, nodes[i]))}{', ' + style if style else ''}]"
+            )
         if module:
             lines.append("  }")
     for i in used:
@@ -177,5 +181,8 @@ def _of_node(node: Node, at: int, names: Mapping[int, str], attrs: bool, saved: 
     if saved:
         for i, (name, array) in enumerate(saved_arrays(node)):
             text = f"{name}\n{tuple(array.shape)}"
-            lines += [f'  n{at}s{i} [label={quoted(text)}, fillcolor="#fdf3c8"]', f"  n{at}s{i} -> n{at} [style=dashed]"]
+            lines += [
+                f'  n{at}s{i} [label={quoted(text)}, fillcolor="#fdf3c8"]',
+                f"  n{at}s{i} -> n{at} [style=dashed]",
+            ]
     return lines

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from retrograd.core.op import Op
 from retrograd.core.traits import name_class
 
 
-@lru_cache(maxsize=None)
+@cache
 def formula(cls: type[Any]) -> str:
     """What an op computes: the first line of its docstring, or of the class whose formulas it has.
 

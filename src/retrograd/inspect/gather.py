@@ -65,7 +65,11 @@ class Gathering:
             if wanted and names[id(tensor)] == name:
                 why = "" if root is None else explain(root, tensor)
                 told = {"name": name, "node": -1, "reached": False, "why": why}
-                found[id(tensor)] = {**told, "shape": list(tensor.array.shape), "dtype": dtype_name(tensor.array.dtype)}
+                found[id(tensor)] = {
+                    **told,
+                    "shape": list(tensor.array.shape),
+                    "dtype": dtype_name(tensor.array.dtype),
+                }
         return found
 
     def _reached(self) -> set[int]:
@@ -100,7 +104,12 @@ class Gathering:
             "values": notes.values,
             "blocks": [self._block(block) for block in notes.blocks],
             "spans": [
-                {"name": name, "thread": self._threads.get(thread, 0), "start": self._time(start), "end": self._time(end)}
+                {
+                    "name": name,
+                    "thread": self._threads.get(thread, 0),
+                    "start": self._time(start),
+                    "end": self._time(end),
+                }
                 for name, thread, start, end in notes.spans
             ],
             "leaves": self._leaves(nodes),
@@ -150,7 +159,13 @@ class Gathering:
             "inputs": [_shaped(m) for m in note.inputs],
             "edges": [list(edge) for edge in note.edges],
             "saved": [
-                {"name": slot, "shape": list(shape), "dtype": dtype_name(dtype), "bytes": int(size), "block": block}
+                {
+                    "name": slot,
+                    "shape": list(shape),
+                    "dtype": dtype_name(dtype),
+                    "bytes": int(size),
+                    "block": block,
+                }
                 for slot, shape, dtype, size, block in note.saved
             ],
             "hooks": list(note.hooks),
@@ -240,7 +255,12 @@ class Gathering:
         found: dict[int, dict[str, Any]] = {}
         for i, note in enumerate(self.notes.nodes):
             if note.leaf is not None:  # a leaf has one node at a time, and another after that was freed
-                told = {"name": nodes[i]["variable"], "node": i, "reached": note.leaf_id in reached, "why": ""}
+                told = {
+                    "name": nodes[i]["variable"],
+                    "node": i,
+                    "reached": note.leaf_id in reached,
+                    "why": "",
+                }
                 found[note.leaf_id] = {**told, **nodes[i]["inputs"][0]}
         for leaf, told in self._cut_off.items():
             found.setdefault(leaf, told)["why"] = told["why"]

@@ -179,7 +179,9 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
     def begin(self, frame: FrameType | None) -> Recording:
         """What entering the block does, for variables of this frame."""
         if self.recorder is not None:
-            raise RuntimeError("record(): this recording is on already. Make another record() for the inner block.")
+            raise RuntimeError(
+                "record(): this recording is on already. Make another record() for the inner block."
+            )
         self.recording = Recording()
         self.recorder = recorder = Recorder(self.limit, self.everything)
         self._scope = frame

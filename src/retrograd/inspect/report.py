@@ -108,9 +108,7 @@ def _drawn(title: str, cells: list[list[str]], color: bool) -> str:
     right = {0, 4, 5, 6}
     lines = [title]
     for row in [list(COLUMNS), *cells]:
-        parts = [
-            text.rjust(widths[i]) if i in right else text.ljust(widths[i]) for i, text in enumerate(row)
-        ]
+        parts = [text.rjust(widths[i]) if i in right else text.ljust(widths[i]) for i, text in enumerate(row)]
         lines.append("  " + "  ".join(parts).rstrip())
     return "\n".join(lines)
 
@@ -124,7 +122,9 @@ def _rich(title: str, cells: list[list[str]]) -> str:
     for i, column in enumerate(COLUMNS):
         made.add_column(column, justify="right" if i in {0, 4, 5, 6} else "left")
     for row in cells:
-        style = "bold red" if row[1].endswith(" !") else "green" if row[1].startswith("AccumulateGrad") else ""
+        style = (
+            "bold red" if row[1].endswith(" !") else "green" if row[1].startswith("AccumulateGrad") else ""
+        )
         made.add_row(*[Text(cell) for cell in row], style=style)
     page = StringIO()
     Console(file=page, force_terminal=True, width=shutil.get_terminal_size((120, 40)).columns).print(made)

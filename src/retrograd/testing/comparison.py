@@ -251,7 +251,7 @@ def _compare_tensors(pair: Pair, rules: Closeness) -> None:
 def _compare_attributes(actual: Tensor, expected: Tensor, rules: Closeness, path: tuple[Any, ...]) -> None:
     checks = (
         (True, "shape", actual.shape, expected.shape),
-        (rules.check_layout, "layout", f"torch.{actual.layout}", f"torch.{expected.layout}"),
+        (rules.check_layout, "layout", actual.layout, expected.layout),
         (rules.check_device, "device", actual.device, expected.device),
         (rules.check_dtype, "dtype", actual.dtype, expected.dtype),
         (rules.check_stride, "stride()", actual.stride(), expected.stride()),

@@ -243,4 +243,6 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
     with SHORTAGE_TOLD:
-        return tensor_of((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))
+        return tensor_of(
+            (classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C")
+        )

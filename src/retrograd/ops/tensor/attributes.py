@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.backends.base import BACKENDS, backend_of
+from retrograd.backends.layout_class import strided
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
@@ -100,7 +101,7 @@ def _never(self: Tensor) -> bool:
 @public_property("Tensor.layout")
 def _layout(self: Tensor) -> str:
     """How elements lie in memory: always `strided`."""
-    return "strided"
+    return strided
 
 
 @public("Tensor.is_pinned")
