@@ -7,6 +7,7 @@ needed, for the dtype and the kinds of operands at hand (see `Kind`); CuPy keeps
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Final
@@ -17,7 +18,7 @@ from retrograd.values import Shape
 
 TYPES: Final = {"f": "float", "d": "double"}
 THREADS: Final = 256
-ELEMENTS: Final = 4  # of a thread
+BYTES: Final = 16  # of an array that a thread reads at once
 ITSELF: Final = -1  # the gradient that came in is the result
 UNSERVED: Final = -2  # the op's own formula has to serve
 
@@ -82,7 +83,8 @@ class Formulas:
         n = outs[0].size
         if n:
             steps = [] if not spread else [*shape, *strides_of(used, kinds, shape)]
-            kernel((-(-n // (THREADS * ELEMENTS)),), (THREADS,), (*used, *outs, *params, *steps, n))
+            each = THREADS * (BYTES // dtype.itemsize)
+            kernel((-(-n // each),), (THREADS,), (*used, *outs, *params, *steps, n))
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
@@ -191,27 +193,64 @@ def strides_of(used: list[Any], kinds: str, shape: Shape) -> list[int]:
 
 def source_of(loop: dict[str, Any], type_name: str, kinds: str, params: int, spread: int) -> str:
     """A kernel: operands, results, parameters, then sizes and strides if an operand is spread, and a count."""
-    heads, lines = [], []
-    steps = [f"long long d{d}" for d in range(spread)]
+    heads, steps = [], [f"long long d{d}" for d in range(spread)]
     for slot, kind in zip(loop["slots"], kinds, strict=True):
         heads.append(f"double a{slot}" if kind == NUMBER else f"const T* __restrict__ a{slot}")
         if kind == SPREAD:
             steps += [f"long long s{slot}_{d}" for d in range(spread)]
+    heads += [f"T* __restrict__ o{k}" for k in range(loop["results"])]
+    heads += [*(f"double p{k}" for k in range(params)), *steps, "long long n"]
+    numbers = [f"const double p[] = {{{', '.join(f'p{k}' for k in range(params))}}};"] if params else []
+    body = _one_by_one(loop, kinds, spread)
+    if not spread:
+        body = [*_together(loop, kinds), *body]
+    return "\n".join([
+        f"typedef {type_name} T;", f"constexpr int V = {BYTES} / sizeof(T);",
+        "struct alignas(sizeof(T) * V) Pack { T v[V]; };",
+        f'extern "C" __global__ void formula({", ".join(heads)}) {{', *numbers, *loop["before"],
+        f"const long long first = (blockIdx.x * {THREADS}LL + threadIdx.x) * V;", *body, "}", "",
+    ])  # fmt: skip
+
+
+def _together(loop: dict[str, Any], kinds: str) -> list[str]:
+    """The elements of a thread, read and written at once, where all arrays begin where that may be."""
+    flat = [slot for slot, kind in zip(loop["slots"], kinds, strict=True) if kind == FLAT]
+    arrays = [*(f"a{s}" for s in flat), *(f"o{k}" for k in range(loop["results"]))]
+    aligned = " | ".join(f"(size_t){a}" for a in arrays)
+    loads = [f"const Pack pa{s} = *(const Pack*)(a{s} + first);" for s in flat]
+    outs = [f"Pack po{k};" for k in range(loop["results"])]
+    names = [
+        f"const T A{slot} = "
+        + {FLAT: f"pa{slot}.v[k];", SINGLE: f"a{slot}[0];", NUMBER: f"(T)a{slot};"}[kind]
+        for slot, kind in zip(loop["slots"], kinds, strict=True)
+    ]
+    inside = [re.sub(r"\bO(\d)\b", r"po\1.v[k]", line) for line in loop["inside"]]
+    stores = [f"*(Pack*)(o{k} + first) = po{k};" for k in range(loop["results"])]
+    return [
+        f"if (first + V <= n && ({aligned}) % sizeof(Pack) == 0) {{", *loads, *outs,
+        "#pragma unroll", "for (int k = 0; k < V; ++k) {", *names, *inside, "}", *stores, "return;", "}",
+    ]  # fmt: skip
+
+
+def _one_by_one(loop: dict[str, Any], kinds: str, spread: int) -> list[str]:
+    """The elements of a thread, each by itself."""
+    lines = []
+    for slot, kind in zip(loop["slots"], kinds, strict=True):
+        if kind == SPREAD:
             lines += _position(slot, spread)
         place = {FLAT: "[i]", SINGLE: "[0]", NUMBER: "", SPREAD: f"[at{slot}]"}[kind]
         lines.append(f"const T A{slot} = (T)a{slot}{place};")
-    heads += [f"T* __restrict__ o{k}" for k in range(loop["results"])]
-    heads += [*(f"double p{k}" for k in range(params)), *steps, "long long n"]
-    results = [f"#define O{k} o{k}[i]" for k in range(loop["results"])]
-    numbers = [f"const double p[] = {{{', '.join(f'p{k}' for k in range(params))}}};"] if params else []
-    return "\n".join([
-        f"typedef {type_name} T;", *results, f'extern "C" __global__ void formula({", ".join(heads)}) {{',
-        *numbers, *loop["before"],
-        f"const long long first = blockIdx.x * (long long){THREADS * ELEMENTS} + threadIdx.x;",
-        f"#pragma unroll\nfor (int k = 0; k < {ELEMENTS}; ++k) {{",
-        f"const long long i = first + k * {THREADS};", "if (i >= n) return;",
-        *lines, *loop["inside"], "}", "}", "",
-    ])  # fmt: skip
+    inside = [re.sub(r"\bO(\d)\b", r"o\1[i]", line) for line in loop["inside"]]
+    if not spread:  # those that `_together` leaves
+        return ["for (long long i = first; i < first + V && i < n; ++i) {", *lines, *inside, "}"]
+    # Neighbouring threads read neighbouring elements.
+    begin = f"long long i = blockIdx.x * {THREADS}LL * V + threadIdx.x"
+    return [
+        f"for (int k = 0; k < V; ++k) {{ {begin} + k * {THREADS}; if (i >= n) return;",
+        *lines,
+        *inside,
+        "}",
+    ]
 
 
 def _position(slot: int, spread: int) -> list[str]:
