@@ -328,6 +328,11 @@ class Backend(LibraryNames):
         for row in rows:
             step(self, *row, rates)
 
+    def formula_steps(self, rows: list[Any], optimizer: Any) -> None:
+        """A step for each row by the formula of an optimiser: see optim/formula.py."""
+        for row in rows:
+            optimizer.move(self, row)
+
     # -- kernels whose plain version is the formula of an op ---------------------------------------------------------
 
     def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:

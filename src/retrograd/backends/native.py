@@ -298,6 +298,10 @@ class NativeBackend(NumpyBackend):
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
         super().adam_steps(PACK.adam_steps(rows, rates), rates)
 
+    def formula_steps(self, rows: list[Any], optimizer: Any) -> None:
+        rule = optimizer.rule(rows[0].rates) if rows else -1
+        super().formula_steps(rows if rule < 0 else PACK.rule_steps(rule, rows), optimizer)
+
 
 def _drawn(bits: Any, like: Array, p: float, scale: Any) -> Array | None:
     """What `noise` draws, many at a time; the generator is left where NumPy would leave it."""

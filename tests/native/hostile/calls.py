@@ -130,6 +130,10 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
         "nll_backward": lambda: (floats(3), whole(0, 1, 3), floats(4), 0, -100, (3, 4)),
         "noise": lambda: (floats(3, 4), 0.5, 2.0, STATE),
         "sgd_steps": lambda: ([(floats(4), floats(4), floats(4), 1.0)], (0.1, 0.9, 0.0, 0.1, True, False)),
+        "rule_steps": lambda: (
+            1,
+            [(floats(4), floats(4), (floats(4), floats(4)), (1.0, 0.0, 1.0, 0.1, 0.9, 0.1, 1e-8, 0.5))],
+        ),
         "adam_steps": lambda: (
             [(floats(4), floats(4), floats(4), floats(4), floats(4), 1.0)],
             (0.1, 0.9, 0.99, 1e-8, 0.0, True, False),

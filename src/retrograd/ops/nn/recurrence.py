@@ -131,7 +131,7 @@ class RecurrentLayer(Variadic):
         gh = zeros_beside(given, rows_of(h).shape) if gh is None else gh
         gc = zeros_beside(given, rows_of(c).shape) if gc is None and c is not None else gc
         dxs, dqs, dps = [], [], []
-        for time in reversed(self.times()):
+        for time in self.times()[::-1]:
             n = time.stop - time.start
             g = first(gh, n) if out is None else first(gh, n) + out[time]
             dps.append(g)
