@@ -64,9 +64,10 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"retrograd", "safetensors", "scipy"}
+    assert loaded == {"matplotlib", "retrograd", "rich", "safetensors", "scipy"}
     assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
     assert [line.partition(">")[0] for line in extras["io"]] == ["safetensors"]
+    assert [line.partition(">")[0] for line in extras["cli"] + extras["plot"]] == ["rich", "matplotlib"]
 
 
 def test_every_folder_of_the_package_has_a_layer():

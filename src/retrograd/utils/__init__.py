@@ -8,7 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.utils import checkpoint, data, hooks
+    from retrograd.utils import checkpoint, data, hooks, progress, run_log
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
@@ -16,7 +16,9 @@ else:
             "retrograd.utils.checkpoint": "checkpoint=",
             "retrograd.utils.data": "data=",
             "retrograd.utils.hooks": "hooks=",
+            "retrograd.utils.progress": "progress=",
+            "retrograd.utils.run_log": "run_log=",
         },
     )
 
-__all__ = ["checkpoint", "data", "hooks"]
+__all__ = ["checkpoint", "data", "hooks", "progress", "run_log"]
