@@ -108,6 +108,9 @@ if _typing.TYPE_CHECKING:
         custom_gradient,
     )
     from retrograd.core.tensor import Tensor as _Tensor
+    from retrograd.errors import (
+        OutOfMemoryError,
+    )
     from retrograd.func.mapping import (
         vmap,
     )
@@ -1038,6 +1041,7 @@ __all__ = [
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "OutOfMemoryError",
     "ShortTensor",
     "Size",
     "Tensor",
