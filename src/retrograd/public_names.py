@@ -156,6 +156,7 @@ FUNCTIONS: dict[str, str] = {
         "sinc_=Tensor.sinc_ sinh_=Tensor.sinh_ sqrt_=Tensor.sqrt_ square_=Tensor.square_ "
         "tan_=Tensor.tan_ tanh_=Tensor.tanh_ trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_"
     ),
+    "retrograd.errors": "OutOfMemoryError",
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
         "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "

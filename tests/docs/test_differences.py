@@ -1070,3 +1070,33 @@ def passage(title: str) -> str:
     """The text of a passage."""
     (found,) = (p for p in re.split(r"^- ", TEXT, flags=re.MULTILINE) if p.startswith(f"**{title}**"))
     return found.partition("\n\n")[0]
+
+
+@about("Too little memory")
+def test_too_little_memory(torch):
+    with pytest.raises(RuntimeError) as there:
+        torch.zeros(2**62)
+    with pytest.raises(
+        RuntimeError, match=r"\[4611686018427387904\] and dtype float32 needs 16.0 EiB"
+    ) as here:
+        rg.zeros(2**62)
+    assert (isinstance(there.value, MemoryError), isinstance(here.value, MemoryError)) == (False, True)
+    assert torch.ones(1).expand(2**61).shape == (2**61,)
+    assert fails(lambda: rg.ones(1).expand(2**62), "not enough memory")
+
+
+@about("Degrees without end")
+def test_degrees_without_end(torch):
+    assert fails(lambda: rg.special.legendre_polynomial_p(rg.tensor(0.5), 2**20 + 1), "takes as many steps")
+    assert torch.special.legendre_polynomial_p(torch.tensor(0.5), 2**20 + 1).isfinite()
+    assert fails(lambda: rg.tensor_split(rg.ones(3), 2**24 + 1), "not enough memory")
+    assert fails(lambda: rg.mvlgamma(rg.ones(3) + 5, 2**20 + 1), "terms")
+
+
+@about("Numbers that wrap around in PyTorch")
+def test_numbers_that_wrap_around(torch):
+    def pooled(lib):
+        return lib.nn.functional.max_pool1d(lib.ones(1, 1, 4, requires_grad=True), 2, stride=2**31)
+
+    assert fails(lambda: pooled(torch), "overflow")
+    assert pooled(rg).shape == (1, 1, 1)

@@ -1,4 +1,4 @@
-"""The pack's threads: loops that are divided, from several threads of Python at once. `make test-tsan` looks for races."""
+"""The pack's threads: divided loops, from several threads of Python at once. `make test-tsan` looks for races."""
 
 from __future__ import annotations
 

@@ -32,7 +32,15 @@ from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.backends.shortage import made
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
+from retrograd.errors import (
+    DtypeError,
+    OperandError,
+    OutOfMemoryError,
+    ShapeError,
+    sizes,
+    type_name,
+    unsupported_dtype,
+)
 from retrograd.ops.common import deliver, int_from, number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
@@ -114,6 +122,8 @@ def scalar_tensor(
     array = filled((), value, wanted, maker_of(wanted))
     return finish(array, None, requires_grad, where)
 
+
+public("OutOfMemoryError")(OutOfMemoryError)
 
 # -- filled --------------------------------------------------------------------------------------------------------
 
