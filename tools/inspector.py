@@ -68,7 +68,9 @@ def main() -> None:
     if problem:
         sys.exit(problem)
     if shutil.which("npm") is None or not (SOURCES / "node_modules").exists():
-        print("The template names the sources that are here. It was not built again: that needs npm's packages.")
+        print(
+            "The template names the sources that are here. It was not built again: that needs npm's packages."
+        )
     elif build() != TEMPLATE.read_text(encoding="utf-8"):
         sys.exit(f"{TEMPLATE.relative_to(ROOT)} is not what inspector/ builds to: `make inspector`")
 

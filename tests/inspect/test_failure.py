@@ -52,7 +52,10 @@ class Picky(rg.autograd.Function):
 
 def test_a_custom_function_that_raises_does_so_again(tmp_path):
     x = rg.tensor([3.0, 4.0], requires_grad=True)
-    with rg.inspect.on_failure(tmp_path / "crash.html") as watch, pytest.raises(ArithmeticError, match="too much"):
+    with (
+        rg.inspect.on_failure(tmp_path / "crash.html") as watch,
+        pytest.raises(ArithmeticError, match="too much"),
+    ):
         (Picky.apply(x) * 5).sum().backward()
     assert watch.reason == "PickyBackward raised ArithmeticError: too much"
     with pytest.raises(ArithmeticError, match="too much"):

@@ -25,7 +25,9 @@ def test_which_line_made_the_first_nan_backward():
         length = x.sqrt()
         (length * length).sum().backward()
     answer = questions.first_nonfinite(recording.document)
-    assert answer.text.startswith("SqrtBackward0 made NaN in its gradient 0, for AccumulateGrad x (2,), from finite")
+    assert answer.text.startswith(
+        "SqrtBackward0 made NaN in its gradient 0, for AccumulateGrad x (2,), from finite"
+    )
     assert answer.text.endswith("length = x.sqrt()")
 
 
@@ -87,7 +89,9 @@ def test_the_largest_gradient():
     assert questions.largest_gradient(recording.document).text.endswith("y = x * 1000.0")
 
 
-@pytest.mark.parametrize("question", [questions.first_nonfinite, questions.largest_gradient, questions.most_memory])
+@pytest.mark.parametrize(
+    "question", [questions.first_nonfinite, questions.largest_gradient, questions.most_memory]
+)
 def test_an_empty_recording_has_no_answers(question):
     with rg.inspect.record() as recording:
         pass

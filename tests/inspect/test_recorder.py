@@ -49,7 +49,12 @@ def test_operations_have_lines_operands_shapes_and_times():
     assert recording.document["places"][first["place"]]["text"].strip() == "y = x.exp()"
     assert first["operands"][0]["shape"] == [2, 3]
     assert second["operands"][0]["node"] == first["node"]
-    assert first["outputs"][0] | {"block": 0, "value": 0} == {"shape": [2, 3], "dtype": "float32", "block": 0, "value": 0}
+    assert first["outputs"][0] | {"block": 0, "value": 0} == {
+        "shape": [2, 3],
+        "dtype": "float32",
+        "block": 0,
+        "value": 0,
+    }
     assert first["start"] <= first["end"] <= second["start"]
     assert z.grad_fn is not None
 
@@ -254,7 +259,7 @@ def test_large_arrays_are_looked_at_by_a_sample_or_whole():
         x[1] = float("nan")
     sampled = recorded(lambda: (x * 2).sum())
     assert sampled["values"][0]["sampled"] < 1000
-    everything = recorded(lambda: (x * 2), values="all")
+    everything = recorded(lambda: x * 2, values="all")
     assert everything["values"][0]["nan"] == 1
 
 
@@ -270,7 +275,9 @@ def test_an_error_in_a_backward_is_part_of_the_recording():
         y.sum().backward()
     backward = recording.document["backwards"][0]
     assert backward["error"] == "ValueError: no"
-    assert recording.document["nodes"][backward["steps"][backward["failing"]]["node"]]["name"] == "MulBackward0"
+    assert (
+        recording.document["nodes"][backward["steps"][backward["failing"]]["node"]]["name"] == "MulBackward0"
+    )
     assert "failed at step 1: ValueError: no" in recording.text()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import pdb
+import pdb  # noqa: T100 - `--pdb` asks for it
 import sys
 import traceback
 import types
@@ -50,7 +50,9 @@ def add(commands: Any) -> None:
     )
     look.add_argument("-o", "--output", metavar="FILE", help="where to write; by default SCRIPT.html")
     look.add_argument("--limit", type=int, default=LIMIT, help="operations and steps to keep (%(default)s)")
-    look.add_argument("--values", choices=("sample", "all"), default="sample", help="how to look at large arrays")
+    look.add_argument(
+        "--values", choices=("sample", "all"), default="sample", help="how to look at large arrays"
+    )
     look.add_argument("script", help="a Python file, or the .json of an earlier recording")
     look.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
     look.set_defaults(call=inspect_script)
@@ -75,7 +77,10 @@ def inspect_script(arguments: argparse.Namespace) -> int:
         return 2
     output = arguments.output or str(script.with_suffix(".html").name)
     if output != "-" and Path(output).suffix not in (*FORMS, ".trace"):
-        print(f"retrograd inspect: {output}: the ending says the form: {' '.join(FORMS)} .trace", file=sys.stderr)
+        print(
+            f"retrograd inspect: {output}: the ending says the form: {' '.join(FORMS)} .trace",
+            file=sys.stderr,
+        )
         return 2
     if script.suffix == ".json":
         recording, status = Recording.load(script), 0
@@ -157,14 +162,16 @@ def _tell(recording: Recording, output: str) -> None:
     if left:
         told = ", ".join(f"{n:,} {what.removesuffix('_left_out')}" for what, n in left.items())
         print(f"left out beyond --limit {document['limits']['limit']:,}: {told}")
-    print(f"written to {os.path.abspath(output)}")
+    print(f"written to {Path(output).resolve()}")
 
 
 def replay(arguments: argparse.Namespace) -> int:
     """Runs a failed node again and prints what goes in and comes out; 1 if it fails again."""
     if arguments.pdb and os.environ.get("RETROGRAD_INTERPRETED") != "1":
         command = ["-m", "retrograd", "replay", arguments.archive, "--pdb"]
-        return become(command + (["--script", arguments.script] if arguments.script else []), interpreted=True)
+        return become(
+            command + (["--script", arguments.script] if arguments.script else []), interpreted=True
+        )
     try:
         found = Replay(arguments.archive, arguments.script)
     except NotReplayable as error:
@@ -191,5 +198,7 @@ def _told(value: Any) -> str:
     text = f"{tuple(told['shape'])} {told['dtype']}"
     for name in ("norm", "min", "max", "nan", "inf"):
         if told.get(name):
-            text += f"  {name} {told[name]:.6g}" if isinstance(told[name], float) else f"  {name} {told[name]}"
+            text += (
+                f"  {name} {told[name]:.6g}" if isinstance(told[name], float) else f"  {name} {told[name]}"
+            )
     return text + (f"  {told['values']}" if "values" in told else "")

@@ -159,14 +159,17 @@ def archive_of(node: Any, parts: dict[str, Any], given: list[Any], reason: str) 
         "node_name": type(node).__name__,
         "inputs": [[list(m.shape), str(m.dtype)] for m in node._input_metadata],
         "edges": [
-            None if edge.function is None else _expects(edge.function, edge.input_nr) for edge in node.next_edges()
+            None if edge.function is None else _expects(edge.function, edge.input_nr)
+            for edge in node.next_edges()
         ],
         "given": [packer.pack(g) for g in given],
         "parts": packer.pack(parts),
         "line": "" if node._made is None else _line(node._made),
     }
     if not isinstance(node, Op):
-        told["function"] = getattr(getattr(node, "_forward_cls", None), "__qualname__", type(node).__qualname__)
+        told["function"] = getattr(
+            getattr(node, "_forward_cls", None), "__qualname__", type(node).__qualname__
+        )
     return {"node": np.array(json.dumps(told)), **arrays}
 
 

@@ -7,9 +7,9 @@ version of that description, and rises when a field changes its meaning or goes.
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,11 @@ class Gathering:
             if wanted and names[id(tensor)] == name:
                 why = "" if root is None else explain(root, tensor)
                 told = {"name": name, "node": -1, "reached": False, "why": why}
-                found[id(tensor)] = {**told, "shape": list(tensor.array.shape), "dtype": dtype_name(tensor.array.dtype)}
+                found[id(tensor)] = {
+                    **told,
+                    "shape": list(tensor.array.shape),
+                    "dtype": dtype_name(tensor.array.dtype),
+                }
         return found
 
     def _reached(self) -> set[int]:
@@ -100,7 +104,12 @@ class Gathering:
             "values": notes.values,
             "blocks": [self._block(block) for block in notes.blocks],
             "spans": [
-                {"name": name, "thread": self._threads.get(thread, 0), "start": self._time(start), "end": self._time(end)}
+                {
+                    "name": name,
+                    "thread": self._threads.get(thread, 0),
+                    "start": self._time(start),
+                    "end": self._time(end),
+                }
                 for name, thread, start, end in notes.spans
             ],
             "leaves": self._leaves(nodes),
@@ -150,7 +159,13 @@ class Gathering:
             "inputs": [_shaped(m) for m in note.inputs],
             "edges": [list(edge) for edge in note.edges],
             "saved": [
-                {"name": slot, "shape": list(shape), "dtype": dtype_name(dtype), "bytes": int(size), "block": block}
+                {
+                    "name": slot,
+                    "shape": list(shape),
+                    "dtype": dtype_name(dtype),
+                    "bytes": int(size),
+                    "block": block,
+                }
                 for slot, shape, dtype, size, block in note.saved
             ],
             "hooks": list(note.hooks),
@@ -162,7 +177,7 @@ class Gathering:
         """Of several operations that one call makes, the last gives the value that is stored."""
         notes = self.notes.nodes
         following = notes[number + 1].made if number + 1 < len(notes) else None
-        return following != notes[number].made
+        return bool(following != notes[number].made)
 
     def _op(self, note: OpNote) -> dict[str, Any]:
         place = self._place(note.made)
@@ -240,7 +255,12 @@ class Gathering:
         found: dict[int, dict[str, Any]] = {}
         for i, note in enumerate(self.notes.nodes):
             if note.leaf is not None:  # a leaf has one node at a time, and another after that was freed
-                told = {"name": nodes[i]["variable"], "node": i, "reached": note.leaf_id in reached, "why": ""}
+                told = {
+                    "name": nodes[i]["variable"],
+                    "node": i,
+                    "reached": note.leaf_id in reached,
+                    "why": "",
+                }
                 found[note.leaf_id] = {**told, **nodes[i]["inputs"][0]}
         for leaf, told in self._cut_off.items():
             found.setdefault(leaf, told)["why"] = told["why"]
@@ -271,4 +291,4 @@ def _shaped(metadata: Any) -> dict[str, Any]:
 
 def default_title() -> str:
     """What a recording is called if nobody names it: the program."""
-    return os.path.basename(sys.argv[0]) or "a recording" if sys.argv else "a recording"
+    return (Path(sys.argv[0]).name if sys.argv else "") or "a recording"

@@ -1,4 +1,4 @@
-"""memory: which bytes tensors and graphs keep alive now, what they are for, which line saved them and who holds them."""
+"""memory: which bytes are alive now, what they are for, which line saved them and who holds them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Holder(NamedTuple):
 
 
 class Ledger:
-    """What `memory()` found: bytes by kind, by line and by holder. Printing it, or showing it in a notebook, tells all."""
+    """What `memory()` found: bytes by kind, by line and by holder. Printing it tells all."""
 
     def __init__(self, by_kind: dict[str, int], by_line: dict[str, int], holders: list[Holder]) -> None:
         self.by_kind = by_kind
@@ -62,7 +62,9 @@ class Ledger:
         if self.holders:
             lines += ["", "who keeps graphs alive"]
             for holder in self.holders[:rows]:
-                lines.append(f"  {amount(holder.bytes):>10}  {holder.name}: {holder.nodes:,} nodes, made by {holder.line}")
+                lines.append(
+                    f"  {amount(holder.bytes):>10}  {holder.name}: {holder.nodes:,} nodes, made by {holder.line}"
+                )
                 if holder.advice:
                     lines.append(f"  {'':>10}  {holder.advice}")
         return "\n".join(lines)
@@ -127,7 +129,11 @@ class _Search:
     def kinds(self) -> dict[str, int]:
         """Bytes by kind; each block of memory counts once."""
         buffers = {
-            id(b) for m in gc.get_objects() if isinstance(m, Module) for b in m._buffers.values() if b is not None
+            id(b)
+            for m in gc.get_objects()
+            if isinstance(m, Module)
+            for b in m._buffers.values()
+            if b is not None
         }
         gradients = {id(t._grad) for t in self.tensors if t._grad is not None}
         groups: dict[str, list[Any]] = {kind: [] for kind in KINDS}
@@ -191,17 +197,24 @@ class _Search:
                 add(f"in {name}", variables(None, vars(module)))
         for frame in _traceback_frames(frames):
             code = frame.f_code
-            add(f"in {code.co_qualname} ({short(code.co_filename)}), kept by an exception's traceback", dict(frame.f_locals))
+            add(
+                f"in {code.co_qualname} ({short(code.co_filename)}), kept by an exception's traceback",
+                dict(frame.f_locals),
+            )
         for node in self.nodes.values():
             for which, hook in _hooks(node):
                 add(f"in the {which} {hook_name(hook)} on {node.name()}", _held_by(hook))
+        self._add_referrers(found, seen)
+        return found
+
+    def _add_referrers(self, found: dict[str, Tensor], seen: set[int]) -> None:
+        """Ends of graphs that no variable leads to, by whoever refers to them."""
         for tensor in self.tensors:
             if tensor._node is not None and not tensor._node._used and id(tensor) not in seen:
                 holder = _referrer(tensor, (self.tensors, found))
                 if holder:
                     seen.add(id(tensor))
                     found[f"{holder} #{len(found)}"] = tensor
-        return found
 
 
 def _bytes(arrays: Iterable[Any], seen: set[int]) -> int:
@@ -301,7 +314,9 @@ def _referrer(tensor: Tensor, own: Iterable[Any]) -> str:
         if isinstance(holder, dict):
             key = next((str(k) for k, v in holder.items() if v is tensor), "")
             owners = [o for o in gc.get_referrers(holder) if getattr(o, "__dict__", None) is holder]
-            return f"attribute {key} of a {type(owners[0]).__name__}" if owners else f"a dictionary, at {key!r}"
+            return (
+                f"attribute {key} of a {type(owners[0]).__name__}" if owners else f"a dictionary, at {key!r}"
+            )
         if isinstance(holder, (list, tuple, set)):
             return f"a {type(holder).__name__} of {len(holder):,}"
     return ""

@@ -31,7 +31,10 @@ def mermaid(document: dict[str, Any]) -> str:
         lines += [f"  n{i} --> n{to}" for to, _ in nodes[i]["edges"] if to >= 0]
     leaves = [f"n{i}" for i in used if nodes[i]["leaf"]]
     bad = [f"n{i}" for i in sorted(not_finite_nodes(document))]
-    for group, name, style in ((leaves, "leaf", "fill:#cfe3f5,stroke:#3b75af"), (bad, "bad", "fill:#f9d9c7,stroke:#c4531b")):
+    for group, name, style in (
+        (leaves, "leaf", "fill:#cfe3f5,stroke:#3b75af"),
+        (bad, "bad", "fill:#f9d9c7,stroke:#c4531b"),
+    ):
         if group:
             lines += [f"  classDef {name} {style}", f"  class {','.join(group)} {name}"]
     return "\n".join(lines) + "\n"

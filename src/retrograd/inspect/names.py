@@ -30,7 +30,7 @@ class Spot(NamedTuple):
     end: int
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1 << 14)
 def spot_of(code: CodeType, lasti: int) -> Spot:
     """The place of an instruction."""
     positions = list(code.co_positions())
@@ -55,7 +55,7 @@ def _characters(text: str, column: int | None) -> int:
     return len(text.encode()[:column].decode(errors="ignore"))
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1 << 14)
 def _instructions(code: CodeType) -> dict[int, Any]:
     """Each instruction of a function, by the offset of the one before it."""
     found: dict[int, Any] = {}
@@ -67,7 +67,7 @@ def _instructions(code: CodeType) -> dict[int, Any]:
     return found
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1 << 14)
 def stored_name(code: CodeType, lasti: int) -> str:
     """The variable that an instruction's result is stored in right away, as `y` in `y = x.exp()`; empty if none is.
 
@@ -87,7 +87,7 @@ def stored_name(code: CodeType, lasti: int) -> str:
     return name if isinstance(name, str) else ""
 
 
-@lru_cache(maxsize=None)
+@lru_cache(maxsize=1 << 14)
 def operand_texts(spot: Spot) -> tuple[str, ...]:
     """What the operands of an expression are called in the code, where they have plain names: `x`, `self.w`, `p["w"]`.
 
@@ -95,7 +95,9 @@ def operand_texts(spot: Spot) -> tuple[str, ...]:
     ('x', 'self.w')
     """
     try:
-        tree = ast.parse(spot.text[max(spot.start, 0) : spot.end if spot.end > 0 else None].strip(), mode="eval").body
+        tree = ast.parse(
+            spot.text[max(spot.start, 0) : spot.end if spot.end > 0 else None].strip(), mode="eval"
+        ).body
     except (SyntaxError, ValueError):
         return ()
     if isinstance(tree, ast.BinOp):
@@ -113,7 +115,15 @@ def operand_texts(spot: Spot) -> tuple[str, ...]:
 
 def _is_module(node: ast.expr) -> bool:
     """Whether this is likely a module: `rg` in `rg.exp(x)`."""
-    return ast.unparse(node) in {"rg", "torch", "retrograd", "F", "nn", "nn.functional", "torch.nn.functional"}
+    return ast.unparse(node) in {
+        "rg",
+        "torch",
+        "retrograd",
+        "F",
+        "nn",
+        "nn.functional",
+        "torch.nn.functional",
+    }
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -162,10 +172,15 @@ def tensors_in(found: Mapping[str, Any]) -> dict[str, Tensor]:
 
 def _inside(name: str, value: Any, depth: int) -> list[tuple[str, Any]]:
     if isinstance(value, Module):
-        state = [*value.named_parameters(remove_duplicate=False), *value.named_buffers(remove_duplicate=False)]
+        state = [
+            *value.named_parameters(remove_duplicate=False),
+            *value.named_buffers(remove_duplicate=False),
+        ]
         return [(f"{name}.{path}", part) for path, part in state]
     if isinstance(value, dict) and len(value) <= 1000:
-        return [(f"{name}[{key!r}]", part) for key, part in list(value.items()) if isinstance(key, (str, int))]
+        return [
+            (f"{name}[{key!r}]", part) for key, part in list(value.items()) if isinstance(key, (str, int))
+        ]
     if isinstance(value, (list, tuple)) and len(value) <= 1000:
         return [(f"{name}[{i}]", part) for i, part in enumerate(list(value))]
     module = sys.modules.get(type(value).__module__)

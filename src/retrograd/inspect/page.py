@@ -49,6 +49,10 @@ def harmless(text: str) -> str:
 
 
 def _answers(document: dict[str, Any]) -> dict[str, Any]:
-    questions = {"first_nonfinite": first_nonfinite, "largest_gradient": largest_gradient, "most_memory": most_memory}
+    questions = {
+        "first_nonfinite": first_nonfinite,
+        "largest_gradient": largest_gradient,
+        "most_memory": most_memory,
+    }
     found = {name: ask(document) for name, ask in questions.items()}
     return {name: None if answer is None else answer._asdict() for name, answer in found.items()}

@@ -45,7 +45,15 @@ def _named(what: str, thread: int, name: str) -> dict[str, Any]:
 def _slice(name: str, kind: str, timed: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     end = timed["end"] if timed["end"] is not None else timed["start"]
     times = {"ts": timed["start"], "dur": max(0.0, end - timed["start"])}
-    return {"ph": "X", "name": name, "cat": kind, "pid": _PROCESS, "tid": timed["thread"], **times, "args": told}
+    return {
+        "ph": "X",
+        "name": name,
+        "cat": kind,
+        "pid": _PROCESS,
+        "tid": timed["thread"],
+        **times,
+        "args": told,
+    }
 
 
 def _arrow(number: int, source: dict[str, Any], receiver: dict[str, Any]) -> list[dict[str, Any]]:

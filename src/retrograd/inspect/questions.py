@@ -26,7 +26,9 @@ def first_nonfinite(document: Document) -> Answer | None:
         for out in op["outputs"]:
             if out["value"] >= 0 and not is_finite(values[out["value"]]):
                 what = _what(values[out["value"]])
-                text = f"{op['name'].removesuffix('0').removesuffix('Backward')} made {what} in the forward pass"
+                text = (
+                    f"{op['name'].removesuffix('0').removesuffix('Backward')} made {what} in the forward pass"
+                )
                 return Answer(f"{text}: {where(document, op['place'])}", op["node"], op["place"], number)
     for _, step in steps_in_time(document):
         for i, receiver, _, value in step["sent"]:
@@ -34,8 +36,11 @@ def first_nonfinite(document: Document) -> Answer | None:
                 node = nodes[step["node"]]
                 fine = all(v < 0 or is_finite(values[v]) for v in step["given"])
                 came = "from finite gradients" if fine else "from gradients that were so already"
-                text = f"{node['name']} made {_what(values[value])} in its gradient {i}, for {label(nodes[receiver])}, {came}"
-                return Answer(f"{text}: {where(document, node['place'])}", step["node"], node["place"], node["op"])
+                text = f"{node['name']} made {_what(values[value])} in its gradient {i}, "
+                text += f"for {label(nodes[receiver])}, {came}"
+                return Answer(
+                    f"{text}: {where(document, node['place'])}", step["node"], node["place"], node["op"]
+                )
     return None
 
 
@@ -73,7 +78,10 @@ def most_memory(document: Document) -> Answer | None:
 def without_gradient(document: Document) -> list[Answer]:
     """The parameters that no gradient reached, and why."""
     return [
-        Answer(f"{leaf['name'] or 'a leaf'} {tuple(leaf['shape'])}: {leaf['why'] or 'no backward reached it.'}", leaf["node"])
+        Answer(
+            f"{leaf['name'] or 'a leaf'} {tuple(leaf['shape'])}: {leaf['why'] or 'no backward reached it.'}",
+            leaf["node"],
+        )
         for leaf in document["leaves"]
         if document["backwards"] and not leaf["reached"]
     ]
@@ -130,7 +138,9 @@ def makers(document: Document, blocks: list[int]) -> list[tuple[str, int, int]]:
 def holders(document: Document, block: int) -> list[int]:
     """The nodes that had saved a block of memory."""
     return [
-        i for i, node in enumerate(document["nodes"]) if any(saved["block"] == block for saved in node["saved"])
+        i
+        for i, node in enumerate(document["nodes"])
+        if any(saved["block"] == block for saved in node["saved"])
     ]
 
 
@@ -186,3 +196,8 @@ def amount(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     raise AssertionError("unreachable")
+
+
+def counted(number: int, what: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

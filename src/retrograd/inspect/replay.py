@@ -45,7 +45,9 @@ class Replay:
         except (OSError, KeyError, ValueError, EOFError) as error:
             raise NotReplayable(f"{file} is no archive of a failed node: {error}") from error
         if self.told.get("format") != FORMAT:
-            raise NotReplayable(f"{file} is of the format {self.told.get('format')!r}; this version reads {FORMAT!r}")
+            raise NotReplayable(
+                f"{file} is of the format {self.told.get('format')!r}; this version reads {FORMAT!r}"
+            )
         self.script = script
         self.given = [self._unpacked(g) for g in self.told["given"]]
         self.node = self._node()
@@ -53,7 +55,7 @@ class Replay:
     def run(self) -> list[Any]:
         """The gradients that the node computes, arrays or None, one for each of its inputs."""
         custom = not isinstance(self.node, Op)
-        given = [Tensor(g) if custom and g is not None else g for g in self.given]
+        given: list[Any] = [Tensor(g) if custom and g is not None else g for g in self.given]
         token = hush(QUIET)
         try:
             results = self.node.apply(given, custom, 0)
@@ -93,7 +95,7 @@ class Replay:
             found = getattr(found, part, None)
             if found is None:
                 raise NotReplayable(f"{path} is not in {self.script or name}")
-        made: type[Any] = found._backward_cls  # type: ignore[attr-defined]
+        made: type[Any] = found._backward_cls
         if made is None:
             raise NotReplayable(f"{path} is no autograd.Function")
         return made
@@ -111,15 +113,21 @@ class Replay:
         try:
             return importlib.import_module(name)
         except ImportError as error:
-            raise NotReplayable(f"the module {name} of {self.told['name']} cannot be imported: {error}") from error
+            raise NotReplayable(
+                f"the module {name} of {self.told['name']} cannot be imported: {error}"
+            ) from error
 
     def _op(self, cls: type[Any], parts: dict[str, Any]) -> Op:
         params = parts["params"]
         missing = [name for name, value in params.items() if isinstance(value, Missing)]
         if missing:
-            raise NotReplayable(f"{self.told['name']} was made with {', '.join(missing)}, which a file cannot hold")
+            raise NotReplayable(
+                f"{self.told['name']} was made with {', '.join(missing)}, which a file cannot hold"
+            )
         op: Op = cls(*params.values())
-        constants = {int(s.partition(":")[2]): v for s, v in parts["slots"].items() if s.startswith("constant:")}
+        constants = {
+            int(s.partition(":")[2]): v for s, v in parts["slots"].items() if s.startswith("constant:")
+        }
         if constants and op.constants is None:
             op.constants = tuple(SavedConstant(constants[i]) for i in sorted(constants))
         slots = {s: v for s, v in parts["slots"].items() if not s.startswith("constant:")}
@@ -158,7 +166,9 @@ class Replay:
             return SavedConstant(parts)
         if kind == "tensor":
             return Tensor(parts)
-        return {"tuple": tuple, "slice": lambda p: slice(*p), "complex": lambda p: complex(*p)}[kind](parts)
+        if kind == "tuple":
+            return tuple(parts)
+        return slice(*parts) if kind == "slice" else complex(*parts)
 
 
 class Missing:

@@ -7,7 +7,7 @@ one pass and a sample if it is not. `figures` does the rest, later.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ SHOWN = 12
 """Elements up to which a value is shown in full."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def dtype_name(dtype: Any) -> str:
     """`float32`; NumPy takes its time to say so."""
     return str(dtype)
@@ -39,7 +39,9 @@ class Kept:
         self.elements = elements  # all of a small array, in its shape; a flat sample of a larger one
         self.shape = shape
         self.size = size
-        self.square = square  # the sum of the squares of all elements, if all were looked at and not all are here
+        self.square = (
+            square  # the sum of the squares of all elements, if all were looked at and not all are here
+        )
 
 
 def keep(value: Any, everything: bool = False) -> Kept | None:
