@@ -47,13 +47,13 @@ THREADED   = env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: inspector help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMPS)/package ## train a small network on handwritten digits and print its backward graph
+demo: $(STAMPS)/package ## train a small network on handwritten digits; writes a page that shows its last step
 	@$(PY) -m retrograd demo $(ARGS)
 
 test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
@@ -118,11 +118,15 @@ bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against 
 	$(PY) benchmarks/diagnostics.py
 	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500
 
+inspector: $(STAMPS)/venv ## build the inspector's page from inspector/ (needs Node.js and npm)
+	$(PY) tools/inspector.py
+
 check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets, what users' programs reveal
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy --strict src
 	$(PY) tools/generate.py --check
+	$(PY) tools/inspector.py --check
 	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py tests/typing
 	@$(PY) -m tests.project.budgets
 

@@ -33,45 +33,53 @@ export function layout(model: Model, measure: (text: string) => number): Layout 
   return model.items.length <= DRAWN_WITH_CARE ? withDagre(model, sizes) : inLayers(model, sizes);
 }
 
+function withDagre(model: Model, sizes: { width: number; height: number }[]): Layout {
+  const graph = new dagre.graphlib.Graph();
+  graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 34, marginx: 24, marginy: 24, ranker: "tight-tree" });
+  graph.setDefaultEdgeLabel(() => ({}));
+  sizes.forEach((size, i) => graph.setNode(`n${i}`, { ...size }));
+  for (const link of model.links) graph.setEdge(`n${link.from}`, `n${link.to}`, { weight: 1 });
+  dagre.layout(graph);
+  const boxes = model.items.map((_, i) => graph.node(`n${i}`) as Box);
+  const size = graph.graph() as { width: number; height: number };
+  return { boxes, frames: framesOf(model, boxes), width: size.width, height: size.height };
+}
+
 // The open groups that something stands in.
 function openPath(model: Model, item: Item): string[] {
   const path = model.path(item.members[0]);
   return item.node >= 0 ? path : path.slice(0, path.indexOf(item.group));
 }
 
-function withDagre(model: Model, sizes: { width: number; height: number }[]): Layout {
-  const grouped = model.grouping === "module";
-  const graph = new dagre.graphlib.Graph({ compound: grouped });
-  // Dagre puts ranks for the borders of groups between those of nodes: the deeper groups are, the more.
-  const deepest = grouped ? model.items.reduce((most, item) => Math.max(most, openPath(model, item).length), 0) : 0;
-  graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: Math.max(5, 34 / (deepest + 1)), marginx: 24, marginy: 24, ranker: "network-simplex" });
-  graph.setDefaultEdgeLabel(() => ({}));
-  const open = new Set<string>();
-  sizes.forEach((size, i) => graph.setNode(`n${i}`, { ...size }));
-  if (grouped) {
-    model.items.forEach((item, i) => {
-      const path = openPath(model, item);
-      path.forEach((group, n) => {
-        if (!open.has(group)) {
-          open.add(group);
-          graph.setNode(`g${group}`, {});
-          if (n) graph.setParent(`g${group}`, `g${path[n - 1]}`);
-        }
-      });
-      if (path.length) graph.setParent(`n${i}`, `g${path.at(-1)!}`);
-    });
+// Frames around the groups whose nodes stand together: where another node is among them, a frame would lie. (Dagre's own
+// groups keep nodes together, but take minutes for a small transformer.)
+function framesOf(model: Model, boxes: Box[]): Frame[] {
+  if (model.grouping !== "module") return [];
+  const members = new Map<string, Set<number>>();
+  let deepest = 0;
+  model.items.forEach((item, i) => {
+    const path = openPath(model, item);
+    deepest = Math.max(deepest, path.length);
+    for (const group of path) {
+      if (!members.has(group)) members.set(group, new Set());
+      members.get(group)!.add(i);
+    }
+  });
+  const frames: Frame[] = [];
+  for (const [group, inside] of members) {
+    const depth = group.split(".").length;
+    const margin = 8 + 5 * Math.max(0, deepest - depth);
+    const all = [...inside].map((i) => boxes[i]);
+    const left = Math.min(...all.map((box) => box.x - box.width / 2)) - margin;
+    const right = Math.max(...all.map((box) => box.x + box.width / 2)) + margin;
+    const top = Math.min(...all.map((box) => box.y - box.height / 2)) - margin - 4;
+    const bottom = Math.max(...all.map((box) => box.y + box.height / 2)) + margin;
+    const stranger = boxes.some(
+      (box, i) => !inside.has(i) && box.x + box.width / 2 > left && box.x - box.width / 2 < right && box.y + box.height / 2 > top && box.y - box.height / 2 < bottom,
+    );
+    if (!stranger) frames.push({ x: (left + right) / 2, y: (top + bottom) / 2, width: right - left, height: bottom - top, group, depth });
   }
-  for (const link of model.links) graph.setEdge(`n${link.from}`, `n${link.to}`, { weight: 1 });
-  try {
-    dagre.layout(graph);
-  } catch {
-    return inLayers(model, sizes);
-  }
-  const boxes = model.items.map((_, i) => graph.node(`n${i}`) as Box);
-  const frames = [...open].map((group) => ({ ...(graph.node(`g${group}`) as Box), group, depth: group.split(".").length }));
-  frames.sort((a, b) => a.depth - b.depth);
-  const size = graph.graph() as { width: number; height: number };
-  return { boxes, frames, width: size.width, height: size.height };
+  return frames.sort((a, b) => a.depth - b.depth);
 }
 
 // Each node one layer below the lowest that sends to it; in a layer, near the middle of those.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def test_the_exit_status_is_the_scripts(script, capsys):
     assert main(["inspect", script, "-o", "a.json", "--", "2", "7"]) == 7
     assert main(["inspect", script, "-o", "a.json", "x"]) == 1
     assert "ValueError" in capsys.readouterr().err
-    assert json.loads(open("a.json", encoding="utf-8").read())["ops"] == []
+    assert json.loads(pathlib.Path("a.json").read_text(encoding="utf-8"))["ops"] == []
 
 
 @pytest.mark.parametrize(

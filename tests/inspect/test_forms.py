@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -33,13 +33,13 @@ def test_text_tells_what_was_found_and_every_step(recording):
     assert "AccumulateGrad net.2.weight (1, 3)" in text
     assert "loss = SumBackward0" in text
     assert "memory: at most" in text
-    assert "… 10 more steps" in recording.text(rows=1)
+    assert "… 9 more steps" in recording.text(rows=1)
     assert "\x1b" not in text  # not a terminal
 
 
 def test_the_table_has_a_row_for_each_step(recording):
     rows = recording.table()
-    assert len(rows) == 11
+    assert len(rows) == 10
     assert rows[0]["label"] == "loss = SumBackward0"
     assert {row["module"] for row in rows} >= {"net.0", "net.1", "net.2"}
     assert all(set(row) == set(rows[0]) for row in rows)
@@ -71,14 +71,14 @@ def test_every_field_of_the_document_is_described(recording):
 
 def test_dot_has_every_node_and_edge(recording):
     text = recording.dot()
-    assert text.count("->") == 10
-    assert len(re.findall(r"^\s+n\d+ \[", text, re.MULTILINE)) == 11
+    assert text.count("->") == 9
+    assert len(re.findall(r"^\s+n\d+ \[", text, re.MULTILINE)) == 10
     assert "subgraph" in text
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
 def test_svg_is_a_picture(recording):
-    assert ElementTree.fromstring(recording.svg().encode()).tag.endswith("svg")
+    assert ET.fromstring(recording.svg().encode()).tag.endswith("svg")
 
 
 def test_svg_without_graphviz_says_what_to_do(recording, monkeypatch):
@@ -90,17 +90,17 @@ def test_svg_without_graphviz_says_what_to_do(recording, monkeypatch):
 def test_mermaid_is_a_flowchart(recording):
     text = recording.mermaid()
     assert text.startswith("flowchart TB\n")
-    assert text.count("-->") == 10
+    assert text.count("-->") == 9
     assert 'n0["TBackward0 (2, 3)"]' in text
 
 
 def test_a_trace_has_slices_arrows_and_memory(recording):
     events = json.loads(recording.perfetto())["traceEvents"]
     slices = [event for event in events if event["ph"] == "X"]
-    assert sum(event["cat"] == "node" for event in slices) == 11
+    assert sum(event["cat"] == "node" for event in slices) == 10
     assert sum(event["cat"] == "forward" for event in slices) == 6
     assert all(event["dur"] >= 0 for event in slices)
-    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == 10
+    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == 9
     assert any(event["ph"] == "C" for event in events)
 
 
@@ -114,7 +114,7 @@ def test_names_cannot_break_out_of_any_form(tmp_path):
     assert json.loads(made.json())["title"] == HOSTILE
     assert "<b>" not in made.mermaid()
     if shutil.which("dot"):
-        assert ElementTree.fromstring(made.svg().encode()) is not None
+        assert ET.fromstring(made.svg().encode()) is not None
     assert "<b>" not in made._repr_html_()
 
 

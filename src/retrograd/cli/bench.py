@@ -17,7 +17,7 @@ def add(commands: Any) -> None:
     found = commands.add_parser(
         "bench",
         help="measure a few programs here, beside PyTorch where it is installed",
-        description="The best of many runs counts. The full table, against more libraries, is `make bench` of a checkout.",
+        description="The best of many runs counts. The full table is `make bench` of a checkout.",
     )
     found.add_argument(
         "--seconds", type=float, default=0.3, help="how long to measure each row (%(default)s)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import pdb
+import pdb  # noqa: T100 - `--pdb` asks for it
 import sys
 import traceback
 import types
@@ -162,7 +162,7 @@ def _tell(recording: Recording, output: str) -> None:
     if left:
         told = ", ".join(f"{n:,} {what.removesuffix('_left_out')}" for what, n in left.items())
         print(f"left out beyond --limit {document['limits']['limit']:,}: {told}")
-    print(f"written to {os.path.abspath(output)}")
+    print(f"written to {Path(output).resolve()}")
 
 
 def replay(arguments: argparse.Namespace) -> int:

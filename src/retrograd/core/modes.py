@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode, an open level of forward mode, and a recording. `apply` tests it once per op, so features that are off cost a
-single integer test.
+hooks, anomaly mode, an open level of forward mode, and a recording. `apply` tests it before and after an op computes,
+so features that are off cost two tests of an integer.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import html
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from retrograd.core.accumulate import AccumulateGrad
@@ -17,7 +18,8 @@ from retrograd.inspect.recorder import saved_arrays
 _HEAD = [
     "digraph {",
     '  graph [rankdir=TB, fontname="Helvetica", fontsize=11]',
-    '  node [shape=box, style="rounded,filled", fillcolor="#f2f2ef", color="#8a8a84", fontname="Helvetica", fontsize=11]',
+    '  node [shape=box, style="rounded,filled", fillcolor="#f2f2ef", color="#8a8a84"]',
+    '  node [fontname="Helvetica", fontsize=11]',
     '  edge [color="#8a8a84", fontname="Helvetica", fontsize=9]',
 ]
 _LEAF = 'fillcolor="#cfe3f5", color="#3b75af"'
@@ -89,7 +91,7 @@ def drawn(source: str) -> str:
 
 
 class Digraph:
-    """A graph in Graphviz's language, as `make_dot` returns it: `source`, `save`, `render`, and a picture in notebooks."""
+    """A graph in Graphviz's language, as `make_dot` returns it; a notebook shows the picture."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -97,8 +99,7 @@ class Digraph:
 
     def save(self, filename: str) -> str:
         """Writes the source."""
-        with open(filename, "w", encoding="utf-8") as file:
-            file.write(self.source)
+        Path(filename).write_text(self.source, encoding="utf-8")
         return filename
 
     def render(self, filename: str = "Digraph.gv", format: str | None = None, cleanup: bool = False) -> str:

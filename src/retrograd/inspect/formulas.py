@@ -7,7 +7,6 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,21 @@ from retrograd.core.op import Op
 from retrograd.core.traits import name_class
 
 
-@cache
-def formula(cls: type[Any]) -> str:
+_KNOWN: dict[Any, str] = {}
+
+
+def formula(cls: Any) -> str:
     """What an op computes: the first line of its docstring, or of the class whose formulas it has.
 
     >>> import retrograd as rg
     >>> formula(type(rg.ones(2, requires_grad=True).exp().grad_fn))
     'e ** x'
     """
-    for base in (getattr(cls, "same_as", None), *cls.__mro__):
-        text = None if base is None else base.__dict__.get("__doc__")
-        if text and base.__module__.startswith("retrograd.ops"):
-            return str(text).strip().split("\n")[0].rstrip(".")
-    return ""
+    if cls not in _KNOWN:
+        texts = [base.__dict__.get("__doc__") for base in cls.__mro__ if base.__module__.startswith("retrograd.ops")]
+        text = next(filter(None, texts), "")
+        _KNOWN[cls] = str(text).strip().split("\n")[0].rstrip(".")
+    return _KNOWN[cls]
 
 
 def source(cls: type[Any]) -> tuple[Path, int, str] | None:

@@ -7,9 +7,9 @@ version of that description, and rises when a field changes its meaning or goes.
 from __future__ import annotations
 
 import linecache
-import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -177,7 +177,7 @@ class Gathering:
         """Of several operations that one call makes, the last gives the value that is stored."""
         notes = self.notes.nodes
         following = notes[number + 1].made if number + 1 < len(notes) else None
-        return following != notes[number].made
+        return bool(following != notes[number].made)
 
     def _op(self, note: OpNote) -> dict[str, Any]:
         place = self._place(note.made)
@@ -291,4 +291,4 @@ def _shaped(metadata: Any) -> dict[str, Any]:
 
 def default_title() -> str:
     """What a recording is called if nobody names it: the program."""
-    return os.path.basename(sys.argv[0]) or "a recording" if sys.argv else "a recording"
+    return (Path(sys.argv[0]).name if sys.argv else "") or "a recording"

@@ -1,4 +1,4 @@
-"""memory: which bytes tensors and graphs keep alive now, what they are for, which line saved them and who holds them."""
+"""memory: which bytes are alive now, what they are for, which line saved them and who holds them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Holder(NamedTuple):
 
 
 class Ledger:
-    """What `memory()` found: bytes by kind, by line and by holder. Printing it, or showing it in a notebook, tells all."""
+    """What `memory()` found: bytes by kind, by line and by holder. Printing it tells all."""
 
     def __init__(self, by_kind: dict[str, int], by_line: dict[str, int], holders: list[Holder]) -> None:
         self.by_kind = by_kind
@@ -204,13 +204,17 @@ class _Search:
         for node in self.nodes.values():
             for which, hook in _hooks(node):
                 add(f"in the {which} {hook_name(hook)} on {node.name()}", _held_by(hook))
+        self._add_referrers(found, seen)
+        return found
+
+    def _add_referrers(self, found: dict[str, Tensor], seen: set[int]) -> None:
+        """Ends of graphs that no variable leads to, by whoever refers to them."""
         for tensor in self.tensors:
             if tensor._node is not None and not tensor._node._used and id(tensor) not in seen:
                 holder = _referrer(tensor, (self.tensors, found))
                 if holder:
                     seen.add(id(tensor))
                     found[f"{holder} #{len(found)}"] = tensor
-        return found
 
 
 def _bytes(arrays: Iterable[Any], seen: set[int]) -> int:

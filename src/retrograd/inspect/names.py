@@ -7,7 +7,7 @@ import dis
 import linecache
 import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Spot(NamedTuple):
     end: int
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def spot_of(code: CodeType, lasti: int) -> Spot:
     """The place of an instruction."""
     positions = list(code.co_positions())
@@ -55,7 +55,7 @@ def _characters(text: str, column: int | None) -> int:
     return len(text.encode()[:column].decode(errors="ignore"))
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def _instructions(code: CodeType) -> dict[int, Any]:
     """Each instruction of a function, by the offset of the one before it."""
     found: dict[int, Any] = {}
@@ -67,7 +67,7 @@ def _instructions(code: CodeType) -> dict[int, Any]:
     return found
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def stored_name(code: CodeType, lasti: int) -> str:
     """The variable that an instruction's result is stored in right away, as `y` in `y = x.exp()`; empty if none is.
 
@@ -87,7 +87,7 @@ def stored_name(code: CodeType, lasti: int) -> str:
     return name if isinstance(name, str) else ""
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def operand_texts(spot: Spot) -> tuple[str, ...]:
     """What the operands of an expression are called in the code, where they have plain names: `x`, `self.w`, `p["w"]`.
 

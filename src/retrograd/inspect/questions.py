@@ -36,7 +36,8 @@ def first_nonfinite(document: Document) -> Answer | None:
                 node = nodes[step["node"]]
                 fine = all(v < 0 or is_finite(values[v]) for v in step["given"])
                 came = "from finite gradients" if fine else "from gradients that were so already"
-                text = f"{node['name']} made {_what(values[value])} in its gradient {i}, for {label(nodes[receiver])}, {came}"
+                text = f"{node['name']} made {_what(values[value])} in its gradient {i}, "
+                text += f"for {label(nodes[receiver])}, {came}"
                 return Answer(
                     f"{text}: {where(document, node['place'])}", step["node"], node["place"], node["op"]
                 )
@@ -195,3 +196,8 @@ def amount(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
         count /= 1024
     raise AssertionError("unreachable")
+
+
+def counted(number: int, what: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")

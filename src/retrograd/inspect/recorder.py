@@ -238,15 +238,6 @@ class Recorder(Observer):
         self._numbers[id(node)] = (weakref.ref(node), number)
         return number
 
-    def _describe(self, note: NodeNote, node: Any) -> None:
-        """What is known of a node without looking at others."""
-        note.made = node._made
-        note.sequence_nr, note.topological_nr = node.sequence_nr, node.topological_nr
-        note.inputs = [(tuple(m.shape), str(m.dtype)) for m in node._input_metadata]
-        if isinstance(node, AccumulateGrad):
-            leaf = node.variable
-            note.leaf, note.leaf_id = weakref.ref(leaf), id(leaf)
-
     def known_number(self, node: Any) -> int:
         """The number of a node that was seen; -1 for any other."""
         known = self._numbers.get(id(node))

@@ -17,6 +17,7 @@ from retrograd.core.observer import Observer, join, observe
 from retrograd.core.tensor import Tensor
 from retrograd.inspect.gather import SCHEMA, Gathering, default_title
 from retrograd.inspect.names import modules_in, tensors_in, variables
+from retrograd.inspect.questions import counted
 from retrograd.inspect.recorder import Recorder
 from retrograd.nn.module_hooks import register_module_forward_hook, register_module_forward_pre_hook
 from retrograd.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
@@ -119,7 +120,8 @@ class Recording:
             return "<Recording, still on>"
         d = self.document
         steps = sum(len(b["steps"]) for b in d["backwards"])
-        return f"<Recording of {d['title']}: {len(d['ops'])} operations, {len(d['backwards'])} backwards, {steps} steps>"
+        done = [(len(d["ops"]), "operation"), (len(d["backwards"]), "backward"), (steps, "step")]
+        return f"<Recording of {d['title']}: {', '.join(counted(*entry) for entry in done)}>"
 
 
 def _written(text: str, file: str | Path | None) -> str:
@@ -146,7 +148,7 @@ class record:  # noqa: N801 - a context manager and decorator, as `no_grad` is
     ...     y = x**2
     ...     y.backward()
     >>> recording
-    <Recording of ...: 1 operations, 1 backwards, 2 steps>
+    <Recording of ...: 1 operation, 1 backward, 2 steps>
     """
 
     def __init__(

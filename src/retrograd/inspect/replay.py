@@ -55,7 +55,7 @@ class Replay:
     def run(self) -> list[Any]:
         """The gradients that the node computes, arrays or None, one for each of its inputs."""
         custom = not isinstance(self.node, Op)
-        given = [Tensor(g) if custom and g is not None else g for g in self.given]
+        given: list[Any] = [Tensor(g) if custom and g is not None else g for g in self.given]
         token = hush(QUIET)
         try:
             results = self.node.apply(given, custom, 0)
@@ -95,7 +95,7 @@ class Replay:
             found = getattr(found, part, None)
             if found is None:
                 raise NotReplayable(f"{path} is not in {self.script or name}")
-        made: type[Any] = found._backward_cls  # type: ignore[attr-defined]
+        made: type[Any] = found._backward_cls
         if made is None:
             raise NotReplayable(f"{path} is no autograd.Function")
         return made
@@ -166,7 +166,9 @@ class Replay:
             return SavedConstant(parts)
         if kind == "tensor":
             return Tensor(parts)
-        return {"tuple": tuple, "slice": lambda p: slice(*p), "complex": lambda p: complex(*p)}[kind](parts)
+        if kind == "tuple":
+            return tuple(parts)
+        return slice(*parts) if kind == "slice" else complex(*parts)
 
 
 class Missing:

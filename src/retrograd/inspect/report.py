@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
 from retrograd.inspect.questions import (
     amount,
+    counted,
     first_nonfinite,
     label,
     largest_gradient,
@@ -37,18 +39,14 @@ def _wants_color(color: bool | None) -> bool:
 
 
 def _head(document: dict[str, Any]) -> str:
-    text = f"{document['title']}: {_count(len(document['ops']), 'operation')}, "
-    text += f"{_count(len(document['backwards']), 'backward')}, {document['duration'] / 1000:.1f} ms"
+    text = f"{document['title']}: {counted(len(document['ops']), 'operation')}, "
+    text += f"{counted(len(document['backwards']), 'backward')}, {document['duration'] / 1000:.1f} ms"
     limits = document["limits"]
     for what in ("ops", "steps", "values", "blocks"):
         left = limits[f"{what}_left_out"]
         if left:
             text += f"\n{left:,} {what} are left out: record(limit=…) is {limits['limit']:,}"
     return text
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _findings(document: dict[str, Any]) -> str:
@@ -114,20 +112,17 @@ def _drawn(title: str, cells: list[list[str]], color: bool) -> str:
 
 
 def _rich(title: str, cells: list[list[str]]) -> str:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(title=Text(title), title_justify="left", box=None)
+    text, console = import_module("rich.text").Text, import_module("rich.console").Console
+    made = import_module("rich.table").Table(title=text(title), title_justify="left", box=None)
     for i, column in enumerate(COLUMNS):
         made.add_column(column, justify="right" if i in {0, 4, 5, 6} else "left")
     for row in cells:
         style = (
             "bold red" if row[1].endswith(" !") else "green" if row[1].startswith("AccumulateGrad") else ""
         )
-        made.add_row(*[Text(cell) for cell in row], style=style)
+        made.add_row(*[text(cell) for cell in row], style=style)
     page = StringIO()
-    Console(file=page, force_terminal=True, width=shutil.get_terminal_size((120, 40)).columns).print(made)
+    console(file=page, force_terminal=True, width=shutil.get_terminal_size((120, 40)).columns).print(made)
     return page.getvalue().rstrip("\n")
 
 
