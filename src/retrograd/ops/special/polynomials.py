@@ -90,12 +90,14 @@ class ThreeTerms(Polynomial):
 
     def single(self, x: float, n: int) -> float:
         """That of degree n, or 1 for a lower one, at one number: what an array costs is more than the arithmetic."""
-        before, last = 1.0, self.first(x)
+        before: Any = 1.0
+        last: Any = self.first(x)
         for k in range(1, min(n, MOST)):
             before, last = last, self.following(k, x, last, before)
             if isnan(last):  # and so are all that follow
-                return last
-        return last if n <= MOST else self.never_ends(n)
+                break
+        found: float = last if n <= MOST or isnan(last) else self.never_ends(n)
+        return found
 
     def never_ends(self, n: int) -> Any:
         raise RuntimeError(
