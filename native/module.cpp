@@ -9,6 +9,7 @@
 #include "graph.h"
 #include "isa.h"
 #include "join.h"
+#include "launch.h"
 #include "matmul.h"
 #include "network.h"
 #include "parallel.h"
@@ -38,6 +39,7 @@ PyMethodDef* const families[] = {
     rg::graph_methods,
     rg::view_methods,
     rg::join_methods,
+    rg::launch_methods,
     rg::matmul_methods,
     rg::memory_methods,
     rg::parallel_methods,

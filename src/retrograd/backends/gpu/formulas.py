@@ -42,7 +42,7 @@ class Formulas:
         self.entries: dict[str, Any] = sheet["kernels"]
         self.forwards: dict[type, Formula | None] = {}
         self.vjps: dict[type, Formula | None] = {}
-        self.kernels: dict[Key, Any] = {}
+        self.kernels: dict[Key, Kernel] = {}
 
     def forward_of(self, cls: type) -> Formula | None:
         """The formula of a class's forward."""
@@ -84,7 +84,7 @@ class Formulas:
         if n:
             steps = [] if not spread else [*shape, *strides_of(used, kinds, shape)]
             each = THREADS * (BYTES // dtype.itemsize)
-            kernel((-(-n // each),), (THREADS,), (*used, *outs, *params, *steps, n))
+            kernel.launch(-(-n // each), (*used, *outs, *params, *steps, n))
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
@@ -124,12 +124,28 @@ class Formulas:
             found.append(result)
         return tuple(found)
 
-    def _kernel(self, key: Key) -> Any:
+    def _kernel(self, key: Key) -> Kernel:
         number, char, kinds, params, spread = key
         source = source_of(self.loops[number], TYPES[char], kinds, params, spread)
-        made = self.cupy.RawKernel(self.math + source, "formula", options=("-std=c++17",))
+        made = Kernel(self.cupy, self.cupy.RawKernel(self.math + source, "formula", options=("-std=c++17",)))
         self.kernels[key] = made
         return made
+
+
+class Kernel:
+    """A kernel of CuPy's; with the native pack it is launched without CuPy's Python, where there is one GPU."""
+
+    def __init__(self, cupy: Any, kernel: Any) -> None:
+        self.kernel = kernel
+        alone = PACK is not None and cupy.cuda.runtime.getDeviceCount() == 1
+        self.address: int = kernel.kernel.ptr if alone else 0
+        self.stream: Any = cupy.cuda.stream.get_current_stream_ptr
+
+    def launch(self, blocks: int, args: tuple[Any, ...]) -> None:
+        """Runs it on so many blocks of threads."""
+        # A thread that has not used the GPU before is refused, and CuPy's way makes the GPU known to it.
+        if not self.address or PACK.launch(self.address, blocks, THREADS, self.stream(), *args):
+            self.kernel((blocks,), (THREADS,), args)
 
 
 class Formula:
