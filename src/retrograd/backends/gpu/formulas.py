@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from retrograd.backends.pack import PACK
 from retrograd.values import Shape
 
 TYPES: Final = {"f": "float", "d": "double"}
