@@ -47,7 +47,7 @@ THREADED   = env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: inspector help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: inspector help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance fuzz bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -109,6 +109,9 @@ coverage: $(STAMPS)/dev oracle-$(ORACLE) ## measure what part of the sources the
 
 conformance: $(STAMPS)/test oracle-required ## run the same programs on PyTorch and on retrograd and compare
 	$(PYTEST) tests/conformance $(ARGS)
+
+fuzz: $(STAMPS)/test oracle-required ## try to break it: all parts, or PART=programs COUNT=20000 SEED=1 (docs/inside/reliability.md)
+	$(PY) -m tests.fuzz $(PART) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against PyTorch in one process (PEERS=1: and others)
 	$(COMPILED)/bin/python benchmarks/run.py $(if $(PEERS),--peers) $(ARGS)

@@ -45,7 +45,7 @@ def kind_of(finding: Any) -> str:
 def run(name: str, count: int | None, seed: int, show: Callable[[str], None] = print) -> bool:
     """One part; whether it found no more than it may."""
     part = PARTS[name]
-    count, found, begin = count or part.count, Counter[str](), time.monotonic()
+    count, found, begin = part.count if count is None else count, Counter[str](), time.monotonic()
     for finding in part.explore(count, seed):
         found[kind_of(finding)] += 1
         show(str(finding))

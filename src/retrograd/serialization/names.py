@@ -17,6 +17,7 @@ from retrograd.backends.dtypes import as_dtype
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES
+from retrograd.forks import at_fork
 from retrograd.serialization import rebuild
 from retrograd.serialization.storages import KINDS, UNTYPED
 
@@ -95,6 +96,15 @@ def full_name(module: str, name: str) -> str:
 # By name, what a user has declared harmless. The lock is held while it is replaced, never while it is read.
 _added: dict[str, Any] = {}
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    """In a forked child: the thread that held the lock is not there to give it back."""
+    global _lock
+    _lock = threading.Lock()
+
+
+at_fork(after_in_child=_new_lock)
 
 
 def added() -> dict[str, Any]:
