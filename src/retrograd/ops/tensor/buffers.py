@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, placed
-from retrograd.backends.casts import cast
+from retrograd.backends.base import placed
+from retrograd.backends.casts import cast, maker_of, reinterpreted
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.backends.mirror import bits_of
@@ -37,7 +37,7 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device) -> A
             f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
         )
     needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
-    return strided(BACKENDS.on(where).empty(needed, dtype), size, stride, 0)
+    return strided(maker_of(dtype, where).empty(needed, dtype), size, stride, 0)
 
 
 @public("empty_strided")
@@ -84,7 +84,7 @@ def empty_permuted(
     if sorted(order) != list(range(len(shape))):
         raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    dense = BACKENDS.on(where).empty(tuple([shape[d] for d in order]), kind)
+    dense = maker_of(kind, where).empty(tuple([shape[d] for d in order]), kind)
     return new_leaf(dense.transpose([order.index(d) for d in range(len(order))]), requires_grad)
 
 
@@ -119,7 +119,8 @@ def frombuffer(
             f"buffer length ({room - start} bytes) after offset ({start} bytes) must be a multiple of element size "
             f"({kind.itemsize})"
         )
-    array = np.frombuffer(buffer, kind, number if number > 0 else -1, start)
+    count = number if number > 0 else (room - start) // kind.itemsize
+    array = reinterpreted(np.frombuffer(buffer, np.uint8, count * kind.itemsize, start), kind)
     if not array.flags.writeable:
         warn(
             "The given buffer is not writable: the tensor can be read, but writing to it raises. Pass a bytearray, or "

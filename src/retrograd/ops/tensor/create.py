@@ -249,7 +249,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise unsupported_dtype("arange_cpu", dtype)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if dtype.kind in "iu":
+    if dtype == "int64":
         start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -257,9 +257,12 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise RuntimeError(
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
         )
-    if dtype.kind in "iu":
+    if isinstance(start, int) and isinstance(end, int) and isinstance(step, int) and dtype.kind in "iu":
         return np.arange(start, end, step).astype(dtype, copy=False)
-    return cast(start + np.arange(math.ceil((end - start) / step)) * step, dtype)
+    count = math.ceil((end - start) / step)
+    if dtype.kind in "iu":  # as many as the numbers themselves would be, of which the fractions are cut off
+        start, step = int(start), int(step)
+    return cast(start + np.arange(count) * step, dtype)
 
 
 @public("linspace")

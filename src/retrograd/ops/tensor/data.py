@@ -201,8 +201,8 @@ def narrowed(wide: Array, target: DType) -> Array:
     """The numbers in the target dtype, if they fit. Small negative ones wrap around in unsigned dtypes."""
     if target.kind in "iu" and wide.dtype != target and wide.size:
         low, high = LIMITS[target]
-        # NaN is neither larger nor smaller.
-        if not (wide.min() >= (low or -high) and wide.max() <= high):
+        # As Python's numbers: NumPy's may not reach as far. NaN is neither larger nor smaller.
+        if not (wide.min().item() >= (low or -high) and wide.max().item() <= high):
             raise RuntimeError(
                 f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
             )
@@ -218,6 +218,8 @@ def number_for(value: Any, dtype: Any) -> Array:
     number = python_number(value)
     if type(number) is not float and not isinstance(number, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a torch.{SCALAR_NAMES[dtype]}Tensor")
+    if dtype.kind == "b":
+        return np.array(bool(number))
     if isinstance(number, complex) and dtype.kind != "c":
         if number.imag:
             raise _overflow(number, dtype)
