@@ -1,6 +1,6 @@
 """Every dtype in every `dtype=` and in every pair of operands, beside PyTorch.
 
-Where PyTorch has no kernel for a dtype (NotImplementedError), we may have one: of the wider unsigned integers it has few.
+Where PyTorch has no kernel for a dtype (NotImplementedError), we may have one: it has few for wide unsigned integers.
 """
 
 from __future__ import annotations
