@@ -238,7 +238,7 @@ def weak_result(strong: DType, weak: DType) -> DType:
         return strong
     if weak.kind == "c" and strong.kind == "f":
         return complex_of(strong)
-    return weak
+    return _two(strong, weak) if strong.kind == "b" else weak
 
 
 def result_with_scalar(dtype: DType, number: Any) -> DType:

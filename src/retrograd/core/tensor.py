@@ -19,6 +19,7 @@ from retrograd.backends.base import (
     owner_of,
     register,
 )
+from retrograd.backends.casts import maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
@@ -530,11 +531,11 @@ def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
         return np.asarray(data)  # what NumPy gives in the place of an array without dimensions
     dtype = get_default_dtype()
     if data is None:
-        return np.empty(0, dtype)
+        return maker_of(dtype).empty(0, dtype)
     if isinstance(data, int) and not isinstance(data, bool):
-        return np.empty((data, *size), dtype)
+        return maker_of(dtype).empty((data, *size), dtype)
     if size:
         raise TypeError("Tensor(): expected sizes or one sequence of values, not both")
     if isinstance(data, Tensor):
         return data.array
-    return np.array(data, dtype=dtype)
+    return maker_of(dtype).array(data, dtype)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -140,6 +140,18 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
+MATH, FUSED = 0, 1  # PyTorch's numbers of kernels
+
+
+class _Kernels:
+    """Which kernels may be used, in the whole process: see `nn.attention.sdpa_kernel`."""
+
+    def __init__(self) -> None:
+        self.allowed: frozenset[int] = frozenset(range(5))
+
+
+KERNELS: Final = _Kernels()
+
 
 @public("nn.functional.scaled_dot_product_attention")
 def scaled_dot_product_attention(
@@ -169,6 +181,8 @@ def scaled_dot_product_attention(
     >>> rg.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
+    if is_causal and getattr(attn_mask, "variant", None) is not None:
+        raise ValueError("CausalBias should not be used with causal=True: it is a causal mask itself")
     if autocasting():
         return lowered(
             scaled_dot_product_attention,
@@ -196,7 +210,13 @@ def scaled_dot_product_attention(
         return scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, **options).squeeze(0)
     factor = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
-    if not dropout_p and _is_fused(q, k, v, mask, enable_gqa):
+    fused = FUSED in KERNELS.allowed and not dropout_p and _is_fused(q, k, v, mask, enable_gqa)
+    if not fused and MATH not in KERNELS.allowed:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the "
+            "math kernel and the fused kernels. Allow SDPBackend.MATH, which takes everything."
+        )
+    if fused:
         _check_mask(mask, (*q.array.shape[:-1], k.array.shape[-2]))
         found: Tensor = apply_n(
             ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.casts import maker_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
@@ -184,7 +185,7 @@ def native_batch_norm(
     """`batch_norm`, with the mean and the reciprocal standard deviation of the batch (both empty if not training)."""
     out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
-        nothing = np.empty(0, input.array.dtype)
+        nothing = maker_of(input.array.dtype).empty(0, input.array.dtype)
         return out, as_constant(nothing, input), as_constant(nothing.copy(), input)
     return out, *statistics(input.array, (0, *range(2, input.array.ndim)), eps, False)
 

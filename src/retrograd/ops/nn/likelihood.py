@@ -6,9 +6,8 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
@@ -112,7 +111,7 @@ def _variance(x: Tensor, var: Any) -> Any:
     if isinstance(var, float | int):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return as_constant(np.full(x.array.shape, var, x.array.dtype), x)
+        return as_constant(maker_of(x.array.dtype).full(x.array.shape, var, x.array.dtype), x)
     v: Any = require_tensor("gaussian_nll_loss", "var", 3, var)
     shape, given = x.array.shape, v.array.shape
     if given == shape:

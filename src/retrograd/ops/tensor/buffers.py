@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, check_device, placed
-from retrograd.backends.casts import cast
+from retrograd.backends.casts import cast, maker_of, reinterpreted
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
@@ -40,7 +40,7 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device) -> A
         )
     needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
     with SHORTAGE_TOLD:
-        return strided(made(BACKENDS.on(where).empty, (needed,), dtype), size, stride, 0)
+        return strided(made(maker_of(dtype, where).empty, (needed,), dtype), size, stride, 0)
 
 
 @public("empty_strided")
@@ -87,7 +87,7 @@ def empty_permuted(
     if sorted(order) != list(range(len(shape))):
         raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    dense = BACKENDS.on(where).empty(tuple([shape[d] for d in order]), kind)
+    dense = maker_of(kind, where).empty(tuple([shape[d] for d in order]), kind)
     return new_leaf(dense.transpose([order.index(d) for d in range(len(order))]), requires_grad)
 
 
@@ -122,7 +122,8 @@ def frombuffer(
             f"buffer length ({room - start} bytes) after offset ({start} bytes) must be a multiple of element size "
             f"({kind.itemsize})"
         )
-    array = np.frombuffer(buffer, kind, number if number > 0 else -1, start)
+    count = number if number > 0 else (room - start) // kind.itemsize
+    array = reinterpreted(np.frombuffer(buffer, np.uint8, count * kind.itemsize, start), kind)
     if not array.flags.writeable:
         warn(
             "The given buffer is not writable: the tensor can be read, but writing to it raises. Pass a bytearray, or "

@@ -260,7 +260,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise unsupported_dtype("arange_cpu", dtype)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if dtype.kind in "iu":
+    if dtype == "int64":
         start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -268,7 +268,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise RuntimeError(
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
         )
-    if dtype.kind in "iu":
+    if _are_whole(start, end, step) and dtype.kind in "iu":
         count = -((start - end) // step)
     elif math.isfinite((end - start) / step):
         count = math.ceil((end - start) / step)
@@ -277,9 +277,16 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
     return made(_range, (count,), dtype, start, end, step)
 
 
+def _are_whole(*numbers: Any) -> bool:
+    return all(isinstance(n, int) for n in numbers)
+
+
 def _range(shape: Shape, start: Any, end: Any, step: Any, dtype: DType) -> Array:
     if dtype.kind in "iu":
-        return np.arange(start, end, step).astype(dtype, copy=False)
+        if _are_whole(start, end, step):
+            return np.arange(start, end, step).astype(dtype, copy=False)
+        # as many as the numbers themselves would be, of which the fractions are cut off
+        start, step = int(start), int(step)
     return cast(start + np.arange(shape[0]) * step, dtype)
 
 

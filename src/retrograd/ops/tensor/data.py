@@ -201,8 +201,8 @@ def narrowed(wide: Array, target: DType) -> Array:
     """The numbers in the target dtype, if they fit. Small negative ones wrap around in unsigned dtypes."""
     if target.kind in "iu" and wide.dtype != target and wide.size:
         low, high = LIMITS[target]
-        # NaN is neither larger nor smaller.
-        if not (wide.min() >= (low or -high) and wide.max() <= high):
+        # As Python's numbers: NumPy's may not reach as far. NaN is neither larger nor smaller.
+        if not (wide.min().item() >= (low or -high) and wide.max().item() <= high):
             raise RuntimeError(
                 f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
             )
