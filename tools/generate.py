@@ -34,7 +34,7 @@ OTHERS = {
     "retrograd.__config__": ["compiled_with_cxx11_abi", "has_lapack", "has_mkl", "has_openmp", "has_spectral"],
     "retrograd.absent": ["AcceleratorError", "OutOfMemoryError"],
     "retrograd.alias.install": ["install_as_torch"],
-    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
+    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],
@@ -68,7 +68,8 @@ OTHERS = {
     ],
     "retrograd.overrides.state": ["DisableTorchFunction", "DisableTorchFunctionSubclass"],
     "retrograd.symbolic": [
-        "SymBool", "SymFloat", "SymInt", "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "while_loop",
+        "SymBool", "SymFloat", "SymInt", "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+        "sym_sqrt", "sym_sum", "while_loop",
     ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
@@ -78,8 +79,8 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "accelerator", "autograd", "compiler", "cpu", "cuda", "distributed", "fft", "func", "jit", "linalg", "memory", "mps",
-    "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random", "special", "testing",
+    "accelerator", "autograd", "compiler", "cpu", "cuda", "distributed", "fft", "func", "jit", "linalg", "memory",
+    "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random", "special", "testing",
     "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.

@@ -140,6 +140,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
         is_anomaly_enabled,
+        set_anomaly_enabled,
     )
     from retrograd.autograd.custom_gradient import (
         custom_gradient,
@@ -623,6 +624,7 @@ if _typing.TYPE_CHECKING:
         manual_seed,
         seed,
         set_rng_state,
+        thread_safe_generator,
     )
     from retrograd.ops.random.sampling import (
         bernoulli,
@@ -916,6 +918,8 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.tensor.storage import (
         TypedStorage,
         UntypedStorage,
+        from_file,
+        is_distributed,
         is_storage,
     )
     from retrograd.overrides.state import (
@@ -1030,7 +1034,9 @@ else:
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
             "retrograd.autograd": "autograd=",
-            "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+            "retrograd.autograd.anomaly_mode": (
+                "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+            ),
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.backends": "backends=",
             "retrograd.compiler": "compile compiler=",
@@ -1383,6 +1389,7 @@ __all__ = [
     "frexp",
     "frobenius_norm",
     "from_dlpack",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",
@@ -1457,6 +1464,7 @@ __all__ = [
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
@@ -1667,6 +1675,7 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_anomaly_enabled",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",
@@ -1739,6 +1748,7 @@ __all__ = [
     "tensor_split",
     "tensordot",
     "testing",
+    "thread_safe_generator",
     "threshold",
     "threshold_",
     "tile",

@@ -249,7 +249,9 @@ FUNCTIONS: dict[str, str] = {
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
-    "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
+    "retrograd.ops.random.generator": (
+        "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator"
+    ),
     "retrograd.ops.random.sampling": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint "
         "randint_like randn randn_like randperm"
@@ -321,7 +323,7 @@ FUNCTIONS: dict[str, str] = {
         "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
         "set_warn_always use_deterministic_algorithms"
     ),
-    "retrograd.ops.tensor.storage": "is_storage",
+    "retrograd.ops.tensor.storage": "from_file is_distributed is_storage",
 }
 FUNCTIONAL: dict[str, str] = {
     "retrograd.core.tensor": "relu_=Tensor.relu_",
