@@ -64,8 +64,9 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"retrograd", "safetensors", "scipy"}
+    assert loaded == {"retrograd", "rich", "safetensors", "scipy"}
     assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
+    assert [line.partition(">")[0] for line in extras["cli"]] == ["rich"]
     assert [line.partition(">")[0] for line in extras["io"]] == ["safetensors"]
 
 

@@ -25,7 +25,11 @@ def formula(cls: Any) -> str:
     'e ** x'
     """
     if cls not in _KNOWN:
-        texts = [base.__dict__.get("__doc__") for base in cls.__mro__ if base.__module__.startswith("retrograd.ops")]
+        texts = [
+            base.__dict__.get("__doc__")
+            for base in cls.__mro__
+            if base.__module__.startswith("retrograd.ops")
+        ]
         text = next(filter(None, texts), "")
         _KNOWN[cls] = str(text).strip().split("\n")[0].rstrip(".")
     return _KNOWN[cls]
