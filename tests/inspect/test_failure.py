@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
-from retrograd.inspect.replay import NotReplayable, NodeReplay
+from retrograd.inspect.replay import NodeReplay, NotReplayable
 
 F = nn.functional
 

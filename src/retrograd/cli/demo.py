@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 import retrograd as rg
-from retrograd.cli.progress import Progress
 from retrograd.datasets import Digits, load_digits, split_digits
 from retrograd.inspect import Recording, graph_text, record
+from retrograd.utils.progress import progress
 
 SIZES = (64, 64, 32, 10)
 BATCH = 32
@@ -99,7 +99,7 @@ def fit(train: Digits, held_out: Digits, epochs: int, seed: int) -> Result:
     descent = MomentumDescent(network)
     images, labels = _as_tensors(train)
     batches = len(train.labels) // BATCH
-    progress = Progress(epochs * batches, "training")
+    bar = progress(epochs * batches, "training")
     start = perf_counter()
     for epoch in range(epochs):
         order = rg.randperm(len(train.labels))
@@ -107,14 +107,14 @@ def fit(train: Digits, held_out: Digits, epochs: int, seed: int) -> Result:
             rows = order[batch * BATCH : (batch + 1) * BATCH]
             loss = network.loss(images[rows], labels[rows])
             loss.backward()
-            descent.step(RATE * (1 - progress.done / progress.total))
-            progress.advance(f"epoch {epoch + 1}/{epochs}  loss {loss.item():.4f}")
+            descent.step(RATE * (1 - bar.done / bar.total))
+            bar.advance(f"epoch {epoch + 1}/{epochs}  loss {loss.item():.4f}")
     seconds = perf_counter() - start
     with record(network.parameters, title="The last step of the demo") as recording:
         loss = network.loss(images[rows], labels[rows])
         loss.backward()
     names = {**network.parameters, "loss": loss}
-    return Result(accuracy(network, held_out), seconds / progress.total, graph_text(loss, names), recording)
+    return Result(accuracy(network, held_out), seconds / bar.total, graph_text(loss, names), recording)
 
 
 def accuracy(network: Network, digits: Digits) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 from retrograd.cli.script import become
 from retrograd.inspect.questions import first_nonfinite, without_gradient
 from retrograd.inspect.recording import Recording, record
-from retrograd.inspect.replay import NotReplayable, NodeReplay
+from retrograd.inspect.replay import NodeReplay, NotReplayable
 from retrograd.inspect.values import figures, keep
 
 LIMIT = 20_000

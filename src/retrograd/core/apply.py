@@ -21,6 +21,7 @@ from retrograd.backends.base import (
     mixed_devices,
     where_of,
 )
+from retrograd.backends.casts import cast
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -30,6 +31,7 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.backends.native import CPU_BACKEND
 from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.backends.shortage import tell_shortage
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
@@ -91,6 +93,9 @@ def _forward1(op: Unary, a: Array) -> Array:
     token = hush(QUIET)
     try:
         return _computed1(op, a)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 
@@ -220,6 +225,9 @@ def _forward2(op: Binary, a: Any, b: Any) -> Array:
     try:
         plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
         out = op.forward(xp, a, b) if plain else computed(op, (a, b))
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
     if type(out) is not ndarray:
@@ -385,6 +393,9 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     token = hush(QUIET)
     try:
         return _computed_n(op, arrays)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 
@@ -538,7 +549,7 @@ def _floated(a: Any) -> Any:
 
 def _cast(a: Array, dtype: DType) -> Array:
     """The array in a dtype. Where dimensions share memory, which cannot be written, the copy lies in rows."""
-    return a.astype(dtype, order="K" if is_writable(a) else "C", copy=False)
+    return cast(a, dtype, "K" if is_writable(a) else "C", False)
 
 
 def _operand(op: Op, i: int, value: Any) -> Any:
@@ -569,7 +580,7 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
         if isinstance(value, Tensor):
             found = True
             kind = type(value)
-            if kind is Tensor or not value._keeps_class:
+            if kind is Tensor or not value._keeps_class or kind in UPWARD.overriding:
                 continue
             if cls is None or issubclass(kind, cls):
                 cls = kind

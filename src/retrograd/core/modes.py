@@ -20,6 +20,7 @@ ANOMALY: Final = 4  # nodes remember where they were made
 LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
 RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
+NO_FORWARD: Final = ~(8 | 16)  # all bits but these two
 
 
 class ThreadState:
@@ -52,7 +53,14 @@ class ThreadState:
     # Told of every write: see Note [Mutation of saved values] in autograd/mutation.py.
     write_guard: Any = None
     batch_levels: tuple[Any, ...] = ()  # the running vmaps, the innermost last
+    autocast: Any = None  # the dtype of autocast, None where it is off: see Note [Autocast]
+    autocast_keeps: bool = True  # whether it keeps what it has made of weights
+    autocast_depth: int = 0  # how many of its blocks are open
     transforms: int = 0  # how many functions of `retrograd.func` are running one inside another
+
+    def __init__(self) -> None:
+        self.autocast_cache: dict[int, Any] = {}  # what it has made of weights, by their ids
+        self.autocast_settings: dict[str, Any] = {}  # by type of device: whether it is on, and its dtype
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""
@@ -112,7 +120,7 @@ def update_forward(state: ThreadState) -> None:
     bits = 0
     if state.level is not None:
         bits = LEVEL | FORWARD if state.forward_enabled and not state.special & INFERENCE else LEVEL
-    state.special = state.special & ~(LEVEL | FORWARD) | bits
+    state.special = state.special & NO_FORWARD | bits
 
 
 def before_write(array: Any) -> None:

@@ -263,7 +263,7 @@ def _words(flat: np.ndarray[Any, Any]) -> tuple[list[str], int]:
     """Every number of `flat` as text, padded to a common width where PyTorch pads, and that width."""
     if flat.dtype.kind == "c":
         return _complex_words(flat)
-    if flat.dtype.kind == "f":
+    if flat.dtype.kind in "fV":  # bfloat16 is no kind that NumPy knows
         words, width = _float_words(flat)
     else:
         words = [str(value) for value in flat.tolist()]

@@ -10,9 +10,10 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_bits
-from retrograd.core.modes import ANOMALY, FORWARD, RECORDED, ThreadState, current, lend
+from retrograd.core.modes import ANOMALY, FORWARD, INFERENCE, RECORDED, ThreadState, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.engine.evaluate import convert_gradient, evaluate, shown, taken
 from retrograd.engine.parallel import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
@@ -254,12 +255,14 @@ def root_edge(output: Any, i: int) -> Edge:
     """The edge of an output: a tensor, or a GradientEdge."""
     if not isinstance(output, Tensor):
         return Edge(output.node, output.output_nr)
-    if not output.requires_grad:
+    # A view that was made without recording requires a gradient as its base does, and has no history.
+    found = gradient_edge(output) if output.requires_grad else None
+    if found is None or (output._node is None and not output._requires):
         raise GradientError(
             f"element {i} of tensors does not require grad and does not have a grad_fn. "
             + (_UNKNOWN if output._lost is None else output._lost.text())
         )
-    return gradient_edge(output)
+    return found
 
 
 def _wanted_edge(wanted: Any, i: int, accumulate_grad: bool) -> Edge:
@@ -293,6 +296,8 @@ def _result(value: Any, tensors: bool) -> Tensor | None:
     if not tensors and value is not None and not is_writable(value):
         value = value.copy()
     result: Tensor | None = shown(value, tensors)
+    if result is not None and not tensors and current().special & INFERENCE:
+        result._counter = UNTRACKED
     return result
 
 

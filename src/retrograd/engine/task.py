@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograd.backends.base import BACKENDS
+from retrograd.backends.device import device
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
 from retrograd.core.observer import Observer
@@ -105,7 +107,8 @@ class GraphTask(Plain):
         self.queue: ReadyQueue = ReadyQueue()
         if outer is not None and isinstance(outer.queue, StoppedQueue):
             self.queue = outer.queue
-        self.elsewhere: bool = False  # whether a node of another device than the CPU is ready
+        self.device: device | None = None  # a GPU to which this thread gives work, too
+        self.elsewhere: bool = False  # whether a node of another device is ready
         self.observer: Observer | None = None  # who is told: see Note [Recording]
         self.shared: Shared | None = None  # set while several threads serve this backward
 
@@ -261,8 +264,14 @@ class GraphTask(Plain):
             COUNTING.running.discard(number)
 
     def push(self, node: Node) -> None:
-        """Adds a ready node. One of another device than the CPU's goes where the loop sees that it is not alone."""
-        if node._where is None:
+        """Adds a ready node. One of another device goes where the loop sees that it is not alone.
+
+        The exception is a first GPU: it has the work done behind our back, so this thread can give it out.
+        """
+        if node._where is None or node._where == self.device:
+            self.queue.push(node)
+        elif self.device is None and BACKENDS.on(node._where).asynchronous:
+            self.device = node._where
             self.queue.push(node)
         else:
             self.elsewhere = True

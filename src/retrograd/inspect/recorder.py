@@ -295,8 +295,9 @@ class Recorder(Observer):
     def _freed(self, ref: Any) -> None:
         """Memory was freed, by whichever thread."""
         self.blocks[ref.number][2] = perf_counter_ns()
-        if self._refs.get(ref.key) is ref:
-            del self._refs[ref.key]
+        key = ref.key
+        if self._refs.get(key) is ref:
+            del self._refs[key]
 
     def _thread(self) -> int:
         ident = threading.get_ident()

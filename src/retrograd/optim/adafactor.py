@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
@@ -89,7 +88,7 @@ class Adafactor(FormulaOptimizer):
 
     def _formula(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
         lr, (least, smallest) = rates["lr"], rates["eps"]
-        least = float(np.finfo(grad.dtype).eps) if least is None else least
+        least = finfo(grad.dtype).eps if least is None else least
         square = _squares(xp, grad, kept, step ** rates["beta2_decay"], least)
         move = grad / xp.sqrt(xp.maximum(square, least * least))
         size = max(smallest, _mean_size(xp, param)) * min(lr, step**-0.5)

@@ -52,6 +52,10 @@ class UntypedStorage:
         _, first, last = extent_of(self._owner)
         return int(last - first) if self._owner.size else 0
 
+    def untyped(self) -> UntypedStorage:
+        """This storage."""
+        return self
+
     def size(self) -> int:
         """How many bytes it has."""
         return self.nbytes()
@@ -61,13 +65,23 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes."""
-        count = self.nbytes()
-        whole = backend_of(self._owner).strided(self._owner, np.dtype("uint8"), 0, (count,), (1,))
-        found: list[int] = backend_of(whole).numpy(whole).tolist()
+        found: list[int] = self.__array__().tolist()
         return found
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        whole = backend_of(self._owner).strided(self._owner, np.dtype("uint8"), 0, (self.nbytes(),), (1,))
+        found: Any = backend_of(whole).numpy(whole)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
     def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
+        found = self.__array__()[index]
+        return UntypedStorage(found) if isinstance(index, slice) else int(found)
+
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file as memory. If `shared`, writes to the one are writes to the other."""
+        found = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
+        return UntypedStorage(np.asarray(found))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and (
@@ -192,7 +206,7 @@ def made_of(function: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Te
         return Tensor(first.array)
     if not isinstance(first, (list, tuple)) and not hasattr(first, "__array__"):
         raise TypeError(f"{function}(): data must be a sequence (got {type_name(first)})")
-    return tensor(np.asarray(first).astype(dtype), device=device)
+    return tensor(np.asarray(first), dtype=dtype, device=device)
 
 
 def _set_volatile(x: Tensor, value: Any) -> None:
