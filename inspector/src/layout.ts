@@ -67,6 +67,7 @@ function framesOf(model: Model, boxes: Box[]): Frame[] {
   });
   const frames: Frame[] = [];
   for (const [group, inside] of members) {
+    if (inside.size < 2) continue;
     const depth = group.split(".").length;
     const margin = 8 + 5 * Math.max(0, deepest - depth);
     const all = [...inside].map((i) => boxes[i]);

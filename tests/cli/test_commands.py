@@ -127,7 +127,7 @@ def test_doctor_says_that_all_is_well(capsys):
 
 
 def test_bench_measures(capsys):
-    assert main(["bench", "--alone", "--seconds", "0.001"]) == 0
+    assert main(["bench", "--seconds", "0.001"]) == 0
     assert capsys.readouterr().out.count("µs") == 5
 
 

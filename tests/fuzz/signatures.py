@@ -39,7 +39,17 @@ NUMBERS = {
     "bool": "[True, False, True, True, False]", "complex64": "[0.5+1j, -1.5, 2j, 1-2j, 0.25]", "int32": "[2, 1, 0, 1, 2]", "uint8": "[1, 2, 0, 2]",
     "float16": "[0.5, 2.0, -1.0, 1.5]",
 }  # fmt: skip
-DTYPES = ["float32"] * 5 + ["float64", "float64", "int64", "int64", "bool", "complex64", "int32", "uint8", "float16"]
+DTYPES = ["float32"] * 5 + [
+    "float64",
+    "float64",
+    "int64",
+    "int64",
+    "bool",
+    "complex64",
+    "int32",
+    "uint8",
+    "float16",
+]
 
 
 class Finding(NamedTuple):
@@ -84,7 +94,11 @@ class Caller:
             if p.default is not p.empty and self.rng.random() < 0.6:
                 positional = False  # what comes after something left out goes by its name
                 continue
-            named = not positional or p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and self.rng.random() < 0.3)
+            named = (
+                not positional
+                or p.kind is p.KEYWORD_ONLY
+                or (p.default is not p.empty and self.rng.random() < 0.3)
+            )
             positional = positional and not named
             given.append(f"{p.name}={self.argument(p)}" if named else self.argument(p))
         if self.path.startswith("Tensor.") and given and "=" not in given[0].partition("(")[0]:
@@ -101,8 +115,19 @@ class Caller:
             return tensor(self.rng, "int64", self.shape if self.rng.random() < 0.6 else "3")
         if p.name in {"mask", "condition"} and "Tensor" in kind:
             return tensor(self.rng, "bool", self.shape)
-        if p.name in {"dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "n"} and "int" in kind.lower() + "int" * ("Dims" in kind):
-            return str(pick(["0", "-1", "1", "0", "-1", "2"] + ["(0, 1)"] * ("Sequence" in kind or "Dims" in kind)))
+        if p.name in {
+            "dim",
+            "axis",
+            "dim0",
+            "dim1",
+            "start_dim",
+            "end_dim",
+            "dims",
+            "n",
+        } and "int" in kind.lower() + "int" * ("Dims" in kind):
+            return str(
+                pick(["0", "-1", "1", "0", "-1", "2"] + ["(0, 1)"] * ("Sequence" in kind or "Dims" in kind))
+            )
         if kind.startswith("Sequence[Tensor]") or "Sequence[Tensor" in kind:
             return f"[{', '.join(self.tensor() for _ in range(pick([1, 2, 2, 3])))}]"
         if "Tensor" in kind and ("Number" not in kind or self.rng.random() < 0.6):
@@ -117,7 +142,11 @@ class Caller:
     def tensor(self) -> str:
         """Mostly like the others."""
         same = self.rng.random() < 0.85
-        return tensor(self.rng, self.dtype if same else self.rng.choice(DTYPES), self.shape if self.rng.random() < 0.8 else self.rng.choice(SHAPES))
+        return tensor(
+            self.rng,
+            self.dtype if same else self.rng.choice(DTYPES),
+            self.shape if self.rng.random() < 0.8 else self.rng.choice(SHAPES),
+        )
 
 
 OPTIONS = {
@@ -152,7 +181,9 @@ def difference(hers: Any, mine: Any, call: str) -> Finding | None:
         same = isinstance(mine, outside(hers))
         return None if same else Finding("error type", call, f"{hers!r:.120} there, {mine!r:.120} here")
     if there or here:
-        return Finding("raises only there" if there else "raises only here", call, f"{hers if there else mine!r:.200}")
+        return Finding(
+            "raises only there" if there else "raises only here", call, f"{hers if there else mine!r:.200}"
+        )
     if len(hers) != len(mine):
         return Finding("values", call, f"{len(hers)} results there, {len(mine)} here")
     found = next(filter(None, map(unlike, hers, mine)), "")

@@ -48,30 +48,193 @@ def nested(g: Grower, shape: tuple[int, ...], form: tuple[str, ...]) -> str:
 
 # -- functions ---------------------------------------------------------------------------------------------------------
 
-UNARY = """
-    sin cos tanh sigmoid exp abs neg relu square sign sgn floor round clone contiguous conj erf expm1 log1p reciprocal
-    logical_not isnan isfinite sinh atan asinh rsqrt log sqrt trunc frac exp2 positive angle resolve_conj detach t
-    flatten squeeze sum mean prod cumsum_ max min amax amin all any std var count_nonzero logsumexp softmax
-    float double half long bool int cfloat real imag diagonal tril triu flip item tolist numel dim nan_to_num
-    deg2rad sinc erfinv lgamma digamma argmax argmin norm diff ravel fliplr msort unique isreal
-    is_complex element_size
-""".split()
-ALONG = """
-    sum({d}) mean({d}) prod({d}) max({d}) min({d}) amax({d}) amin({d}) std({d}) var({d}) cumsum({d}) cumprod({d})
-    softmax({d}) log_softmax({d}) logsumexp({d}) sort(dim={d},stable=True) argsort(dim={d},stable=True) argmax({d}) norm(2,{d})
-    flip({d}) roll(1,{d}) sum({d},keepdim=True) mean({d},keepdim=True) all({d}) any({d}) cummax({d}) logcumsumexp({d})
-    renorm(2,{d},1.0) nansum({d}) aminmax(dim={d}) count_nonzero({d})
-    diff(dim={d}) var({d},correction=0) nanmean({d})
-""".split()
-BINARY = """
-    add sub mul div true_divide maximum minimum atan2 eq lt ge fmod remainder floor_divide pow where_ logaddexp
-    hypot copysign lerp_ dot matmul outer fmax heaviside xlogy logical_and bitwise_and rsub
-    isclose ne float_power allclose equal cov_
-""".split()
-WITH_NUMBER = """
-    add sub mul div pow clamp(-1,{n}) clamp_min fmod remainder eq lt add({n},alpha=2) floor_divide leaky_ true_divide
-    rsub masked_ float_power rpow rdiv lshift hardshrink ne
-""".split()
+UNARY = [
+    "sin",
+    "cos",
+    "tanh",
+    "sigmoid",
+    "exp",
+    "abs",
+    "neg",
+    "relu",
+    "square",
+    "sign",
+    "sgn",
+    "floor",
+    "round",
+    "clone",
+    "contiguous",
+    "conj",
+    "erf",
+    "expm1",
+    "log1p",
+    "reciprocal",
+    "logical_not",
+    "isnan",
+    "isfinite",
+    "sinh",
+    "atan",
+    "asinh",
+    "rsqrt",
+    "log",
+    "sqrt",
+    "trunc",
+    "frac",
+    "exp2",
+    "positive",
+    "angle",
+    "resolve_conj",
+    "detach",
+    "t",
+    "flatten",
+    "squeeze",
+    "sum",
+    "mean",
+    "prod",
+    "cumsum_",
+    "max",
+    "min",
+    "amax",
+    "amin",
+    "all",
+    "any",
+    "std",
+    "var",
+    "count_nonzero",
+    "logsumexp",
+    "softmax",
+    "float",
+    "double",
+    "half",
+    "long",
+    "bool",
+    "int",
+    "cfloat",
+    "real",
+    "imag",
+    "diagonal",
+    "tril",
+    "triu",
+    "flip",
+    "item",
+    "tolist",
+    "numel",
+    "dim",
+    "nan_to_num",
+    "deg2rad",
+    "sinc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+    "argmax",
+    "argmin",
+    "norm",
+    "diff",
+    "ravel",
+    "fliplr",
+    "msort",
+    "unique",
+    "isreal",
+    "is_complex",
+    "element_size",
+]
+ALONG = [
+    "sum({d})",
+    "mean({d})",
+    "prod({d})",
+    "max({d})",
+    "min({d})",
+    "amax({d})",
+    "amin({d})",
+    "std({d})",
+    "var({d})",
+    "cumsum({d})",
+    "cumprod({d})",
+    "softmax({d})",
+    "log_softmax({d})",
+    "logsumexp({d})",
+    "sort(dim={d},stable=True)",
+    "argsort(dim={d},stable=True)",
+    "argmax({d})",
+    "norm(2,{d})",
+    "flip({d})",
+    "roll(1,{d})",
+    "sum({d},keepdim=True)",
+    "mean({d},keepdim=True)",
+    "all({d})",
+    "any({d})",
+    "cummax({d})",
+    "logcumsumexp({d})",
+    "renorm(2,{d},1.0)",
+    "nansum({d})",
+    "aminmax(dim={d})",
+    "count_nonzero({d})",
+    "diff(dim={d})",
+    "var({d},correction=0)",
+    "nanmean({d})",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "true_divide",
+    "maximum",
+    "minimum",
+    "atan2",
+    "eq",
+    "lt",
+    "ge",
+    "fmod",
+    "remainder",
+    "floor_divide",
+    "pow",
+    "where_",
+    "logaddexp",
+    "hypot",
+    "copysign",
+    "lerp_",
+    "dot",
+    "matmul",
+    "outer",
+    "fmax",
+    "heaviside",
+    "xlogy",
+    "logical_and",
+    "bitwise_and",
+    "rsub",
+    "isclose",
+    "ne",
+    "float_power",
+    "allclose",
+    "equal",
+    "cov_",
+]
+WITH_NUMBER = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "clamp(-1,{n})",
+    "clamp_min",
+    "fmod",
+    "remainder",
+    "eq",
+    "lt",
+    "add({n},alpha=2)",
+    "floor_divide",
+    "leaky_",
+    "true_divide",
+    "rsub",
+    "masked_",
+    "float_power",
+    "rpow",
+    "rdiv",
+    "lshift",
+    "hardshrink",
+    "ne",
+]
 
 
 def unary(g: Grower) -> str:
@@ -227,16 +390,86 @@ def view(g: Grower) -> str:
 
 # -- writes ------------------------------------------------------------------------------------------------------------
 
-WRITES = """
-    add_ sub_ mul_ div_ copy_ fmod_ pow_ maximum_ atan2_ floor_divide_ remainder_ fill_ xlogy_ logical_and_
-""".split()
-SELF_WRITES = """
-    zero_ sin_ cos_ tanh_ sigmoid_ exp_ abs_ neg_ relu_ square_ sgn_ floor_ round_ sqrt_ reciprocal_ clamp_ t_ squeeze_
-    conj_physical_ tril_ triu_ erf_ log1p_ trunc_ logical_not_ sign_ nan_to_num_ expm1_ atan_ rsqrt_ frac_ cumsum_
-    unsqueeze_ transpose_ fill_diagonal_ addcmul_ lerp_ clamp_min_ hardtanh_ leaky_relu_ masked_fill_ index_fill_
-    index_add_ index_copy_ scatter_ scatter_add_ index_put_ masked_scatter_ put_ swapaxes_ elu_ celu_ addcdiv_ renorm_
-    index_reduce_ scatter_reduce_ cumprod_ deg2rad_ arctan_ negative_ absolute_ sinh_
-""".split()
+WRITES = [
+    "add_",
+    "sub_",
+    "mul_",
+    "div_",
+    "copy_",
+    "fmod_",
+    "pow_",
+    "maximum_",
+    "atan2_",
+    "floor_divide_",
+    "remainder_",
+    "fill_",
+    "xlogy_",
+    "logical_and_",
+]
+SELF_WRITES = [
+    "zero_",
+    "sin_",
+    "cos_",
+    "tanh_",
+    "sigmoid_",
+    "exp_",
+    "abs_",
+    "neg_",
+    "relu_",
+    "square_",
+    "sgn_",
+    "floor_",
+    "round_",
+    "sqrt_",
+    "reciprocal_",
+    "clamp_",
+    "t_",
+    "squeeze_",
+    "conj_physical_",
+    "tril_",
+    "triu_",
+    "erf_",
+    "log1p_",
+    "trunc_",
+    "logical_not_",
+    "sign_",
+    "nan_to_num_",
+    "expm1_",
+    "atan_",
+    "rsqrt_",
+    "frac_",
+    "cumsum_",
+    "unsqueeze_",
+    "transpose_",
+    "fill_diagonal_",
+    "addcmul_",
+    "lerp_",
+    "clamp_min_",
+    "hardtanh_",
+    "leaky_relu_",
+    "masked_fill_",
+    "index_fill_",
+    "index_add_",
+    "index_copy_",
+    "scatter_",
+    "scatter_add_",
+    "index_put_",
+    "masked_scatter_",
+    "put_",
+    "swapaxes_",
+    "elu_",
+    "celu_",
+    "addcdiv_",
+    "renorm_",
+    "index_reduce_",
+    "scatter_reduce_",
+    "cumprod_",
+    "deg2rad_",
+    "arctan_",
+    "negative_",
+    "absolute_",
+    "sinh_",
+]
 
 
 def write(g: Grower) -> str:
@@ -554,7 +787,7 @@ def memory(g: Grower) -> str:
         f"{g.new()} = {x}.to({y}.dtype)", f"{g.new()} = {x}.type_as({y})", f"{g.new()} = torch.empty_like({x}).copy_({x})",
         f"log.append({x}.grad_fn)", f"{g.new()} = {x}.numpy().sum()", f"{g.new()} = torch.from_numpy({x}.detach().clone().numpy())", f"{x}.zero_()",
         f"{g.new()} = torch.full_like({x}, 2)", f"{x}.grad.zero_()", f"{g.new()} = torch.as_tensor({x}.tolist())", f"log.append(torch.result_type({x}, {y}))",
-        f"torch.autograd._force_original_view_tracking(False)", f"{g.new()} = torch.clone({x})",
+        "torch.autograd._force_original_view_tracking(False)", f"{g.new()} = torch.clone({x})",
     )  # fmt: skip
 
 

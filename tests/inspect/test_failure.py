@@ -7,7 +7,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
-from retrograd.inspect.replay import NotReplayable, Replay
+from retrograd.inspect.replay import NodeReplay, NotReplayable
 
 F = nn.functional
 
@@ -29,7 +29,7 @@ def test_a_node_that_makes_nan_runs_again_alone(name, tmp_path):
         BAD[name](x).backward()
     assert watch.reason
     assert (tmp_path / "crash.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    found = Replay(watch.archive)
+    found = NodeReplay(watch.archive)
     assert found.told["reason"] == watch.reason
     results = [r for r in found.run() if r is not None]
     assert any(not np.isfinite(r).all() for r in results)
@@ -59,7 +59,7 @@ def test_a_custom_function_that_raises_does_so_again(tmp_path):
         (Picky.apply(x) * 5).sum().backward()
     assert watch.reason == "PickyBackward raised ArithmeticError: too much"
     with pytest.raises(ArithmeticError, match="too much"):
-        Replay(watch.archive, script=__file__).run()
+        NodeReplay(watch.archive, script=__file__).run()
 
 
 def test_a_second_step_alone_is_in_the_page(tmp_path):
@@ -86,10 +86,10 @@ def test_a_file_that_is_none_says_so(content, tmp_path):
     file = tmp_path / "x.npz"
     file.write_bytes(content)
     with pytest.raises(NotReplayable, match="no archive of a failed node"):
-        Replay(file)
+        NodeReplay(file)
     np.savez(file, a=np.ones(2))
     with pytest.raises(NotReplayable, match="no archive of a failed node"):
-        Replay(file)
+        NodeReplay(file)
 
 
 def test_the_page_must_be_a_page(tmp_path):

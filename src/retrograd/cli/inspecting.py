@@ -16,7 +16,7 @@ from typing import Any
 from retrograd.cli.script import become
 from retrograd.inspect.questions import first_nonfinite, without_gradient
 from retrograd.inspect.recording import Recording, record
-from retrograd.inspect.replay import NotReplayable, Replay
+from retrograd.inspect.replay import NodeReplay, NotReplayable
 from retrograd.inspect.values import figures, keep
 
 LIMIT = 20_000
@@ -173,7 +173,7 @@ def replay(arguments: argparse.Namespace) -> int:
             command + (["--script", arguments.script] if arguments.script else []), interpreted=True
         )
     try:
-        found = Replay(arguments.archive, arguments.script)
+        found = NodeReplay(arguments.archive, arguments.script)
     except NotReplayable as error:
         print(f"retrograd replay: {error}", file=sys.stderr)
         return 2

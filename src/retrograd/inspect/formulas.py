@@ -13,7 +13,6 @@ from typing import Any
 from retrograd.core.op import Op
 from retrograd.core.traits import name_class
 
-
 _KNOWN: dict[Any, str] = {}
 
 

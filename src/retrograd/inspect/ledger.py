@@ -24,7 +24,7 @@ KINDS = ("parameters", "gradients", "buffers", "saved for backward", "other tens
 TURNS = 3  # nodes of one line in one graph from which it is taken for a loop that adds to it
 
 
-class Holder(NamedTuple):
+class GraphHolder(NamedTuple):
     """Somebody who keeps a graph alive."""
 
     name: str
@@ -40,7 +40,7 @@ class Holder(NamedTuple):
 class Ledger:
     """What `memory()` found: bytes by kind, by line and by holder. Printing it tells all."""
 
-    def __init__(self, by_kind: dict[str, int], by_line: dict[str, int], holders: list[Holder]) -> None:
+    def __init__(self, by_kind: dict[str, int], by_line: dict[str, int], holders: list[GraphHolder]) -> None:
         self.by_kind = by_kind
         self.by_line = by_line
         self.holders = holders
@@ -162,7 +162,7 @@ class _Search:
                 found[line] = found.get(line, 0) + size
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
-    def holders(self) -> list[Holder]:
+    def holders(self) -> list[GraphHolder]:
         """Who holds graphs with saved values, the most bytes first."""
         found = []
         leaves = _blocks(t.array for t in self.tensors if t._requires and t._node is None)
@@ -174,7 +174,7 @@ class _Search:
             self._reach(node, graph)
             size = _bytes((array for n in graph.values() for _, array in saved_arrays(n)), set(leaves))
             if size:
-                found.append(Holder(name, size, len(graph), _line(node), _advice(node, graph)))
+                found.append(GraphHolder(name, size, len(graph), _line(node), _advice(node, graph)))
         return sorted(found, key=lambda holder: -holder.bytes)
 
     def _named(self) -> dict[str, Tensor]:

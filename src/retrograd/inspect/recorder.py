@@ -23,7 +23,7 @@ from retrograd.core.observer import Observer
 from retrograd.core.op import Binary, Op, Unary
 from retrograd.core.places import spot
 from retrograd.core.tensor import Tensor
-from retrograd.inspect.values import Kept, figures, keep
+from retrograd.inspect.values import Sample, figures, keep
 
 THINNED = 16
 """Of how many values one is kept, once there are more than the limit."""
@@ -150,7 +150,7 @@ class Recorder(Observer):
         self.ops_left_out = 0
         self.nodes: list[NodeNote] = []
         self.backwards: list[BackwardNote] = []
-        self.values: list[Kept | dict[str, Any] | None] = []
+        self.values: list[Sample | dict[str, Any] | None] = []
         self.values_left_out = 0
         self.values_seen = 0
         self.blocks: list[Block] = []
@@ -262,7 +262,7 @@ class Recorder(Observer):
         """Makes figures of what is kept as copies."""
         for i in range(self._digested, len(self.values)):
             kept = self.values[i]
-            if isinstance(kept, Kept):
+            if isinstance(kept, Sample):
                 self.values[i] = figures(kept)
         self._digested = len(self.values)
         self._raw_bytes = 0

@@ -25,7 +25,7 @@ class NotReplayable(Exception):
     """An archive whose node cannot be run again, and why."""
 
 
-class Replay:
+class NodeReplay:
     """A node and the gradients it was given.
 
     >>> import retrograd as rg, tempfile, os
@@ -33,7 +33,7 @@ class Replay:
     >>> x = rg.tensor([0.0, 1.0], requires_grad=True)
     >>> with rg.inspect.on_failure(page) as watch:
     ...     x.sqrt().sum().backward()
-    >>> Replay(watch.archive).run()
+    >>> NodeReplay(watch.archive).run()
     [array([inf, 0.5], dtype=float32)]
     """
 

@@ -30,7 +30,7 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype)
 
 
-class Kept:
+class Sample:
     """Some or all elements of an array."""
 
     __slots__ = ("elements", "shape", "size", "square")
@@ -44,7 +44,7 @@ class Kept:
         )
 
 
-def keep(value: Any, everything: bool = False) -> Kept | None:
+def keep(value: Any, everything: bool = False) -> Sample | None:
     """A value (a Tensor or an array) as it is now; None for what has no elements to look at."""
     array = value
     if type(array) is not np.ndarray:
@@ -56,7 +56,7 @@ def keep(value: Any, everything: bool = False) -> Kept | None:
             return None
     size, dtype, shape = array.size, array.dtype, array.shape
     if size <= SMALL:
-        return Kept(array.copy(), shape, size, None)
+        return Sample(array.copy(), shape, size, None)
     flat = _flat(array)
     square = None
     if (everything or size <= LOOKED_AT) and dtype.kind in "fc":
@@ -65,7 +65,7 @@ def keep(value: Any, everything: bool = False) -> Kept | None:
             if not np.isfinite(square):  # by what it holds, or by the size of the square
                 square = complex(np.square(np.abs(flat), dtype=np.float64).sum())
     step = (size // SMALL) | 1  # odd: not always the same column
-    return Kept(flat[::step].copy(), shape, size, square)
+    return Sample(flat[::step].copy(), shape, size, square)
 
 
 def _flat(array: Any) -> Any:
@@ -77,7 +77,7 @@ def _flat(array: Any) -> Any:
     return array[(slice(None, None, share),) * array.ndim].ravel()
 
 
-def figures(kept: Kept) -> dict[str, Any]:
+def figures(kept: Sample) -> dict[str, Any]:
     """What a person wants to know of a value: norm, extremes, share of zeros, what is not finite, a small histogram.
 
     >>> told = figures(keep(np.array([3.0, 0.0, -4.0, 0.0])))
