@@ -39,7 +39,7 @@ SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -p
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
+.PHONY: help demo examples test test-compiled test-nonative test-asan test-portable test-python test-pythons compiled wheel sdist coverage conformance bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -47,6 +47,11 @@ help: ## list what can be made
 
 demo: $(STAMPS)/package ## train a small network on handwritten digits and print its backward graph
 	@$(PY) -m retrograd demo $(ARGS)
+
+examples: $(STAMPS)/examples ## run the examples, in their short versions: each must learn; pictures are in build/examples
+	@for example in examples/*.py; do \
+	  echo && echo "$$example" && OPENBLAS_NUM_THREADS=1 $(PY) $$example --quick || exit; \
+	done
 
 test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
 	RETROGRAD_NO_NATIVE=1 $(PYTEST) $(ARGS)
@@ -136,6 +141,11 @@ $(STAMPS)/package: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd into $(VENV)"
 	@$(PIP) --editable .
 	@touch $@
+
+$(STAMPS)/examples: pyproject.toml | $(STAMPS)/venv
+	@echo "installing retrograd and what its examples need into $(VENV)"
+	@$(PIP) --editable '.[scipy,cli,plot]'
+	@touch $@ $(STAMPS)/package
 
 $(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd and what its tests need into $(VENV)"
