@@ -55,6 +55,7 @@ class DirichletGrad(Variadic):
     """how far a part x of a Dirichlet sample moves with its own concentration y of z in all, over 1 - x"""
 
     elementwise: ClassVar[bool] = True
+    any_shape: ClassVar[bool] = True
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         dtype = xs[0].dtype
