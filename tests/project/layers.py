@@ -8,11 +8,25 @@ from typing import NamedTuple
 
 # From the bottom up. A part imports from lower layers and from itself.
 LAYERS = (
-    ("errors", "values", "hints", "forms", "forks", "lazy", "public_names", "version"),
+    (
+        "errors",
+        "values",
+        "hints",
+        "forms",
+        "forks",
+        "lazy",
+        "public_names",
+        "version",
+        "torch_version",
+        "absent",
+        "distributed",
+        "symbolic",
+    ),
     ("backends",),
     ("core",),
     ("engine", "ops"),
     ("autograd", "func"),
+    ("overrides", "compiler"),
     (
         "nn",
         "linalg",
@@ -27,13 +41,28 @@ LAYERS = (
         "_C",
         "foreach",
         "legacy_types",
+        "amp",
+        "cpu",
         "cuda",
         "memory",
         "random",
         "__config__",
+        "_dynamo",
+        "_inductor",
+        "accelerator",
+        "cpu",
+        "functional",
+        "jit",
+        "mps",
+        "multiprocessing",
+        "profiler",
+        "storage",
+        "testing",
+        "types",
+        "xpu",
     ),
     ("distributed",),
-    ("inspect",),
+    ("inspect", "alias"),
     ("cli",),
 )
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -43,7 +72,10 @@ NEIGHBOURS = {
     ("values", "errors"): "a value that does not fit is an error",
     ("lazy", "forks"): "a fork waits for what is being loaded",
     ("func", "autograd"): "the transforms are written with grad and forward-mode",
+    ("cpu", "amp"): "old names of autocast and GradScaler",
+    ("cuda", "amp"): "old names of autocast and GradScaler",
     ("optim", "nn"): "an average of a model is a model",
+    ("cuda", "legacy_types"): "the old types have names for GPUs too",
 }
 
 # The package's own namespace, as users see it. Only what stands above everything may read it.
