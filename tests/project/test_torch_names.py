@@ -14,7 +14,8 @@ SPACES = (
     "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize",
     "nn.utils.parametrizations", "optim", "optim.lr_scheduler", "optim.swa_utils", "utils.data", "utils.checkpoint",
     "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "linalg", "fft", "special", "random",
-    "func", "overrides", "testing", "profiler",
+    "func", "overrides", "testing", "profiler", "distributions", "distributions.constraints", "distributions.transforms",
+    "distributions.kl", "distributions.utils",
 )  # fmt: skip
 # What makes no sense on dense tensors of one process: a pattern of names, and words of the page that say so.
 NOT_FOR_US = {
