@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -355,4 +356,6 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return Tensor(beside(made(spaced, (bins + 1,), column.dtype, [low, high]).astype(column.dtype), column))
+    return Tensor(
+        beside(made(partial(spaced, [low, high]), (bins + 1,), column.dtype).astype(column.dtype), column)
+    )

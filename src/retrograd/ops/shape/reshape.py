@@ -11,7 +11,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
-from retrograd.backends.shortage import SHORTAGE_TOLD
+from retrograd.backends.shortage import SHORTAGE_TOLD, tell_shortage
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
@@ -54,8 +54,11 @@ class Expand(View):
             return x[...]
         if x.size == prod(self.size):
             return x.reshape(self.size)
-        with SHORTAGE_TOLD:  # PyTorch has views of more elements than there are addresses
+        try:
             return xp.stretch(x, self.size)
+        except ValueError as error:  # PyTorch has views of more elements than there are addresses
+            tell_shortage(error)
+            raise
 
     def transpose(self, g: Any) -> Any:
         return UPWARD.operators.sum_to(g, self.in_shape)
