@@ -117,6 +117,7 @@ void over_all(const std::vector<Moved>& all, const Body& body) {
   std::vector<Piece> pieces;
   for (const Moved& moved : all)
     for (npy_intp begin = 0; begin < moved.n; begin += PIECE) pieces.push_back({&moved, begin});
+  Whole whole;
   over(static_cast<npy_intp>(pieces.size()), PIECE, [&](npy_intp first, npy_intp last) {
     for (npy_intp i = first; i < last; i++)
       body(*pieces[i].moved, pieces[i].begin, std::min(pieces[i].begin + PIECE, pieces[i].moved->n));

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod, sqrt
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
@@ -89,7 +88,7 @@ class Adafactor(FormulaOptimizer):
 
     def _formula(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
         lr, (least, smallest) = rates["lr"], rates["eps"]
-        least = float(np.finfo(grad.dtype).eps) if least is None else least
+        least = float(finfo(grad.dtype).eps) if least is None else least
         move = xp.divide(grad, _sizes(xp, grad, kept, step ** rates["beta2_decay"], least))
         size = max(smallest, _mean_size(xp, param)) * min(lr, step**-0.5)
         if rates["weight_decay"] != 0:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.dtype_class import dtype as dtype_class
 from retrograd.backends.dtypes import as_dtype
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.tensor import Tensor
@@ -310,7 +311,7 @@ def view_copy(
 ) -> Tensor:
     """`view` that copies."""
     x = require_tensor("view_copy", "input", 1, input)
-    if dtype is not None or isinstance(size, (np.dtype, type)):
+    if dtype is not None or isinstance(size, (dtype_class, np.dtype, type)):
         return deliver(clone(view(x.detach(), as_dtype(size if dtype is None else dtype))), out)
     shape = inferred_shape(sizes_of("view_copy", "size", (size,)), x.array.size)
     return deliver(apply1(ViewCopy(shape), x), out)
