@@ -55,11 +55,13 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     """,
     ),
     **because(
-        "the random generator, not an operation", "get_rng_state initial_seed manual_seed seed set_rng_state"
+        "the random generator, not an operation",
+        "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator",
     ),
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
     **because(
-        "gives its argument back, or a copy; see programs_conjugates.py", "cpu resolve_conj resolve_neg"
+        "gives its argument back, or a copy; see programs_conjugates.py",
+        "Tensor.cpu resolve_conj resolve_neg",
     ),
     **because("another name of conj, which has a row", "Tensor._conj"),
     **because(
@@ -172,5 +174,6 @@ EXEMPT_FUNCTIONS |= because(
 
 EXEMPT_FUNCTIONS |= because(
     "an old name of what makes or describes memory; see programs_tools.py of the conformance suite",
-    "is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage Tensor.volatile",
+    "from_file is_distributed is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage "
+    "Tensor.volatile",
 )
