@@ -46,6 +46,8 @@ LAYERS = (
         "__config__",
         "_dynamo",
         "_inductor",
+        "_tensor",
+        "_utils",
         "accelerator",
         "cpu",
         "functional",
