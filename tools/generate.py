@@ -31,16 +31,25 @@ PACKAGE = ROOT / "src" / "retrograd"
 
 # Public names that are no op functions, by the module that has them.
 OTHERS = {
+    "retrograd.amp.autocast_mode": ["autocast"],
+    "retrograd.amp.grad_scaler": ["GradScaler"],
+    "retrograd.amp.settings": [
+        "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+        "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
+        "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
+        "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+    ],
     "retrograd.__config__": ["compiled_with_cxx11_abi", "has_lapack", "has_mkl", "has_openmp", "has_spectral"],
-    "retrograd.absent": ["AcceleratorError", "OutOfMemoryError"],
+    "retrograd.absent": ["AcceleratorError"],
+    "retrograd.errors": ["OutOfMemoryError"],
     "retrograd.alias.install": ["install_as_torch"],
     "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],
     "retrograd.backends.dtype_class": [
-        "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
-        "uint16", "uint32", "uint64", "dtype",
+        "bfloat16", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+        "uint8", "uint16", "uint32", "uint64", "dtype",
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
     "retrograd.backends.layout_class": ["layout", "strided"],
@@ -79,9 +88,9 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "accelerator", "autograd", "compiler", "cpu", "cuda", "distributed", "fft", "func", "jit", "linalg", "memory",
-    "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random", "special", "testing",
-    "utils", "xpu",
+    "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "jit",
+    "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random",
+    "special", "testing", "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [

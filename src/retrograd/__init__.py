@@ -23,8 +23,8 @@ from retrograd.autograd.modes import (
 from retrograd.backends.device import (
     device,
 )
-from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtype_class import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -40,6 +40,7 @@ from retrograd.backends.dtype_class import (
     uint32,
     uint64,
 )
+from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
@@ -92,11 +93,13 @@ if _typing.TYPE_CHECKING:
     from retrograd import _inductor as _inductor
     from retrograd import (
         accelerator,
+        amp,
         autograd,
         compiler,
         cpu,
         cuda,
         distributed,
+        distributions,
         fft,
         func,
         jit,
@@ -132,10 +135,32 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.absent import (
         AcceleratorError,
-        OutOfMemoryError,
     )
     from retrograd.alias.install import (
         install_as_torch,
+    )
+    from retrograd.amp.autocast_mode import (
+        autocast,
+    )
+    from retrograd.amp.grad_scaler import (
+        GradScaler,
+    )
+    from retrograd.amp.settings import (
+        autocast_decrement_nesting,
+        autocast_increment_nesting,
+        clear_autocast_cache,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_cpu_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+        set_autocast_gpu_dtype,
     )
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
@@ -151,6 +176,9 @@ if _typing.TYPE_CHECKING:
     from retrograd.core.tensor import Tensor as _Tensor
     from retrograd.cpu import (
         get_device_module,
+    )
+    from retrograd.errors import (
+        OutOfMemoryError,
     )
     from retrograd.func.mapping import (
         vmap,
@@ -612,9 +640,31 @@ if _typing.TYPE_CHECKING:
         margin_ranking_loss,
         triplet_margin_loss,
     )
+    from retrograd.ops.nn.recurrent import (
+        gru,
+        gru_cell,
+        lstm,
+        lstm_cell,
+        rnn_relu,
+        rnn_relu_cell,
+        rnn_tanh,
+        rnn_tanh_cell,
+    )
     from retrograd.ops.nn.softmax import (
         log_softmax,
         softmax,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        dirichlet_grad as _dirichlet_grad,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        sample_dirichlet as _sample_dirichlet,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma as _standard_gamma,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma_grad as _standard_gamma_grad,
     )
     from retrograd.ops.random.generator import (
         Generator,
@@ -1030,9 +1080,19 @@ else:
             ),
             "retrograd._dynamo": "_dynamo=",
             "retrograd._inductor": "_inductor=",
-            "retrograd.absent": "AcceleratorError OutOfMemoryError",
+            "retrograd.absent": "AcceleratorError",
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
+            "retrograd.amp": "amp=",
+            "retrograd.amp.autocast_mode": "autocast",
+            "retrograd.amp.grad_scaler": "GradScaler",
+            "retrograd.amp.settings": (
+                "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+                "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+                "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+                "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+                "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+            ),
             "retrograd.autograd": "autograd=",
             "retrograd.autograd.anomaly_mode": (
                 "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
@@ -1043,6 +1103,8 @@ else:
             "retrograd.cpu": "cpu= get_device_module",
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
+            "retrograd.distributions": "distributions=",
+            "retrograd.errors": "OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -1132,6 +1194,7 @@ __all__ = [
     "DoubleTensor",
     "FloatTensor",
     "Generator",
+    "GradScaler",
     "HalfTensor",
     "IntTensor",
     "LongTensor",
@@ -1145,6 +1208,10 @@ __all__ = [
     "TypedStorage",
     "UntypedStorage",
     "__version__",
+    "_dirichlet_grad",
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "_standard_gamma_grad",
     "abs",
     "abs_",
     "absolute",
@@ -1173,6 +1240,7 @@ __all__ = [
     "amax",
     "amin",
     "aminmax",
+    "amp",
     "angle",
     "any",
     "arange",
@@ -1212,12 +1280,16 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autocast",
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
     "autograd",
     "avg_pool1d",
     "baddbmm",
     "bartlett_window",
     "batch_norm",
     "bernoulli",
+    "bfloat16",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "bincount",
@@ -1260,6 +1332,7 @@ __all__ = [
     "clamp_max_",
     "clamp_min",
     "clamp_min_",
+    "clear_autocast_cache",
     "clip",
     "clip_",
     "clone",
@@ -1325,6 +1398,7 @@ __all__ = [
     "digamma",
     "dist",
     "distributed",
+    "distributions",
     "div",
     "divide",
     "dot",
@@ -1401,6 +1475,9 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -1417,6 +1494,8 @@ __all__ = [
     "grid_sampler_2d",
     "grid_sampler_3d",
     "group_norm",
+    "gru",
+    "gru_cell",
     "gt",
     "half",
     "hamming_window",
@@ -1461,6 +1540,9 @@ __all__ = [
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -1527,6 +1609,8 @@ __all__ = [
     "logspace",
     "logsumexp",
     "long",
+    "lstm",
+    "lstm_cell",
     "lt",
     "lu",
     "lu_solve",
@@ -1652,6 +1736,10 @@ __all__ = [
     "resolve_neg",
     "result_type",
     "rms_norm",
+    "rnn_relu",
+    "rnn_relu_cell",
+    "rnn_tanh",
+    "rnn_tanh_cell",
     "roll",
     "rot90",
     "round",
@@ -1676,6 +1764,12 @@ __all__ = [
     "selu",
     "selu_",
     "set_anomaly_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",

@@ -10,10 +10,6 @@ from collections import OrderedDict
 from typing import Any, NoReturn
 
 
-class OutOfMemoryError(RuntimeError):
-    """A device has no memory left. Nothing here raises it: programs name it in `except`."""
-
-
 class AcceleratorError(RuntimeError):
     """A device has failed. Nothing here raises it: programs name it in `except`."""
 

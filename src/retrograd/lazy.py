@@ -79,6 +79,13 @@ at_fork(before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_c
 
 def load(module: str) -> ModuleType:
     """Imports a module on demand."""
+    finders: Any = sys.meta_path
+    if finders is None and module not in sys.modules:
+        raise ImportError(
+            f"{module} is loaded at the first use of its names, and Python is shutting down: use it once before, or "
+            "import it where the program begins",
+            name=module,
+        )
     with _LOADS:
         found = import_module(module)
     if FORMS.of_loads is not None:

@@ -130,7 +130,8 @@ METHODS: dict[str, str] = {
     ),
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
-        "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
+        "bfloat16 bool byte cdouble cfloat char clone contiguous cpu double float half "
+        "int long short to type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
     "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
@@ -155,6 +156,7 @@ FUNCTIONS: dict[str, str] = {
         "sinc_=Tensor.sinc_ sinh_=Tensor.sinh_ sqrt_=Tensor.sqrt_ square_=Tensor.square_ "
         "tan_=Tensor.tan_ tanh_=Tensor.tanh_ trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_"
     ),
+    "retrograd.errors": "OutOfMemoryError",
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
         "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "
@@ -248,7 +250,14 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
+    "retrograd.ops.nn.recurrent": (
+        "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"
+    ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
+    "retrograd.ops.random.gamma_draws": (
+        "_dirichlet_grad=dirichlet_grad _sample_dirichlet=sample_dirichlet "
+        "_standard_gamma=standard_gamma _standard_gamma_grad=standard_gamma_grad"
+    ),
     "retrograd.ops.random.generator": (
         "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator"
     ),

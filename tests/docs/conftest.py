@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from retrograd.core.plain import TensorMethods
 from retrograd.ops.register import DECLARED
+
+
+@pytest.fixture(autouse=True)
+def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages write files."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(autouse=True)

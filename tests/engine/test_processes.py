@@ -155,6 +155,34 @@ print(train())
     assert done.stdout.split() == ["0", "True"]
 
 
+@needs_fork
+def test_what_is_registered_while_a_fork_waits_is_called_at_that_fork():
+    """A module that another thread is just importing may have locks of its own, and hold them right after."""
+    done = run("""
+from retrograd.forks import at_fork
+log = []
+def late():
+    at_fork(before=lambda: log.append("before"), after_in_parent=lambda: log.append("after"))
+at_fork(before=late)
+print(forked(lambda: None), *log[:2])
+""")
+    assert done.stdout.split() == ["0", "before", "after"]
+
+
+@needs_fork
+def test_a_child_draws_though_another_thread_was_about_to():
+    done = run("""
+for turn in range(6):
+    threads = [threading.Thread(target=rg.rand, args=(3,)) for _ in range(3)]
+    rg.manual_seed(turn)
+    for t in threads: t.start()
+    assert forked(lambda: rg.rand(3)) == 0
+    for t in threads: t.join()
+print("good")
+""")
+    assert done.stdout.split() == ["good"]
+
+
 FORK_IN_A_HOOK = """
 x = leaf()
 parent = os.getpid()

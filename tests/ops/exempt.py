@@ -35,6 +35,14 @@ EXEMPT_OPS |= because(
     "random.sampling.BinomialDraw index.scatter_reduce.TwoZeros",
 )
 
+EXEMPT_OPS |= because(
+    "draws at random, and moves with what it is drawn by; see tests/distributions/test_samples.py",
+    """
+    random.gamma_draws.DirichletGrad random.gamma_draws.SampleDirichlet random.gamma_draws.StandardGamma
+    random.gamma_draws.StandardGammaGrad
+    """,
+)
+
 EXEMPT_FUNCTIONS: dict[str, str] = {
     **because(
         "its result has no gradient",
@@ -55,14 +63,10 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     """,
     ),
     **because(
-        "the random generator, not an operation",
-        "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator",
+        "the random generator, not an operation", "get_rng_state initial_seed manual_seed seed set_rng_state"
     ),
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
-    **because(
-        "gives its argument back, or a copy; see programs_conjugates.py",
-        "Tensor.cpu resolve_conj resolve_neg",
-    ),
+    **because("gives its argument back, or a copy; see programs_conjugates.py", "resolve_conj resolve_neg"),
     **because("another name of conj, which has a row", "Tensor._conj"),
     **because(
         "a conversion like Tensor.to",
@@ -120,6 +124,10 @@ EXEMPT_FUNCTIONS |= {
     ),
 }
 
+EXEMPT_FUNCTIONS |= because(
+    "draws at random, or says how such a draw moves; see tests/distributions/test_samples.py",
+    "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad",
+)
 EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "linalg.householder.Geqrf")
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "linalg.matrix_rank")
 EXEMPT_FUNCTIONS |= because("has no derivative, as in PyTorch", "geqrf")
@@ -156,12 +164,16 @@ EXEMPT_FUNCTIONS |= because(
 EXEMPT_FUNCTIONS |= because(
     "says something about memory or devices",
     """
-    Tensor.const_data_ptr Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn Tensor.is_mps
+    Tensor.const_data_ptr Tensor.cpu Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn Tensor.is_mps
     Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared Tensor.is_sparse_csr
     Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory Tensor.share_memory_ typename
     """,
 )
 EXEMPT_FUNCTIONS |= because("gives a dtype", "promote_types result_type")
+EXEMPT_FUNCTIONS |= because("a conversion; see test_half_precision.py", "Tensor.bfloat16")
+EXEMPT_FUNCTIONS |= because(
+    "takes no tensor, or no part of one", "OutOfMemoryError from_file is_distributed thread_safe_generator"
+)
 EXEMPT_FUNCTIONS |= because(
     "a switch of the whole process",
     """
@@ -174,6 +186,5 @@ EXEMPT_FUNCTIONS |= because(
 
 EXEMPT_FUNCTIONS |= because(
     "an old name of what makes or describes memory; see programs_tools.py of the conformance suite",
-    "from_file is_distributed is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage "
-    "Tensor.volatile",
+    "is_storage Tensor._typed_storage Tensor.new Tensor.storage Tensor.untyped_storage Tensor.volatile",
 )

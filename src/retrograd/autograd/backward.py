@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar, overload
 
-import numpy as np
-
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.autograd.logs import logs
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.core.lost import warn_about_lost_loss
-from retrograd.core.modes import current
+from retrograd.core.modes import INFERENCE, current
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.core.version import UNTRACKED
 from retrograd.engine.engine import ENGINE
 from retrograd.errors import GradientError, type_name
 
@@ -217,6 +217,8 @@ def _zeros(like: Any, requires_grad: bool) -> Tensor:
         raise GradientError("materialize_grads cannot be used when the given input is a GradientEdge")
     made = Tensor(backend_of(like.array).zeros_like(like.array))
     made._requires = requires_grad
+    if current().special & INFERENCE:
+        made._counter = UNTRACKED
     return made
 
 
@@ -292,7 +294,7 @@ def _check_grad(i: int, grad: Tensor, shape: tuple[int, ...], dtype: Any, batche
 def _implicit_grad(output: Any) -> Tensor | None:
     """1 for a real scalar output; anything larger needs a gradient from the caller."""
     if isinstance(output, Tensor):
-        if not output._requires:
+        if not output.requires_grad:
             return None
         if output._node is None:
             warn_about_lost_loss(output)
@@ -306,7 +308,7 @@ def _implicit_grad(output: Any) -> Tensor | None:
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return Tensor(np.ones(shape, dtype))
+    return Tensor(maker_of(dtype).ones(shape, dtype))
 
 
 def _warn_about_cycle() -> None:

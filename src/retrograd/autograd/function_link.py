@@ -30,8 +30,9 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
     raw: tuple[Any, ...] = output if several else (output,)
     state = current()
     node: Node = ctx
+    _check_dirty(ctx, args, raw)
     if recorded:
-        _check_marks(ctx, args, raw)
+        _check_marks(ctx, raw)
         ctx.tensor_inputs = _lay_edges(node, args)
         node.sequence_nr = state.next_sequence_nr()
         mark(node)
@@ -101,17 +102,12 @@ def _among(thing: Any, things: tuple[Any, ...]) -> bool:
     return False
 
 
-def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
-    """What `forward` has said on ctx must be about tensors, and what it wrote into must come back."""
-    for i, tensor in enumerate(ctx.to_save or ()):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
-                "other things as attributes of ctx."
-            )
+def _check_dirty(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """What `forward` wrote into must be an input, and must come back."""
     for tensor in ctx.dirty_tensors:
         if not isinstance(tensor, Tensor):
             raise GradientError(f"mark_dirty can only accept variables, but got {type_name(tensor)}")
+        tensor._bump_version()
         if not any(tensor is a for a in args):
             warn(
                 "mark_dirty() received a tensor that was not an input: only inputs can have been written in place",
@@ -122,7 +118,18 @@ def _check_marks(ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[A
                 "Some elements marked as dirty during the forward method were not returned as output. Return each "
                 "input that forward() has written into."
             )
-        elif tensor._base is not None and len(outputs) > 1:
+
+
+def _check_marks(ctx: BackwardCFunction, outputs: tuple[Any, ...]) -> None:
+    """What else `forward` has said on ctx must be about tensors that a node can have."""
+    for i, tensor in enumerate(ctx.to_save or ()):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"save_for_backward can only save variables, but argument {i} is of type {type_name(tensor)}. Keep "
+                "other things as attributes of ctx."
+            )
+    for tensor in ctx.dirty_tensors:
+        if tensor._base is not None and _among(tensor, outputs) and len(outputs) > 1:
             raise GradientError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. Write into a clone(), or return that one alone."
@@ -166,7 +173,6 @@ def _linked(
             raise InplaceError("a leaf Variable that requires grad has been used in an in-place operation.")
         if recorded and not apart and out._base is not None:
             check_recordable(out)
-        out._bump_version()
         if apart and (out._requires or (out._base is not None and out._base._requires)):
             out = out.detach()
     elif out._requires or _among(out, args):
@@ -174,8 +180,7 @@ def _linked(
         if not (apart and out._requires):
             _check_not_saved(ctx, out)
         out = out.detach() if apart else alias(out)
-    tracked = recorded and is_differentiable(out.array.dtype)
-    if not tracked or any(out.array is n.array for n in ctx.non_differentiable):
+    if apart or not is_differentiable(out.array.dtype):
         return out
     if dirty and out._base is not None:
         rebase_history(out, ctx)

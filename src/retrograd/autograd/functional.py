@@ -77,6 +77,10 @@ def vjp(
         seeds = vector(v, "vjp", outputs, several_out, create_graph)
         if seeds is None:
             needs_no_vector(outputs, "the user-provided function returns")
+            if outputs[0].is_complex():
+                raise GradientError(
+                    f"grad can be implicitly created only for real scalar outputs but got {outputs[0].dtype}. Pass `v`."
+                )
             seeds = (ones_like(outputs[0]),)
         found = gradients(outputs, points, seeds, create_graph)
         products = filled(found, points, "back", strict, create_graph)

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from retrograd.cli import demo, script
+from retrograd.cli import bench, completion, demo, doctor, inspecting, ops, script
 from retrograd.version import __version__
 
 
@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _call(arguments: argparse.Namespace) -> int:
+    if hasattr(arguments, "call"):
+        status: int = arguments.call(arguments)
+        return status
     if arguments.command == "run":
         return script.run(arguments.script, arguments.arguments, arguments.interpreted, arguments.module)
     if arguments.command == "debug":
@@ -68,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
     )
     _add_script(debug)
+    for command in (inspecting, doctor, ops, bench, completion):
+        command.add(commands)
     return parser
 
 

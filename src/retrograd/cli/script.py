@@ -27,7 +27,7 @@ def run(script: str, arguments: Sequence[str], interpreted: bool, module: bool =
 
     `interpreted` has the sources of this package run even where it is compiled.
     """
-    return _become([*(["-m"] if module else []), script, *arguments], interpreted)
+    return become([*(["-m"] if module else []), script, *arguments], interpreted)
 
 
 def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> 
     commands = [f"break {path}:{line}" for path, line in map(place, breakpoints)]
     commands += ["continue"] if commands else []
     options = [option for command in commands for option in ("-c", command)]
-    return _become(["-m", "pdb", *options, script, *arguments], interpreted=True)
+    return become(["-m", "pdb", *options, script, *arguments], interpreted=True)
 
 
 def place(breakpoint_: str) -> tuple[Path, int]:
@@ -76,7 +76,7 @@ def _first_line(function: ast.FunctionDef) -> int:
     return function.body[1 if documented else 0].lineno
 
 
-def _become(arguments: Sequence[str], interpreted: bool) -> int:
+def become(arguments: Sequence[str], interpreted: bool) -> int:
     """Run Python in this process's place, or beside it where a process cannot be replaced."""
     command = [sys.executable, *arguments]
     path = [FOLDER, *filter(None, [os.environ.get("PYTHONPATH")])]

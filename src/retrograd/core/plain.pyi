@@ -219,10 +219,20 @@ class TensorMethods:
     def arctanh(self, *, out: Tensor | None = None) -> Tensor: ...
     def arctanh_(self) -> Tensor: ...
     def argmax(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, **numpy: Any
+        self,
+        dim: builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        out: Tensor | None = None,
+        **numpy: Any,
     ) -> Tensor: ...
     def argmin(
-        self, dim: builtins.int | None = None, keepdim: builtins.bool = False, **numpy: Any
+        self,
+        dim: builtins.int | None = None,
+        keepdim: builtins.bool = False,
+        *,
+        out: Tensor | None = None,
+        **numpy: Any,
     ) -> Tensor: ...
     def argsort(
         self,
@@ -285,6 +295,7 @@ class TensorMethods:
     def bernoulli_(
         self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None
     ) -> Tensor: ...
+    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Tensor: ...
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor: ...
     def bitwise_and(self, other: Tensor | Number, *, out: Tensor | None = None) -> Tensor: ...
     def bitwise_and_(self, other: Tensor | Number) -> Tensor: ...

@@ -19,6 +19,7 @@ from retrograd.backends.base import (
     owner_of,
     register,
 )
+from retrograd.backends.casts import maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
@@ -28,7 +29,7 @@ from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
-from retrograd.core.printing import format_tensor
+from retrograd.core.printing import format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
@@ -435,6 +436,11 @@ class Tensor(TensorOperators):
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the printed form, and above it shape and dtype."""
+        shape = " × ".join([str(n) for n in self.array.shape]) or "scalar"
+        return in_html(f"{type(self).__name__} · {shape} · {self.array.dtype}", repr(self))
+
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""
         from retrograd.core.tangent import tangent_of
@@ -525,11 +531,11 @@ def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
         return np.asarray(data)  # what NumPy gives in the place of an array without dimensions
     dtype = get_default_dtype()
     if data is None:
-        return np.empty(0, dtype)
+        return maker_of(dtype).empty(0, dtype)
     if isinstance(data, int) and not isinstance(data, bool):
-        return np.empty((data, *size), dtype)
+        return maker_of(dtype).empty((data, *size), dtype)
     if size:
         raise TypeError("Tensor(): expected sizes or one sequence of values, not both")
     if isinstance(data, Tensor):
         return data.array
-    return np.array(data, dtype=dtype)
+    return maker_of(dtype).array(data, dtype)

@@ -28,6 +28,7 @@ from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, View
+from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import traits_of
 from retrograd.core.upward import UPWARD
@@ -291,6 +292,8 @@ class CopySlices(Node):
         g: Any = grads[0]
         if g is None:
             return [None] * self.edge_count
+        if self._freed:
+            raise freed_graph(self)
         part = AsStrided(self.region).on(g)
         # A recorded backward may put the write's node into its own graph: a twin of it, which is freed by itself.
         write = copy.copy(self.write) if tensors else self.write
@@ -309,10 +312,11 @@ class CopySlices(Node):
         return [rest, *results[1:]]
 
     def release(self) -> None:
+        self._freed = True  # what was written counts as saved, whatever it was
         self.write.release()
 
     def holds_saved(self) -> bool:
-        return self.write.holds_saved()
+        return not self._freed
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"

@@ -10,9 +10,10 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_bits
-from retrograd.core.modes import ANOMALY, FORWARD, ThreadState, current, lend
+from retrograd.core.modes import ANOMALY, FORWARD, INFERENCE, RECORDED, ThreadState, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.engine.evaluate import convert_gradient, evaluate, shown, taken
 from retrograd.engine.parallel import Shared, worth_sharing
 from retrograd.engine.task import ExecInfo, GraphTask
@@ -50,6 +51,8 @@ class Engine:
         outer: GraphTask | None = state.task
         tensors = create_graph or state.special & FORWARD != 0  # tangents are of Tensors
         task = GraphTask(keep_graph, create_graph, tensors, outer)
+        if state.special & RECORDED:
+            task.observer = state.observer
         root, values = _start(task, roots, inputs)
         min_nr = _shallowest(outputs) if outputs else 0
         was_valid = state.checkpoint_valid
@@ -70,8 +73,14 @@ class Engine:
                 on_fresh_stack(apart, apart.stop)
             else:
                 self._run(task, values)
+            if task.observer is not None:
+                task.observer.backward_ends(task, None)
             if watch is not None:
                 watch.finish(state)
+        except BaseException as error:
+            if task.observer is not None:
+                task.observer.backward_ends(task, error)
+            raise
         finally:
             state.task = outer
             state.running_node = running_node
@@ -86,12 +95,15 @@ class Engine:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
-        alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
+        alone = task.tensors or modes.special & ~RECORDED or modes.write_guard is not None
+        alone = alone or not modes.multithreading
         token = None
         try:
             token = hush(QUIET)
             modes.grad_enabled = task.create_graph
             task.settle(modes.special & ANOMALY != 0)
+            if task.observer is not None:
+                task.observer.backward_starts(task, values)
             task.begin(values)
             while True:
                 queue = task.queue
@@ -243,12 +255,14 @@ def root_edge(output: Any, i: int) -> Edge:
     """The edge of an output: a tensor, or a GradientEdge."""
     if not isinstance(output, Tensor):
         return Edge(output.node, output.output_nr)
-    if not output.requires_grad:
+    # A view that was made without recording requires a gradient as its base does, and has no history.
+    found = gradient_edge(output) if output.requires_grad else None
+    if found is None or (output._node is None and not output._requires):
         raise GradientError(
             f"element {i} of tensors does not require grad and does not have a grad_fn. "
             + (_UNKNOWN if output._lost is None else output._lost.text())
         )
-    return gradient_edge(output)
+    return found
 
 
 def _wanted_edge(wanted: Any, i: int, accumulate_grad: bool) -> Edge:
@@ -282,6 +296,8 @@ def _result(value: Any, tensors: bool) -> Tensor | None:
     if not tensors and value is not None and not is_writable(value):
         value = value.copy()
     result: Tensor | None = shown(value, tensors)
+    if result is not None and not tensors and current().special & INFERENCE:
+        result._counter = UNTRACKED
     return result
 
 

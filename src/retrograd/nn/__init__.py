@@ -36,6 +36,7 @@ _CLASSES: dict[str, str] = {
         "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
         "LazyInstanceNorm3d"
     ),
+    "retrograd.nn.factory": "factory_kwargs",
     "retrograd.nn.linear": "Bilinear Identity LazyLinear Linear",
     "retrograd.nn.losses": (
         "BCELoss BCEWithLogitsLoss CTCLoss CrossEntropyLoss GaussianNLLLoss HuberLoss "

@@ -1,28 +1,27 @@
-"""`factory_kwargs`: what a module hands on to those that make its parameters."""
+"""What modules say about how their parameters are made."""
 
 from __future__ import annotations
 
 from typing import Any
 
+_KEYS = ("device", "dtype", "memory_format")
+
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments `device`, `dtype` and `memory_format` out of those that a module got, and of its `factory_kwargs`.
+    """The options for making tensors, from keyword arguments that may have some of them in `factory_kwargs`.
 
-    >>> factory_kwargs({"device": "cpu", "factory_kwargs": {"dtype": "float32"}})
-    {'dtype': 'float32', 'device': 'cpu'}
+    >>> factory_kwargs({"factory_kwargs": {"dtype": "float64"}, "device": "cpu"})
+    {'dtype': 'float64', 'device': 'cpu'}
     """
     if kwargs is None:
         return {}
-    names = {"device", "dtype", "memory_format"}
-    if not set(kwargs) <= names | {"factory_kwargs"}:
-        raise TypeError(f"unexpected kwargs {set(kwargs) - names - {'factory_kwargs'}}")
+    unknown = set(kwargs) - {*_KEYS, "factory_kwargs"}
+    if unknown:
+        raise TypeError(f"unexpected kwargs {unknown}")
     found = dict(kwargs.get("factory_kwargs", {}))
-    if not set(found) <= names:
-        raise TypeError(f"unexpected kwargs {set(found) - names}")
-    for name in names & set(kwargs):
-        if name in found:
-            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
-    return {
-        **found,
-        **{name: kwargs[name] for name in ("device", "dtype", "memory_format") if name in kwargs},
-    }
+    for key in _KEYS:
+        if key in kwargs:
+            if key in found:
+                raise TypeError(f"{key} specified twice, in **kwargs and in factory_kwargs")
+            found[key] = kwargs[key]
+    return found

@@ -9,12 +9,14 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
-from retrograd.core.modes import FORWARD, current
+from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.errors import (
     DtypeError,
     GradientError,
@@ -51,7 +53,7 @@ def deliver(result: Any, out: Any) -> Tensor:
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
-        out.array = result.array.astype(out.array.dtype)
+        out.array = cast(result.array, out.array.dtype)
     out._bump_version()
     found = out
     return found
@@ -115,7 +117,10 @@ def memory_order(xp: Backend, x: Array) -> Any:
 
 def tensor_of(found: Any) -> Tensor:
     """What an array library returned, as a Tensor: an array, or its own kind of number in the place of one."""
-    return Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+    made = Tensor(np.asarray(found) if isinstance(found, np.generic) else found)
+    if current().special & INFERENCE:
+        made._counter = UNTRACKED
+    return made
 
 
 def zero_like(v: Any) -> Any:
@@ -157,7 +162,8 @@ def number_pair(x: Any, y: Any) -> Any:
     """The first operand, as a tensor if both are numbers."""
     if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex)) for v in (x, y)):
         return x
-    return Tensor(np.asarray(x, scalar_dtype(x)))
+    dtype = scalar_dtype(x)
+    return Tensor(maker_of(dtype).asarray(x, dtype))
 
 
 def check_division(kernel: str, x: Any, y: Any) -> None:

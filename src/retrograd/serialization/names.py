@@ -13,9 +13,11 @@ import numpy as np
 
 from retrograd.backends.device import device
 from retrograd.backends.dtype_class import dtype_of
+from retrograd.backends.dtypes import as_dtype
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DTYPE_NAMES
+from retrograd.forks import at_fork
 from retrograd.serialization import rebuild
 from retrograd.serialization.storages import KINDS, UNTYPED
 
@@ -59,7 +61,7 @@ _VALUES: Final[dict[str, Any]] = {
     **{f"builtins.{t.__name__}": t for t in (bool, dict, float, int, list, str, tuple)},
     **{f"torch.{name}": kind for name, kind in KINDS.items()},
     **{f"torch.cuda.{name}": kind for name, kind in KINDS.items()},
-    **{f"torch.{name}": dtype_of(np.dtype(name)) for name in DTYPE_NAMES},
+    **{f"torch.{name}": dtype_of(as_dtype(name)) for name in DTYPE_NAMES},
     "torch.storage.UntypedStorage": UNTYPED,
     "torch.Tensor": Tensor,
     "torch._tensor.Tensor": Tensor,
@@ -94,6 +96,15 @@ def full_name(module: str, name: str) -> str:
 # By name, what a user has declared harmless. The lock is held while it is replaced, never while it is read.
 _added: dict[str, Any] = {}
 _lock = threading.Lock()
+
+
+def _new_lock() -> None:
+    """In a forked child: the thread that held the lock is not there to give it back."""
+    global _lock
+    _lock = threading.Lock()
+
+
+at_fork(after_in_child=_new_lock)
 
 
 def added() -> dict[str, Any]:

@@ -8,7 +8,17 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.utils import _pytree, benchmark, checkpoint, data, deterministic, dlpack, hooks
+    from retrograd.utils import (
+        _pytree,
+        benchmark,
+        checkpoint,
+        data,
+        deterministic,
+        dlpack,
+        hooks,
+        progress,
+        run_log,
+    )
     from retrograd.utils.tools import cmake_prefix_path, set_module, swap_tensors
 else:
     __getattr__, __dir__ = _lazily(
@@ -21,6 +31,8 @@ else:
             "retrograd.utils.deterministic": "deterministic=",
             "retrograd.utils.dlpack": "dlpack=",
             "retrograd.utils.hooks": "hooks=",
+            "retrograd.utils.progress": "progress=",
+            "retrograd.utils.run_log": "run_log=",
             "retrograd.utils.tools": "cmake_prefix_path set_module swap_tensors",
         },
     )
@@ -34,6 +46,8 @@ __all__ = [
     "deterministic",
     "dlpack",
     "hooks",
+    "progress",
+    "run_log",
     "set_module",
     "swap_tensors",
 ]

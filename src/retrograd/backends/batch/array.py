@@ -25,6 +25,7 @@ from retrograd.backends.batch.level import RULES, Level
 from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, Unbatchable
+from retrograd.backends.casts import cast
 from retrograd.backends.pack import PACK
 
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
@@ -224,7 +225,7 @@ class BatchedArray(ArrayMethods):
     # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        value = self.value.astype(dtype, *args, **kwargs)
+        value = cast(self.value, dtype, *args, **kwargs)
         return self if value is self.value else BatchedArray(value, self.level)
 
     def copy(self, order: Any = "C") -> Any:
@@ -531,9 +532,10 @@ def all_samples(array: Any) -> Any:
 
 
 def one_sample(array: Any) -> Any:
-    """The first sample of every level, in the memory where it lies."""
+    """The first sample of every level, in the memory where it lies; of no samples, one that lies nowhere."""
     while isinstance(array, BatchedArray):
-        array = array.value[0, ...]
+        value = array.value
+        array = value[0, ...] if value.shape[0] else backend_of(value).zeros(value.shape[1:], value.dtype)
     return array
 
 

@@ -59,7 +59,7 @@ class Copysign(RealBinary):
     kernel = "copysign_cpu"
     floats: ClassVar[bool] = True
     keeps0: ClassVar[int] = X | OUT
-    keeps1: ClassVar[int] = X
+    keeps1: ClassVar[int] = 0
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
         return xp.copysign(x, y)
@@ -200,6 +200,12 @@ class Xlogy(RealBinary):
         flat = (plain(x) == 0) & (plain(y) <= 0)
         return Where().on(flat, 0.0, Log().on(Where().on(flat, 1.0, y)))
 
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if i == 1:
+            return super().vjp(i, g, x, y, out)
+        # A gradient of 0 stays one, whatever the logarithm is.
+        return Where().on((plain(x) == 0) & (plain(y) <= 0), 0.0, Xlogy().on(g, y))
+
 
 class XlogyOfNumber(RealUnary):
     """number * log(x)"""
@@ -258,6 +264,11 @@ class Xlog1py(RealBinary):
             return x / (y + 1)
         flat = (plain(x) == 0) & (plain(y) <= -1)
         return Where().on(flat, 0.0, Log1p().on(Where().on(flat, 0.0, y)))
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if i == 1:
+            return super().vjp(i, g, x, y, out)
+        return Where().on((plain(x) == 0) & (plain(y) <= -1), 0.0, Xlog1py().on(g, y))  # as that of Xlogy
 
 
 class Xlog1pyOfNumber(XlogyOfNumber):

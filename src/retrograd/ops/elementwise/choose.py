@@ -8,7 +8,14 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
-from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
+from retrograd.backends.casts import maker_of
+from retrograd.backends.dtypes import (
+    promote_types,
+    python_number,
+    result_of_arrays,
+    result_with_scalar,
+    scalar_dtype,
+)
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.places import warn
@@ -16,7 +23,7 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType, Number
@@ -191,7 +198,7 @@ class ClampTensor(Variadic):
     shown: ClassVar[dict[str, str]] = {"self": "x:0", "min": "x:1", "max": "x:2"}
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        dtype = _common_dtype([v for v in xs if v is not None])
+        dtype = dtype_of_all([v for v in xs if v is not None])
         x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
         try:
             found = x if low is None else xp.maximum(x, low)
@@ -220,11 +227,12 @@ class ClampTensor(Variadic):
         return total
 
 
-def _common_dtype(arrays: Sequence[Array]) -> DType:
+def dtype_of_all(arrays: Sequence[Array]) -> DType:
     """The dtype of a result of these arrays."""
     found = arrays[0]
     for other in arrays[1:]:
-        found = np.empty((1,) * max(found.ndim, other.ndim), result_of_arrays(found, other))
+        dtype = result_of_arrays(found, other)
+        found = maker_of(dtype).empty((1,) * max(found.ndim, other.ndim), dtype)
     return found.dtype
 
 
@@ -261,7 +269,7 @@ def where(
     if input is None and other is None:
         a = condition.array
         xp = backend_of(a)
-        return tuple([Tensor(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
+        return tuple([tensor_of(xp.ascontiguousarray(i)) for i in xp.nonzero(a if a.ndim else a.reshape(1))])
     if condition.array.dtype == "uint8":
         warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
@@ -287,7 +295,7 @@ def where(
 def _pair(x: Any, y: Any, xp: Backend) -> tuple[Tensor, Tensor]:
     """Two branches as tensors of a common dtype; numbers count less than tensors, and `xp` makes arrays of them."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
+        dtype = promote_types(scalar_dtype(x), scalar_dtype(y))
         return Tensor(xp.asarray(x, dtype)), Tensor(xp.asarray(y, dtype))
     if not isinstance(x, Tensor):
         return _beside(y, x, xp), y

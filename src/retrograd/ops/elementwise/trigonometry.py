@@ -173,7 +173,7 @@ class Atanh(FloatUnary):
 class Sinc(FloatUnary):
     """sin(pi x) / (pi x), and 1 at 0"""
 
-    keeps: ClassVar[int] = X | OUT
+    keeps: ClassVar[int] = X
 
     def forward(self, xp: Backend, x: Array) -> Array:
         y = xp.where(x == 0, xp.ones_like(x), x * PI)
@@ -185,7 +185,7 @@ class Sinc(FloatUnary):
         inner: Any = 1.0
         for c in SINC_SERIES:  # the difference below would cancel near 0
             inner = 1 - square * inner / c
-        outer = (Cos().on(x * PI) - out) / Where().on(near, 1.0, x)
+        outer = (Cos().on(x * PI) - Sinc().on(x)) / Where().on(near, 1.0, x)
         return Where().on(near, x * inner * (-PI * PI / 3), outer)
 
 

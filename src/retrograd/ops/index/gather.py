@@ -18,7 +18,7 @@ from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.index.getitem import Index, IndexPut, arrays_of, check_beforehand, filled, read_index
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import broadcast_shapes, broadcasts_to, expand, reshape
+from retrograd.ops.shape.reshape import Reshape, broadcast_shapes, broadcasts_to, expand, reshape
 from retrograd.ops.shape.split import PlacePart
 from retrograd.ops.tensor.data import number_for
 from retrograd.values import Array, Number, Shape
@@ -269,10 +269,16 @@ def _along(
     for k, n in enumerate(i.shape):
         if len(shape) == len(i.shape) and k != d and n > shape[k]:
             raise _too_large(i.shape, shape, d, k, source)
-        if source is not None and source.ndim == i.ndim and n > source.shape[k]:
+        if source is not None and n > (source.shape[k] if source.ndim else 1):
             raise _too_large(i.shape, shape, d, k, source)
     check_bounds(i, d, shape[d] if shape else 1, False)
     return d, given.like(i.astype(np.int64, copy=False))
+
+
+def lined_up(source: Tensor, index: SavedConstant) -> Tensor:
+    """A source of no dimensions as one of one dimension, where the index has it."""
+    found: Tensor = source if source.array.ndim or not index.array.ndim else apply1(Reshape((1,)), source)
+    return found
 
 
 def _too_large(index: Shape, shape: Shape, dim: int, at: int, source: Array | None) -> ShapeError:
@@ -346,7 +352,7 @@ def scatter(
         return deliver(apply1(ScatterValue(d, i, number_for(source, x.array.dtype)), x), out)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver(apply_n(Scatter(d, i), (x, source)), out)
+    return deliver(apply_n(Scatter(d, i), (x, lined_up(source, i))), out)
 
 
 def check_dtypes(complaint: str, x: Tensor, source: Tensor) -> None:
@@ -363,7 +369,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor, *, out: Ten
     x, source = require_tensor("scatter_add", "input", 1, input), require_tensor("scatter_add", "src", 3, src)
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
-    return deliver(apply_n(ScatterAdd(d, i), (x, source)), out)
+    return deliver(apply_n(ScatterAdd(d, i), (x, lined_up(source, i))), out)
 
 
 @public("index_put", "index_put_", method=True)
@@ -373,12 +379,12 @@ def index_put(input: Tensor, indices: Sequence[Tensor], values: Tensor, accumula
         require_tensor("index_put", "input", 1, input),
         require_tensor("index_put", "values", 3, values),
     )
-    check_dtypes("Index put requires the source and destination dtypes match", x, source)
     _check_indices(indices)
     # Integers of no dimensions get one: they would be read as views otherwise.
     single = [i.ndim == 0 and i.array.dtype.kind != "b" for i in indices]
     spread = [i.reshape(1) if alone else i for i, alone in zip(indices, single, strict=True)]
     steps, key = read_index(x.array, tuple(spread))
+    check_dtypes("Index put requires the source and destination dtypes match", x, source)
     part: Any = x
     for step in steps:  # masks of no dimensions, each with a new one to select from
         part = apply1(step, part)
@@ -432,7 +438,7 @@ def take_along_dim(
     """The elements that `indices` names along `dim`, broadcasting the other dimensions; without `dim`, flattened."""
     x = require_tensor("take_along_dim", "input", 1, input)
     i = require_tensor("take_along_dim", "indices", 2, indices)
-    if i.array.dtype.kind not in "iu":
+    if i.array.dtype != np.int64:
         raise DtypeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {SCALAR_NAMES[i.array.dtype]}"
         )

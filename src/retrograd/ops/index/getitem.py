@@ -414,14 +414,14 @@ def getitem(x: Any, index: Any) -> Any:
 def setitem(x: Tensor, index: Any, value: Any) -> None:
     """`x[index] = value`, in place; the value is broadcast to the part it is written to."""
     steps, key = plan(x.array, (index,) if isinstance(index, slice) and x.array.ndim else index)
-    source = _source(x, value, key)
+    source = _source(x, value, () if isinstance(index, bool) else key)
     state = current()
     tracked = state.grad_enabled and (x.requires_grad or source.requires_grad)
     if (tracked or state.special & FORWARD) and is_differentiable(x.array.dtype):
         part: Any = x
         for step in steps:
             part = apply1(step, part)
-        _write_recorded(part, key, source)
+        _write_recorded(part, key, source, as_whole=not steps and part.array.ndim == 0)
         return
     check_writable(x, stretched=True)
     array = x.array
@@ -432,13 +432,13 @@ def setitem(x: Tensor, index: Any, value: Any) -> None:
     x._bump_version()
 
 
-def _write_recorded(part: Tensor, key: Key, source: Tensor) -> None:
-    """Writes into a view in a way that autograd sees."""
+def _write_recorded(part: Tensor, key: Key, source: Tensor, as_whole: bool) -> None:
+    """Writes into a view, or into a single number as a whole, in a way that autograd sees."""
     if key:
         check_writable(part, stretched=True)
         _check_expanded(part.array, key)
         write_back(part, apply_n(IndexPut(key), (part, _broadcast_source(source, part.array, key))))
-    elif source.array.ndim == 0:
+    elif source.array.ndim == 0 and not as_whole:
         fill_(part, source)
     else:
         copy_(part, _broadcast_source(source, part.array, key))
@@ -460,8 +460,9 @@ def _check_expanded(array: Array, key: Key) -> None:
 def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
     """Writes a value into an array: into all of it, or where index arrays and masks point."""
     if value.dtype.kind == "c" and array.dtype.kind != "c":
-        warn("Casting complex values to real discards the imaginary part", UserWarning)
-        value = value.real
+        if array.dtype.kind != "b":
+            warn("Casting complex values to real discards the imaginary part", UserWarning)
+        value = value != 0 if array.dtype.kind == "b" else value.real
     backend_of(value).check_room(array)
     if type(array) is not ndarray:
         check_key(key, array.shape)
@@ -471,7 +472,8 @@ def put(array: Array, key: tuple[Any, ...], value: Array) -> None:
         array[...] = value
         return
     try:
-        array[key] = value
+        masked = len(key) == 1 and isinstance(key[0], ndarray) and key[0].dtype.kind == "b"
+        array[key] = trimmed(value, 1) if masked else value
     except IndexError:
         check_key(key, array.shape)  # says what is wrong in PyTorch's words
         raise
@@ -498,7 +500,7 @@ def _source(x: Tensor, value: Any, key: Key) -> Tensor:
         return Tensor(number_for(value, x.array.dtype))
     if key and value.array.dtype != x.array.dtype:
         masked = len(key) == 1 and key[0].array.dtype.kind == "b"
-        if value.array.ndim or not masked:
+        if value.array.size != 1 or not masked or not key[0].array.ndim:
             raise DtypeError(
                 "Index put requires the source and destination dtypes match, got "
                 f"{SCALAR_NAMES[x.array.dtype]} for the destination and {SCALAR_NAMES[value.array.dtype]} for the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,12 +11,14 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import conjugate
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes
 from retrograd.ops.common import beside, deliver, differ, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
@@ -23,7 +26,6 @@ from retrograd.ops.index.gather import (
     LinearAt,
     SourceAt,
     ValueAt,
-    check_bounds,
     check_dtypes,
     check_range,
 )
@@ -161,11 +163,11 @@ def _vector(function: str, index: Any, position: int, wanted: str = "int32/int64
     """The index of an op on whole rows, checked and with one dimension."""
     given = constant_of(require_tensor(function, "index", position, index))
     i = given.array
+    if i.ndim > 1:
+        raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
     if not is_index(i) or (wanted == "int64" and i.dtype.itemsize < 8):
         kind = f"Expected dtype {wanted} for index but got: {SCALAR_NAMES[i.dtype]}"
         raise DtypeError(f"{function}(): {kind}")
-    if i.ndim > 1:
-        raise IndexError(f"{function}(): Index is supposed to be a vector, but got size {sizes(i.shape)}")
     return given.like(i if i.ndim and i.dtype == np.int64 else i.astype(np.int64, copy=False).reshape(-1))
 
 
@@ -208,6 +210,10 @@ def index_add(
         raise ShapeError(
             f"index_add_(): Indexing dim {d} is out of bounds of the source tensor with dim {len(given)}"
         )
+    if not given and i.size != 1:
+        raise IndexError(
+            f"index_add_(): the source is a single number, but there are {i.size} indices for it"
+        )
     if i.size != (given[d] if given else 1):
         raise ShapeError(
             f"index_add_(): Number of indices ({i.size}) should be equal to source.size(dim): "
@@ -219,7 +225,7 @@ def index_add(
             f"{sizes(shape)} source.shape = {sizes(given)}"
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
-    check_bounds(i, d, shape[d] if shape else 1, False)
+    check_range("index_add_(): ", i, d, shape, False)
     return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
 
 
@@ -228,15 +234,30 @@ def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    if autocasting():
+        return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
         require_tensor("index_copy", "input", 1, input),
         require_tensor("index_copy", "source", 3, source),
     )
-    d, at = wrap_dim(dim, x.array.ndim), _line(require_tensor("index_copy", "index", 2, index))
+    d, rows = wrap_dim(dim, x.array.ndim), require_tensor("index_copy", "index", 2, index)
+    if rows.array.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {rows.array.ndim})")
+    at = _line(rows)
     i = at.array
+    shape, given = x.array.shape, src.array.shape
+    if not given and i.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {i.size})"
+        )
+    if shape and given and len(shape) != len(given):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"has shape {sizes(given)} and destination has shape {sizes(shape)}."
+        )
     if i.dtype != np.int64:
         raise DtypeError(f"index_copy_(): Expected a long tensor for index, but got {SCALAR_NAMES[i.dtype]}")
-    shape, given = x.array.shape, src.array.shape
+    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
     if shape[:d] + shape[d + 1 :] != given[:d] + given[d + 1 :]:
         raise ShapeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape "
@@ -247,7 +268,6 @@ def index_copy(
             f"index_copy_(): Number of indices ({i.size}) should be equal to source.size(dim) "
             f"({given[d] if given else 1})"
         )
-    check_dtypes("index_copy_(): self and source expected to have the same dtype", x, src)
     check_range("index_copy_(): ", i, d, shape, False)
     return deliver(apply_n(IndexCopy(d, at), (x, src)), out)
 
@@ -317,7 +337,11 @@ def repeat_interleave(
         raise ShapeError(f"Repeats must be non-negative, got {repeats}")
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
-    index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
+    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
+        raise out_of_memory((total,), x.array.dtype)
+    with SHORTAGE_TOLD:
+        index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     if output_size is not None and output_size != len(index):
         raise ShapeError(
             f"allocated size does not match required size: repeat_interleave: Invalid output_size, expected "

@@ -15,7 +15,7 @@ from retrograd.core.op import Linear, Unary, Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error
-from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
+from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import take
 from retrograd.ops.register import public
@@ -289,9 +289,9 @@ def nonzero(
     xp = backend_of(a)
     found = xp.nonzero(a if a.ndim else a.reshape(1))
     if as_tuple:
-        return tuple([Tensor(xp.ascontiguousarray(i)) for i in found])
+        return tuple([tensor_of(xp.ascontiguousarray(i)) for i in found])
     rows = xp.stack(found, 1) if a.ndim else xp.zeros((len(found[0]), 0), np.int64)
-    return deliver(Tensor(rows), out)
+    return deliver(tensor_of(rows), out)
 
 
 @public("argwhere", method=True)

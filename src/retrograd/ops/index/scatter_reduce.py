@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
@@ -28,6 +29,7 @@ from retrograd.ops.index.gather import (
     _along,
     check_dtypes,
     cut,
+    lined_up,
 )
 from retrograd.ops.index.getitem import Cleared, filled
 from retrograd.ops.index.index_select import IndexFill, IndexSelect, IndexSelectAdjoint
@@ -295,7 +297,7 @@ def scatter_reduce(
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
     _check_kind("scatter_gather_tensor_cpu_reduce", reduce, x.array.dtype)
-    return deliver(apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, source)), out)
+    return deliver(apply_n(ScatterReduce(d, i, reduce, bool(include_self)), (x, lined_up(source, i))), out)
 
 
 def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) -> Any:
@@ -311,7 +313,7 @@ def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) 
     else:
         number = number_for(source, x.array.dtype)
         shape = require_tensor("scatter", "index", 3, index).array.shape
-        source = Tensor(beside(np.full(shape, number, x.array.dtype), x.array))
+        source = Tensor(beside(maker_of(x.array.dtype).full(shape, number, x.array.dtype), x.array))
     return scatter_reduce(x, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
@@ -355,18 +357,22 @@ def index_reduce(
 
 def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
     """Complains where the rows of `b` cannot go to those of `a` that the index names."""
-    if i.dtype not in (np.int64, np.int32):
-        raise DtypeError(
-            f"index_reduce_(): Expected dtype int32/int64 for index but got: {SCALAR_NAMES[i.dtype]}"
-        )
     if i.ndim > 1:
         raise IndexError(
             f"index_reduce_(): Index is supposed to be a vector, but got dim: {i.ndim} and size: {sizes(i.shape)}"
+        )
+    if i.dtype not in (np.int64, np.int32):
+        raise DtypeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {SCALAR_NAMES[i.dtype]}"
         )
     if a.dtype != b.dtype:
         raise DtypeError(
             f"index_reduce_(): self ({SCALAR_NAMES[a.dtype]}) and source ({SCALAR_NAMES[b.dtype]}) must have the same "
             "scalar type"
+        )
+    if not b.ndim and i.size != 1:
+        raise IndexError(
+            f"index_reduce_(): the source is a single number, but there are {i.size} indices for it"
         )
     length = b.shape[d] if b.ndim else 1
     if i.size != length:
@@ -374,7 +380,7 @@ def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
             f"index_reduce_(): Number of indices ({i.size}) should be equal to source.size(dim): ({length}), for dim: "
             f"{d}"
         )
-    if a.shape[:d] + a.shape[d + 1 :] != b.shape[:d] + b.shape[d + 1 :]:
+    if a.ndim != b.ndim or a.shape[:d] + a.shape[d + 1 :] != b.shape[:d] + b.shape[d + 1 :]:
         raise ShapeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
             f"{sizes(a.shape)} source.shape = {sizes(b.shape)}"

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 from retrograd.backends.base import Backend
+from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, without_autocast
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
+from retrograd.errors import InplaceError
 from retrograd.ops.common import require_tensor, zero_like
 from retrograd.values import Array
 
@@ -43,12 +47,18 @@ class Replaced(Independent):
 def write(x: Tensor, result: Tensor) -> Tensor:
     """`write_back`, also for results without a derivative."""
     if result._node is None and x.requires_grad and current().grad_enabled:
-        result = apply1(Replaced(result.array.astype(x.array.dtype)), x)
+        result = apply1(Replaced(cast(result.array, x.array.dtype)), x)
     return write_back(x, result)
 
 
 # Writes that PyTorch lets overwrite expanded memory, which most may not; some of them say that they should not.
 ON_EXPANDED = {"masked_fill_": True, "index_fill_": True, "index_put_": True, "tril_": False, "triu_": False}
+
+
+def _check_arguments(function: Callable[..., Any], x: Tensor, *args: Any, **kwargs: Any) -> None:
+    """Complains of arguments that are of the wrong type: of two faults, that one is told first."""
+    with contextlib.suppress(RuntimeError, ValueError, IndexError):
+        function(x.detach().clone(), *args, **kwargs)
 
 
 def compute_in_place(
@@ -57,11 +67,17 @@ def compute_in_place(
     """Writes what `function` gives for `input` into it; `name` is that of the in-place form, for messages."""
     x = require_tensor(name, "input", 1, input)
     on_expanded = name in ON_EXPANDED
-    check_writable(x, on_expanded)
+    try:
+        check_writable(x, on_expanded)
+    except InplaceError:
+        _check_arguments(function, x, *args, **kwargs)
+        raise
     if on_expanded and ON_EXPANDED[name] and is_stretched(x.array):
         warn(
             f"Use of {name} on expanded tensors is deprecated: elements that share memory change together. "
             "clone() the tensor first.",
             UserWarning,
         )
+    if autocasting():  # PyTorch's lists have no in-place forms
+        return write(x, without_autocast(function, x, *args, **kwargs))
     return write(x, function(x, *args, **kwargs))

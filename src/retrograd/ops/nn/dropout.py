@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, device_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -18,7 +19,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError
-from retrograd.ops.common import beside, number_from, require_tensor, wrap_dim
+from retrograd.ops.common import beside, number_from, require_tensor, tensor_of, wrap_dim
 from retrograd.ops.nn.activation import SELU_ALPHA, SELU_SCALE, dropout, unsupported
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.softmax import Softmax
@@ -94,7 +95,9 @@ def _dropped(input: Any, rate: Any, train: bool, inplace: bool, channels: bool, 
     if inplace:
         check_writable(x)
     found: Tensor = (
-        x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
+        x * as_constant(maker_of(x.array.dtype).zeros((), x.array.dtype), x)
+        if p == 1
+        else _noisy(x, p, channels, alpha)
     )
     return write_back(x, found) if inplace else found
 
@@ -165,7 +168,7 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor,
         kept = as_constant(np.ones(shape, bool), x)
         return apply1(NativeDropout(kept.array.copy(), 0.0), x), kept
     kept = _kept(x.array, p, shape) != 0
-    return apply1(NativeDropout(kept, p), x), Tensor(kept)
+    return apply1(NativeDropout(kept, p), x), tensor_of(kept)
 
 
 @public("nn.functional.alpha_dropout")

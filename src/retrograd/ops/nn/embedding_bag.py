@@ -15,7 +15,7 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, sizes
-from retrograd.ops.common import as_value, differ, require_tensor
+from retrograd.ops.common import as_value, differ, require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import Gather, GatherAdjoint
@@ -256,18 +256,18 @@ def table_embedding_bag(
     _check_table(table, factors, padding_idx)
     padding = -1 if padding_idx is None else int(padding_idx) % len(table.array)
     found = Bags(table, i, starts.array, include_last_offset, padding)
-    length = Tensor(bag_sizes(found.bags, found.count))
+    length = tensor_of(bag_sizes(found.bags, found.count))
     if mode == MAX_MODE:
-        highest = Tensor(highest_rows(table.array, i, found.bags, found.count))
+        highest = tensor_of(highest_rows(table.array, i, found.bags, found.count))
         out = apply_n(EmbeddingBagMax(rows, starts, highest, length.array[:, None] > 0), (table, None))
-        return out, Tensor(found.offset2bag), length, highest
+        return out, tensor_of(found.offset2bag), length, highest
     op = EmbeddingBag(rows, starts, found.bags, found.count, mode, padding, bool(scale_grad_by_freq))
     out = apply_n(op, (table, factors))
     if mode == SUM_MODE:
         nothing = backend_of(i).zeros(offsets.array.size, np.int64)
-        placed = Tensor(found.offset2bag if padding >= 0 else found.offset2bag[:0].copy())
-        return out, placed, Tensor(nothing), Tensor(nothing.copy())
-    return out, Tensor(found.offset2bag), length, Tensor(length.array.copy())
+        placed = tensor_of(found.offset2bag if padding >= 0 else found.offset2bag[:0].copy())
+        return out, placed, tensor_of(nothing), tensor_of(nothing.copy())
+    return out, tensor_of(found.offset2bag), length, tensor_of(length.array.copy())
 
 
 def _check_table(table: Tensor, factors: Any, padding_idx: int | None) -> None:

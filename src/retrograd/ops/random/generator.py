@@ -19,6 +19,7 @@ from retrograd.backends.device import device as Device
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.errors import OperandError, type_name
+from retrograd.forks import at_fork
 from retrograd.hints import Plain
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import new_leaf
@@ -112,7 +113,8 @@ class Generator(Plain):
         return rebuild_generator, (_packed(self), self.device)
 
 
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
+_HELD: list[Any] = []  # what a thread that forks holds meanwhile
 _SEED_BYTES = 8
 
 
@@ -145,6 +147,25 @@ default_generator._seed = None  # unforeseeable, and drawn only when somebody as
 _DEFAULTS: dict[Device, Generator] = {
     CPU: default_generator
 }  # one for each device on which somebody has drawn
+
+
+def _hold_streams() -> None:
+    """Before a fork: other threads end their draws, for they would not be there in the child to end them."""
+    _LOCK.acquire()  # from now on nobody makes a stream
+    _HELD.append(_LOCK)
+    for generator in list(_DEFAULTS.values()):
+        lock = getattr(getattr(generator._stream, "bit_generator", None), "lock", None)
+        if lock is not None:
+            lock.acquire()
+            _HELD.append(lock)
+
+
+def _let_streams_go() -> None:
+    while _HELD:
+        _HELD.pop().release()
+
+
+at_fork(before=_hold_streams, after_in_parent=_let_streams_go, after_in_child=_let_streams_go)
 
 
 def default_generator_of(where: Device) -> Generator:

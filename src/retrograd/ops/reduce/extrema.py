@@ -471,20 +471,24 @@ def aminmax(
 
 
 @public("argmax", method=True)
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False, **numpy: Any) -> Tensor:
+def argmax(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """The index of the largest element: along `dim`, or in the flattened tensor.
 
     >>> import retrograd as rg
     >>> rg.argmax(rg.tensor([[1, 5], [7, 2]]), dim=1)
     tensor([1, 0])
     """
-    return _arg("argmax", input, dim, keepdim, numpy)
+    return deliver(_arg("argmax", input, dim, keepdim, numpy), out)
 
 
 @public("argmin", method=True)
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False, **numpy: Any) -> Tensor:
+def argmin(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, out: Tensor | None = None, **numpy: Any
+) -> Tensor:
     """The index of the smallest element: along `dim`, or in the flattened tensor."""
-    return _arg("argmin", input, dim, keepdim, numpy)
+    return deliver(_arg("argmin", input, dim, keepdim, numpy), out)
 
 
 def _arg(function: str, input: Any, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> Tensor:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends import casts
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Binary, Linear, Unary, X, added
 from retrograd.core.tensor import Tensor
-from retrograd.errors import GradientError, type_name
+from retrograd.errors import GradientError, type_name, unsupported_dtype
 from retrograd.ops.common import deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.values import Array, DType
 
 
-def summed_dtype(x: Tensor, dtype: Any) -> DType:
+def summed_dtype(x: Tensor, dtype: Any, out: Tensor | None = None) -> DType:
     """The dtype a sum or product is computed in: the one asked for, int64 for integers, else the tensor's own."""
+    if dtype is None and out is not None:
+        return out.array.dtype
     if dtype is None:
         return int64 if x.array.dtype.kind in "biu" else x.array.dtype
     wanted = as_dtype(dtype)
@@ -28,11 +31,19 @@ def summed_dtype(x: Tensor, dtype: Any) -> DType:
     return wanted
 
 
+def _running_dtype(function: str, x: Tensor, dtype: Any, out: Tensor | None) -> DType:
+    """`summed_dtype`; there are no running sums of truth values."""
+    wanted = summed_dtype(x, dtype, out)
+    if wanted.kind == "b":
+        raise unsupported_dtype(f"{function}_out_cpu", wanted)
+    return wanted
+
+
 def cast(x: Array, target: DType) -> Array:
     """`x` in another dtype; a complex array that must become real loses its imaginary part."""
     if x.dtype is target or x.dtype == target:
         return x
-    return (x.real if x.dtype.kind == "c" and target.kind != "c" else x).astype(target)
+    return casts.cast(x.real if x.dtype.kind == "c" and target.kind not in "bc" else x, target)
 
 
 def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
@@ -66,6 +77,9 @@ class Cumsum(Linear):
         a = x if self.target is None else cast(x, self.target)
         return xp.running_sum(a, self.axis, self.reverse)
 
+    def given_dtype(self) -> DType:
+        return self.target
+
     def transpose(self, g: Any) -> Any:
         return Cumsum(self.axis, not self.reverse).on(g)
 
@@ -91,6 +105,9 @@ class Cumprod(Unary):
     def forward(self, xp: Backend, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
         return xp.running_product(a, self.axis, self.reverse)
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).ndim == 0:
@@ -190,7 +207,7 @@ def cumsum(
     """
     x = require_tensor("cumsum", "input", 1, input)
     axis = one_dim("cumsum", dim, x.array.ndim, numpy)
-    return deliver(apply1(Cumsum(axis, False, summed_dtype(x, dtype)), x), out)
+    return deliver(apply1(Cumsum(axis, False, _running_dtype("cumsum", x, dtype, out)), x), out)
 
 
 @public("cumprod", "Tensor.cumprod_", method=True)
@@ -210,4 +227,4 @@ def cumprod(
     """
     x = require_tensor("cumprod", "input", 1, input)
     axis = one_dim("cumprod", dim, x.array.ndim, numpy)
-    return deliver(apply1(Cumprod(axis, False, summed_dtype(x, dtype)), x), out)
+    return deliver(apply1(Cumprod(axis, False, _running_dtype("cumprod", x, dtype, out)), x), out)

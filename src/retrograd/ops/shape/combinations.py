@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.shortage import made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, operand_error, sizes, type_name
-from retrograd.ops.common import beside, deliver, require_tensor, zeros_beside
+from retrograd.errors import OutOfMemoryError, ShapeError, operand_error, sizes, type_name
+from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
+from retrograd.ops.elementwise.choose import dtype_of_all
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.index.mask import MaskedSelect
 from retrograd.ops.reduce.sums import sum_to
 from retrograd.ops.register import public
-from retrograd.ops.shape.join import common_dtype, meshgrid, stack
+from retrograd.ops.shape.join import meshgrid, stack
 from retrograd.ops.shape.reshape import Alias, broadcasts_to, flatten, integer, sizes_of
 from retrograd.values import Array
 
@@ -35,7 +37,7 @@ class BlockDiag(Variadic):
             height, width = block.shape
             self.places.append((slice(row, row + height), slice(column, column + width)))
             row, column = row + height, column + width
-        out = xp.zeros((row, column), common_dtype([x.dtype for x in xs]))
+        out = xp.zeros((row, column), dtype_of_all(xs))
         for place, block in zip(self.places, blocks, strict=True):
             out[place] = block
         return out
@@ -71,7 +73,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
                 "dimensions"
             )
     if not tensors:
-        return Tensor(np.zeros((1, 0), np.float32))
+        return tensor_of(np.zeros((1, 0), np.float32))
     found: Tensor = apply_n(BlockDiag(), tensors)
     return found
 
@@ -105,6 +107,9 @@ def vector(function: str, x: Any) -> Tensor:
     return x
 
 
+MOST_AT_ONCE: Final = 64  # elements of a combination: there are more combinations of more than bytes
+
+
 @public("combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in their order, one row each.
@@ -122,8 +127,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if count == 0:
         found: Tensor = zeros_beside(x, (0,))
         return found
+    if count > MOST_AT_ONCE:
+        raise OutOfMemoryError(f"not enough memory: combinations of {count} elements of {x.array.size}")
     numbers = np.meshgrid(*[np.arange(x.array.size)] * count, indexing="ij", sparse=True)
-    chosen = np.ones((x.array.size,) * count, bool)
+    chosen = made(np.ones, (x.array.size,) * count, np.dtype(bool))
     for a, b in pairwise(numbers):
         chosen &= a <= b if with_replacement else a < b
     mask = beside(chosen, x.array)
@@ -162,7 +169,7 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     for n in reversed(size):
         found.append(as_array(numbers % n))
         numbers = numbers // n
-    return tuple([Tensor(a) for a in reversed(found)])
+    return tuple([tensor_of(a) for a in reversed(found)])
 
 
 @public("nonzero_static", method=True)
@@ -173,10 +180,10 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     if count < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     xp = backend_of(a)
-    found = xp.full((count, a.ndim), integer(fill_value), np.int64)
+    found = made(xp.full, (count, a.ndim), np.dtype(np.int64), integer(fill_value))
     rows = xp.argwhere(a)[:count]
     found[: len(rows)] = rows
-    return deliver(Tensor(found), out)
+    return deliver(tensor_of(found), out)
 
 
 @public("detach")

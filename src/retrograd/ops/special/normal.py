@@ -102,13 +102,14 @@ class Erfinv(RealUnary):
     """the inverse of the error function"""
 
     kernel = "erfinv_vml_cpu"
-    keeps: ClassVar[int] = OUT
+    keeps: ClassVar[int] = X
 
     def curve(self, xp: Backend, x: Array) -> Array:
         return erfinv_array(xp, x)
 
     def slope(self, x: Any, out: Any) -> Any:
-        return Exp().on(out * out) * HALF_ROOT_PI
+        y = Erfinv().on(x)
+        return Exp().on(y * y) * HALF_ROOT_PI
 
 
 class Ndtri(RealUnary):

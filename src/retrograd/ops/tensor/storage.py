@@ -245,7 +245,7 @@ def made_of(function: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Te
         return Tensor(first.array)
     if not isinstance(first, (list, tuple)) and not hasattr(first, "__array__"):
         raise TypeError(f"{function}(): data must be a sequence (got {type_name(first)})")
-    return tensor(np.asarray(first).astype(dtype), device=device)
+    return tensor(np.asarray(first), dtype=dtype, device=device)
 
 
 def _set_volatile(x: Tensor, value: Any) -> None:

@@ -1,0 +1,40 @@
+"""A little of each part of the fuzzing; `make fuzz` does more of it. See docs/inside/reliability.md."""
+
+from __future__ import annotations
+
+import pytest
+
+from . import __main__ as fuzz
+from .shrink import shrink
+
+COUNTS = {
+    "programs": 150, "signatures": 400, "arrays": 0, "interrupts": 100, "files": 100, "threads": 20, "forks": 20, "ends": 40,
+}  # fmt: skip
+SEED = 1
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.filterwarnings("ignore")  # a random program may make what warns when it is freed
+@pytest.mark.parametrize("part", ["programs", "signatures"])
+def test_pytorch_agrees(part):
+    said: list[str] = []
+    # So few cannot show a share: each kind may be found a few times, if it may be found at all.
+    known = {kind for kind, share in fuzz.PARTS[part].allowed.items() if share}
+    found = [f for f in fuzz.PARTS[part].explore(COUNTS[part], SEED) if fuzz.kind_of(f) not in known]
+    assert not found, "\n".join([*said, *map(str, found)])
+
+
+@pytest.mark.parametrize("part", ["arrays", "interrupts", "files", "threads", "forks", "ends"])
+def test_nothing_breaks_it(part):
+    said: list[str] = []
+    assert fuzz.run(part, COUNTS[part], SEED, said.append), "\n".join(said)
+
+
+def test_every_part_has_a_short_form():
+    assert COUNTS.keys() == fuzz.PARTS.keys()
+
+
+def test_a_program_shrinks_to_what_shows_the_difference():
+    program = ["a = 1", "with x:\n    b = 2\n    c = 3", "d = 4", "e = 5"]
+    assert shrink(program, lambda p: "c = 3" in "\n".join(p)) == ["c = 3"]
+    assert shrink(program, lambda p: {"a = 1", "e = 5"} <= set(p)) == ["a = 1", "e = 5"]
