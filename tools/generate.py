@@ -43,7 +43,7 @@ OTHERS = {
     "retrograd.absent": ["AcceleratorError"],
     "retrograd.errors": ["OutOfMemoryError"],
     "retrograd.alias.install": ["install_as_torch"],
-    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
+    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],

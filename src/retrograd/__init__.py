@@ -165,6 +165,7 @@ if _typing.TYPE_CHECKING:
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
         is_anomaly_enabled,
+        set_anomaly_enabled,
     )
     from retrograd.autograd.custom_gradient import (
         custom_gradient,
@@ -673,6 +674,7 @@ if _typing.TYPE_CHECKING:
         manual_seed,
         seed,
         set_rng_state,
+        thread_safe_generator,
     )
     from retrograd.ops.random.sampling import (
         bernoulli,
@@ -966,6 +968,8 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.tensor.storage import (
         TypedStorage,
         UntypedStorage,
+        from_file,
+        is_distributed,
         is_storage,
     )
     from retrograd.overrides.state import (
@@ -1090,7 +1094,9 @@ else:
                 "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
             ),
             "retrograd.autograd": "autograd=",
-            "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+            "retrograd.autograd.anomaly_mode": (
+                "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+            ),
             "retrograd.autograd.custom_gradient": "custom_gradient",
             "retrograd.backends": "backends=",
             "retrograd.compiler": "compile compiler=",
@@ -1457,6 +1463,7 @@ __all__ = [
     "frexp",
     "frobenius_norm",
     "from_dlpack",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",
@@ -1539,6 +1546,7 @@ __all__ = [
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
@@ -1755,6 +1763,7 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_anomaly_enabled",
     "set_autocast_cache_enabled",
     "set_autocast_cpu_dtype",
     "set_autocast_cpu_enabled",
@@ -1833,6 +1842,7 @@ __all__ = [
     "tensor_split",
     "tensordot",
     "testing",
+    "thread_safe_generator",
     "threshold",
     "threshold_",
     "tile",

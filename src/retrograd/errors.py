@@ -126,6 +126,10 @@ def operand_error(function: str, argument: str, position: int, value: object) ->
     hint = ""
     if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__"):
         hint = "; wrap it with retrograd.as_tensor(...) first"
+    if hasattr(type(value), "__torch_function__"):  # see Note [Overriding functions]
+        hint = (
+            "; its class has __torch_function__: call retrograd.overrides.switch_on() once, before all else"
+        )
     return OperandError(
         f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}{hint}"
     )

@@ -258,7 +258,9 @@ FUNCTIONS: dict[str, str] = {
         "_dirichlet_grad=dirichlet_grad _sample_dirichlet=sample_dirichlet "
         "_standard_gamma=standard_gamma _standard_gamma_grad=standard_gamma_grad"
     ),
-    "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
+    "retrograd.ops.random.generator": (
+        "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator"
+    ),
     "retrograd.ops.random.sampling": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint "
         "randint_like randn randn_like randperm"
@@ -330,7 +332,7 @@ FUNCTIONS: dict[str, str] = {
         "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
         "set_warn_always use_deterministic_algorithms"
     ),
-    "retrograd.ops.tensor.storage": "is_storage",
+    "retrograd.ops.tensor.storage": "from_file is_distributed is_storage",
 }
 FUNCTIONAL: dict[str, str] = {
     "retrograd.core.tensor": "relu_=Tensor.relu_",

@@ -53,8 +53,8 @@ PROGRAMS = {
     "import importlib.util as u; print(u.find_spec('torch').name)": "torch",
     "import torch; torch.backends.cudnn.benchmark = True; import torch.backends.cudnn as cudnn; "
     "print(cudnn.benchmark, retrograd.backends.cudnn.benchmark)": "True True",
-    "import torch; from torch import *; print(ones(1), nn.ReLU(), torch.__version__ >= (2, 1))": "tensor([1.]) ReLU() True",
-    "import torch; print(hasattr(retrograd, 'qint8'), repr(torch.qint8))": "False <torch.qint8, which is not in retrograd>",
+    "import torch; from torch import *; print(ones(1), torch.__version__ >= (2, 1))": "tensor([1.]) True",
+    "import torch; print(hasattr(retrograd, 'qint8'), torch.qint8)": "False <torch.qint8, which is not in retrograd>",
 }
 
 

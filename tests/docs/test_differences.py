@@ -946,6 +946,71 @@ def test_names_of_nn(torch):
     assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")
 
 
+@about("Mixed precision", "Names of `torch` that are missing", "What of `torch` is not here")
+def test_names_of_torch(torch):
+    for title in ("**Names of `torch` that are missing", "**What of `torch` is not here"):
+        passage = TEXT[TEXT.index(title) :].partition("\n- ")[0].partition("`; `grouped_mm")[0]
+        for name in re.findall(r"`(\w+)`", passage)[1:]:
+            assert (hasattr(rg, name), hasattr(torch, name) or name == "ScriptModule") == (False, True), name
+    assert (hasattr(rg, "autocast"), hasattr(rg, "GradScaler")) == (False, False)
+
+
+@about("`compile` and `jit.script` give back the function")
+def test_nothing_is_compiled(torch):
+    def f(x):
+        return x
+
+    assert (rg.compile(f) is f, torch.compile(f) is f) == (True, False)
+    assert (rg.jit.script(f) is f, torch.jit.script(f) is f) == (True, False)
+
+
+@about("A name that is missing under `retrograd run`")
+def test_other_processes(torch):
+    from retrograd.alias.missing import StandIn
+
+    assert fails(StandIn("torch.onnx.export"), "torch.onnx.export is not in retrograd")
+    assert (rg.distributed.is_available(), torch.distributed.is_available()) == (False, True)
+
+
+@about("Functions ask for `__torch_function__`")
+def test_modes_that_see_calls(torch):
+    def program(lib):
+        seen = []
+
+        class Mode(lib.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append((lib.overrides.resolve_name(func), bool(kwargs)))
+                return func(*args, **(kwargs or {}))
+
+        x, bound = lib.ones(1), lib.exp
+        with Mode():
+            _ = x.shape, bound(x), lib.nn.functional.relu(x)
+        return seen
+
+    assert program(rg) == [("torch.nn.functional.relu", False)]
+    names = ["torch.Tensor.shape.__get__", "torch.exp", "torch.nn.functional.relu"]
+    assert program(torch) == [(names[0], False), (names[1], False), (names[2], True)]
+
+
+@about("The profiler notes public functions")
+def test_what_a_profiler_notes(torch):
+    def program(lib):
+        layer = lib.nn.Linear(1, 1)
+        with lib.profiler.profile() as profiler:
+            layer(lib.ones(1, 1))
+        return {event.key for event in profiler.key_averages()}
+
+    assert program(rg) == {"aten::linear", "aten::ones"}
+    assert "aten::addmm" in program(torch)
+
+
+@about("Tensors are copied to other processes")
+def test_processes_share_no_memory(torch):
+    assert rg.multiprocessing.get_all_sharing_strategies() == {"file_system"}
+    assert "file_descriptor" in torch.multiprocessing.get_all_sharing_strategies()
+    assert fails(rg.ones(1).share_memory_)
+
+
 @about("A module's members are in its `__dict__`")
 def test_members(torch):
     def program(lib):

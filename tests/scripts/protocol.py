@@ -167,6 +167,14 @@ class Leaf(torch.Tensor):
         return torch.Tensor._make_subclass(cls, values, requires_grad)
 
 
+class Louder(LoggingTensor):
+    pass
+
+
+louder = torch.ones(2).as_subclass(Louder)
+with torch._C.DisableTorchFunctionSubclass():
+    print(type(louder + 1).__name__, type(louder.detach()).__name__)
+print(type(louder + 1).__name__, type(louder + torch.ones(2).as_subclass(LoggingTensor)).__name__)
 u, m, leaf = Unit([1.0, 2.0], "m"), Marked([1.0, 2.0], "here"), Leaf(torch.ones(2), True)
 print(u, u.unit, type(u + 1).__name__, m, m.mark, type(m[0]).__name__, leaf, leaf.is_leaf)
 (leaf * 3).sum().backward()

@@ -580,7 +580,7 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
         if isinstance(value, Tensor):
             found = True
             kind = type(value)
-            if kind is Tensor or not value._keeps_class or kind in UPWARD.overriding:
+            if kind is Tensor or not value._keeps_class or getattr(kind, "_asks", False):
                 continue
             if cls is None or issubclass(kind, cls):
                 cls = kind

@@ -120,6 +120,10 @@ class Size(tuple[int, ...]):
         return Size(super().__add__(tuple(other)))
 
 
+# Where subclasses of Tensor are defined that have seen to themselves.
+OUR_SUBCLASSES = ("retrograd.nn.parameter", "retrograd.overrides.subclasses")
+
+
 class MethodForm:
     """Stands in `TensorMethods` for a method whose module is loaded when somebody asks for it.
 
@@ -157,7 +161,8 @@ class TensorMethods:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        if "__torch_function__" in vars(cls) or "__new__" in vars(cls):
+        own = "__torch_function__" in vars(cls) or "__new__" in vars(cls)
+        if own and cls.__module__ not in OUR_SUBCLASSES:
             load("retrograd.overrides.subclasses").complete(cls)
 
     @classmethod

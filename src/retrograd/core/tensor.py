@@ -378,8 +378,8 @@ class Tensor(TensorOperators):
 
     def _classed(self, twin: Tensor) -> Tensor:
         """A result in the class of this tensor, if that hands itself on: see `core.apply`."""
-        keeps = self._keeps_class and type(self) not in UPWARD.overriding
-        return twin.as_subclass(type(self)) if keeps else twin
+        asks = getattr(type(self), "_asks", False)  # see overrides/subclasses.py
+        return twin.as_subclass(type(self)) if self._keeps_class and not asks else twin
 
     def _set_data(self, value: Any) -> None:
         """What `t.data = value` does."""
@@ -400,7 +400,7 @@ class Tensor(TensorOperators):
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-        made = _bare(cls)
+        made = bare(cls)
         made.array = self.array
         made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
         made._base, made._counter = self._base, None if self._base is not None else self._version_counter()
@@ -498,7 +498,7 @@ def _deep_copy(array: Array, memo: dict[int, Any]) -> Array:
 
 
 UPWARD.tensor = Tensor
-_bare: Final[Any] = Tensor.__new__  # makes an instance of a subclass, whatever its own `__new__` asks for
+bare: Final[Any] = Tensor.__new__  # makes an instance of a subclass, whatever its own `__new__` asks for
 register(FORMULAS, Tensor)
 
 
@@ -515,7 +515,7 @@ TENSOR_FIELDS = frozenset(getattr(Tensor, "__annotations__", ())) | {"array"}
 
 def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any]) -> Any:
     """A leaf tensor of class `cls` over `array`: what unpickling and copying call."""
-    made = _bare(cls)
+    made = bare(cls)
     made.array = array
     made._requires = requires_grad
     made._grad_dtype = grad_dtype

@@ -43,11 +43,6 @@ class Upward:
     leave_levels: Any = None
     # the same: a function called once for each sample of a vmap
     by_sample: Any = None
-    # overrides/subclasses.py: the classes that say themselves what functions do to them
-    overriding: set[Any]
-
-    def __init__(self) -> None:
-        self.overriding = set()
 
 
 UPWARD: Final = Upward()

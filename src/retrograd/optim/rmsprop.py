@@ -88,7 +88,7 @@ class RMSprop(FormulaOptimizer):
     _rule = 0
 
     def rule(self, rates: Group) -> int:
-        return self._rule + bool(rates["momentum"] > 0) + 2 * bool(rates["centered"])
+        return self._rule + int(rates["momentum"] > 0) + 2 * bool(rates["centered"])
 
     def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
         alpha = rates["alpha"]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from types import FunctionType
 from typing import Any
 
-from retrograd.core.tensor import Tensor
-from retrograd.core.upward import UPWARD
+from retrograd.core.tensor import Tensor, bare
 from retrograd.overrides.forms import AskingFunction
 from retrograd.overrides.protocol import ask
 from retrograd.overrides.state import STATE, disabled
@@ -31,25 +29,19 @@ def complete(cls: Any) -> None:
     """Makes a new subclass of Tensor ask, and be made, as its author has written."""
     own = vars(cls)
     if "__new__" in own:
-        _let_new_take_values()
-        if not _defines(cls, "__init__"):
-            cls.__init__ = _nothing
+        cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in cls.__bases__)
     method = own.get("__torch_function__")
     if method is not None and getattr(cls, "__torch_function__", None) is not disabled:
         switch_on()
-        UPWARD.overriding.add(cls)
-        if isinstance(method, FunctionType):
-            cls.__torch_function__ = classmethod(
-                method
-            )  # `super().__torch_function__` binds the class either way
+        cls._asks = (
+            True  # what core.apply goes by: results are plain Tensors, of which the class makes its own
+        )
         for name in _METHODS:
             if not _defines(cls, name):
                 setattr(cls, name, AskingFunction(f"torch.Tensor.{name}", getattr(Tensor, name)))
         for name in _ATTRIBUTES:
             if not _defines(cls, name):
                 setattr(cls, name, _attribute(name))
-    elif any(base in UPWARD.overriding for base in cls.__mro__):
-        UPWARD.overriding.add(cls)
 
 
 def _defines(cls: Any, name: str) -> bool:
@@ -60,10 +52,6 @@ def _defines(cls: Any, name: str) -> bool:
         if name in vars(base):
             return True
     return False
-
-
-def _nothing(self: Any, *args: Any, **named: Any) -> None:
-    """The `__init__` of a class whose `__new__` has done it all."""
 
 
 # -- attributes -----------------------------------------------------------------------------------------------------
@@ -100,21 +88,17 @@ def _delete(plain: Any, self: Any) -> None:
 # -- making instances ------------------------------------------------------------------------------------------------
 
 
-def _let_new_take_values() -> None:
-    """Lets `super().__new__(cls, values)` in a subclass hold the values, as PyTorch's does; at once for all classes."""
-    if isinstance(vars(Tensor).get("__new__"), staticmethod):
-        return
-    bare: Any = Tensor.__new__
+class TakesValues(Tensor):
+    """Stands between Tensor and a class with a `__new__` of its own, for what that calls as `super().__new__`."""
 
-    def new(cls: Any, data: Any = None, *size: Any, **named: Any) -> Any:
-        made = bare(cls)
-        if cls is not Tensor and _defines(cls, "__new__"):
-            made.array = Tensor(data, *size).array
-            made._requires = bool(named.get("requires_grad", False))
+    def __new__(cls, data: Any = None, *size: int, requires_grad: bool = False) -> Any:
+        made: Any = bare(cls)
+        made.array = Tensor(data, *size).array
+        made._requires = requires_grad
         return made
 
-    bare_class: Any = Tensor
-    bare_class.__new__ = staticmethod(new)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        pass  # __new__ has done it
 
 
 def make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:

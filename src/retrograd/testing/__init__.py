@@ -8,15 +8,15 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.testing.comparison import assert_close
+    from retrograd.testing.comparison import assert_allclose, assert_close
     from retrograd.testing.creation import make_tensor
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
-            "retrograd.testing.comparison": "assert_close",
+            "retrograd.testing.comparison": "assert_allclose assert_close",
             "retrograd.testing.creation": "make_tensor",
         },
     )
 
-__all__ = ["assert_close", "make_tensor"]
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]

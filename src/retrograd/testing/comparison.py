@@ -24,6 +24,9 @@ TOLERANCES = {
 }
 
 
+_OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
 class Closeness(NamedTuple):
     """What `assert_close` was asked for."""
 
@@ -94,6 +97,23 @@ def assert_close(
     except _Mismatch as mismatch:
         said = str(mismatch)
         raise AssertionError(said if msg is None else msg(said) if callable(msg) else msg) from None
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """The older `assert_close`: of tensors, or what becomes one, without a look at dtypes; NaNs agree."""
+    pair = [v if isinstance(v, Tensor) else Tensor(np.asarray(v)) for v in (actual, expected)]
+    if rtol is None and atol is None:
+        found = [_OLD_TOLERANCES.get(str(t.array.dtype), _EXACT) for t in pair]
+        rtol, atol = max(r for r, _ in found), max(a for _, a in found)
+    checks: Any = {"check_device": True, "check_dtype": False, "check_stride": False}
+    assert_close(*pair, rtol=rtol, atol=atol, equal_nan=equal_nan, msg=msg or None, **checks)
 
 
 class _Mismatch(Exception):

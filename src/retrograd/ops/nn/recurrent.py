@@ -145,6 +145,8 @@ def _arguments(
     is_packed = "batch_sizes" in options or (len(args) > place and isinstance(args[place], Tensor))
     names = PACKED if is_packed else PADDED
     found = dict(zip(names, args, strict=False))
+    if len(args) == len(names) and not options:
+        return found
     if len(args) > len(names) or found.keys() & options.keys() or {*found, *options} != {*names}:
         given = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in options.items()])
         raise OperandError(

@@ -9,14 +9,15 @@ import numpy as np
 from retrograd.backends.base import backend_of, device_of, extent_of
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
+from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 from retrograd.ops.register import public, public_property
 from retrograd.ops.tensor.create import empty
-from retrograd.ops.tensor.data import tensor
-from retrograd.values import Array
+from retrograd.ops.tensor.data import check_options, new_leaf, tensor
+from retrograd.values import Array, DType
 
 
 class UntypedStorage:
@@ -179,6 +180,44 @@ def storage(self: Tensor) -> TypedStorage:
     """The memory that this tensor lies in, as elements of its dtype. Old: see `untyped_storage`."""
     warn("TypedStorage is deprecated. Use tensor.untyped_storage() instead of tensor.storage()", UserWarning)
     return _typed_storage(self)
+
+
+@public("from_file")
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers in a file as a tensor over its memory; if `shared`, writes to the one are writes to the other.
+
+    Args:
+        filename: of the file. A shared one is made, or made longer, if it has to be.
+        shared: whether writes go to the file.
+        size: how many elements are read.
+        dtype: of the elements, by default the default dtype.
+        layout, device, requires_grad, pin_memory: as those of `zeros`.
+    """
+    check_options(device, layout, pin_memory)
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    array = np.asarray(
+        np.memmap(filename, kind, _mode(filename, bool(shared), size * kind.itemsize), shape=(size,))
+    )
+    return new_leaf(array, requires_grad)
+
+
+def _mode(filename: Any, shared: bool, needed: int) -> Any:
+    """How a file is opened: without writing to it, or long enough for what is wanted."""
+    if not shared:
+        return "c"
+    with open(filename, "ab") as file:  # noqa: PTH123 - whatever names a file
+        if file.tell() < needed:
+            file.truncate(needed)
+    return "r+"
+
+
+@public("is_distributed")
+def is_distributed(input: Tensor) -> bool:
+    """Whether a tensor is spread over processes: never."""
+    return False
 
 
 @public("is_storage")
