@@ -11,6 +11,12 @@ from retrograd.ops.register import DECLARED
 
 
 @pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch) -> None:
+    """Files that a page writes do not stay."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
 def public_for_one_test() -> Iterator[None]:
     yield
     for name, form in list(DECLARED.items()):
