@@ -61,8 +61,8 @@ def apply1(op: Unary, input: Any) -> Any:
     cls = None if type(input) is Tensor else _result_class(op, (input,))
     x: Tensor = input
     state = current()
-    if state.special & RECORDED:
-        state.observer.operation_starts()
+    if state.special:
+        _start_special(state)
     traits = traits_of(op)
     a = x.array
     result = NotImplemented if traits.forward is None else traits.forward(op, a)
@@ -179,8 +179,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
     state = current()
-    if state.special & RECORDED:
-        state.observer.operation_starts()
+    if state.special:
+        _start_special(state)
     result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
@@ -348,8 +348,8 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
-    if state.special & RECORDED:
-        state.observer.operation_starts()
+    if state.special:
+        _start_special(state)
     traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
@@ -499,6 +499,12 @@ def _saved_version(counter: VersionCounter) -> int:
     if version < 0:
         refuse_inference()
     return version
+
+
+def _start_special(state: ThreadState) -> None:
+    """What happens before an op computes when something special is on."""
+    if state.special & RECORDED:
+        state.observer.operation_starts()
 
 
 def _finish_special(

@@ -92,7 +92,7 @@ def order(document: Document, backward: int = 0) -> list[str]:
     return [label(document["nodes"][step["node"]]) for step in document["backwards"][backward]["steps"]]
 
 
-class Peak(NamedTuple):
+class PeakMoment(NamedTuple):
     """The moment at which a recorded program held the most memory."""
 
     time: float
@@ -100,7 +100,7 @@ class Peak(NamedTuple):
     blocks: list[int]
 
 
-def peak(document: Document) -> Peak | None:
+def peak(document: Document) -> PeakMoment | None:
     """When the most memory that the recording has seen was in use, and by which blocks."""
     events: list[tuple[float, int, int]] = []
     for i, (size, born, died, *_) in enumerate(document["blocks"]):
@@ -116,7 +116,7 @@ def peak(document: Document) -> Peak | None:
         else:
             alive.discard(block)
         if now > best:
-            best, found = now, Peak(time, now, sorted(alive))
+            best, found = now, PeakMoment(time, now, sorted(alive))
     return found
 
 

@@ -122,6 +122,7 @@ class BackwardNote:
         self.root = -1
         self.given: list[int] = []
         self.nodes: list[int] = []
+        self.numbers: dict[int, int] = {}  # of nodes by id, which is theirs while the backward holds them
         self.dependencies: dict[int, int] = {}
         self.pruned: list[int] = []
         self.steps: list[StepNote] = []
@@ -342,6 +343,7 @@ class Recorder(Observer):
             note.outer = -1 if outer is None else outer.number
             note.nodes = self.walk([task.root, *task.nodes])
             note.root = note.nodes[0]
+            note.numbers = dict(zip(map(id, (task.root, *task.nodes)), note.nodes, strict=True))
             note.given = [self.value_of(value) for value in values]
             for node, number in zip([task.root, *task.nodes], note.nodes, strict=True):
                 missing = node._missing if task.number else task.dependencies.get(node, 0)
@@ -360,7 +362,7 @@ class Recorder(Observer):
             if len(note.steps) >= self.limit:
                 note.left_out += 1
                 return
-            number = self.number_of(node)
+            number = note.numbers[id(node)]
             step = StepNote(number, 0, thread)
             step.hooks = _hooks_on(node)
             step.given = [self._given(note, number, nr, value) for nr, value in enumerate(buffer.values)]
@@ -401,13 +403,13 @@ class Recorder(Observer):
         if note is None:
             return
         with self.lock:
-            index = note.latest.get(self.number_of(source), -1)
+            index = note.latest.get(note.numbers[id(source)], -1)
             if index < 0:
                 return
             array = value.array if isinstance(value, Tensor) else value
             if array is not None:
                 self.block_of(array, -1, (note.number, index))
-            receiver, number = self.number_of(node), self.value_of(array)
+            receiver, number = note.numbers[id(node)], self.value_of(array)
             note.steps[index].sent.append((i, receiver, nr, number))
             if number >= 0:
                 note.arrived.setdefault((receiver, nr), []).append(number)
@@ -417,6 +419,7 @@ class Recorder(Observer):
         if note is None:
             return
         note.end = perf_counter_ns()
+        note.numbers.clear()
         running = self._running.get(threading.get_ident(), [])
         while running and running[-1][0] >= note.number:
             number, index = running.pop()
