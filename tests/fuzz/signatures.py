@@ -31,15 +31,38 @@ LEFT_OUT = {
     "fractional_max_pool3d_with_indices", "resize", "alpha_dropout_", "dropout_", "feature_alpha_dropout_", "binomial",
     "feature_dropout_", "set_flush_denormal", "from_file", "set_num_interop_threads", "as_strided_", "retain_grad",
     "scaled_dot_product_attention", "multi_head_attention_forward", "rrelu_with_noise", "triplet_margin_with_distance_loss",
-    "register_hook", "data_ptr", "untyped_storage", "storage_offset", "const_data_ptr", "element_size", "why_no_grad",
+    "get_num_threads", "to_dlpack", "register_hook", "data_ptr", "new_empty_strided", "svd", "eig", "eigh", "cond", "untyped_storage", "storage_offset", "const_data_ptr", "element_size", "why_no_grad",
 }  # fmt: skip
+# There is one of each, or PyTorch has it at a few of the functions only.
+NOT_GIVEN = {
+    "out",
+    "layout",
+    "pin_memory",
+    "inplace",
+    "return_indices",
+    "memory_format",
+    "device",
+    "axis",
+    "last",
+}
 SHAPES = ("", "3", "2, 3", "2, 3", "3, 3", "1, 3", "0, 3", "2, 3, 3", "2, 2, 4, 4")
 NUMBERS = {
-    "float32": "[0.5, -1.5, 2.0, 1.25, -0.75, 3.0]", "float64": "[0.25, 1.5, -0.5, 2.5, 0.75, -1.0]", "int64": "[1, 0, 2, 1, 2, 0]",
-    "bool": "[True, False, True, True, False]", "complex64": "[0.5+1j, -1.5, 2j, 1-2j, 0.25]", "int32": "[2, 1, 0, 1, 2]", "uint8": "[1, 2, 0, 2]",
-    "float16": "[0.5, 2.0, -1.0, 1.5]",
+    "float32": "[0.5, -1.5, 2.0, 1.25, -0.75, 3.0, 0.3, -2.2, 0.9, 1.7, -0.1]",
+    "float64": "[0.25, 1.5, -0.5, 2.5, 0.75, -1.0, 0.6, 1.9, -2.3, 0.2, 3.1]",
+    "complex64": "[0.5+1j, -1.5, 2j, 1-2j, 0.25, 0.3+0.7j, -1j]", "float16": "[0.5, 2.0, -1.0, 1.5, 0.75, -2.5, 3.0]",
+    "int64": "[1, 0, 2, 1, 2, 0, 1]", "int32": "[2, 1, 0, 1, 2]", "uint8": "[1, 2, 0, 2, 1]", "bool": "[True, False, True, True, False]",
 }  # fmt: skip
-DTYPES = ["float32"] * 5 + ["float64", "float64", "int64", "int64", "bool", "complex64", "int32", "uint8", "float16"]
+DTYPES = ["float32"] * 5 + [
+    "float64",
+    "float64",
+    "int64",
+    "int64",
+    "bool",
+    "complex64",
+    "int32",
+    "uint8",
+    "float16",
+]
 
 
 class Finding(NamedTuple):
@@ -76,15 +99,19 @@ class Caller:
         given: list[str] = []
         positional = True
         for p in parameters:
-            if p.kind is p.VAR_KEYWORD or p.name == "out":
+            if p.kind is p.VAR_KEYWORD or p.name in NOT_GIVEN:
                 continue
             if p.kind is p.VAR_POSITIONAL:
                 given += [self.argument(p) for _ in range(self.rng.randrange(3))] if positional else []
-                continue
+                break  # what may come after it says the same by a name
             if p.default is not p.empty and self.rng.random() < 0.6:
                 positional = False  # what comes after something left out goes by its name
                 continue
-            named = not positional or p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and self.rng.random() < 0.3)
+            named = (
+                not positional
+                or p.kind is p.KEYWORD_ONLY
+                or (p.default is not p.empty and self.rng.random() < 0.3)
+            )
             positional = positional and not named
             given.append(f"{p.name}={self.argument(p)}" if named else self.argument(p))
         if self.path.startswith("Tensor.") and given and "=" not in given[0].partition("(")[0]:
@@ -101,8 +128,19 @@ class Caller:
             return tensor(self.rng, "int64", self.shape if self.rng.random() < 0.6 else "3")
         if p.name in {"mask", "condition"} and "Tensor" in kind:
             return tensor(self.rng, "bool", self.shape)
-        if p.name in {"dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "n"} and "int" in kind.lower() + "int" * ("Dims" in kind):
-            return str(pick(["0", "-1", "1", "0", "-1", "2"] + ["(0, 1)"] * ("Sequence" in kind or "Dims" in kind)))
+        if p.name in {
+            "dim",
+            "axis",
+            "dim0",
+            "dim1",
+            "start_dim",
+            "end_dim",
+            "dims",
+            "n",
+        } and "int" in kind.lower() + "int" * ("Dims" in kind):
+            return str(
+                pick(["0", "-1", "1", "0", "-1", "2"] + ["(0, 1)"] * ("Sequence" in kind or "Dims" in kind))
+            )
         if kind.startswith("Sequence[Tensor]") or "Sequence[Tensor" in kind:
             return f"[{', '.join(self.tensor() for _ in range(pick([1, 2, 2, 3])))}]"
         if "Tensor" in kind and ("Number" not in kind or self.rng.random() < 0.6):
@@ -117,7 +155,11 @@ class Caller:
     def tensor(self) -> str:
         """Mostly like the others."""
         same = self.rng.random() < 0.85
-        return tensor(self.rng, self.dtype if same else self.rng.choice(DTYPES), self.shape if self.rng.random() < 0.8 else self.rng.choice(SHAPES))
+        return tensor(
+            self.rng,
+            self.dtype if same else self.rng.choice(DTYPES),
+            self.shape if self.rng.random() < 0.8 else self.rng.choice(SHAPES),
+        )
 
 
 OPTIONS = {
@@ -152,7 +194,9 @@ def difference(hers: Any, mine: Any, call: str) -> Finding | None:
         same = isinstance(mine, outside(hers))
         return None if same else Finding("error type", call, f"{hers!r:.120} there, {mine!r:.120} here")
     if there or here:
-        return Finding("raises only there" if there else "raises only here", call, f"{hers if there else mine!r:.200}")
+        return Finding(
+            "raises only there" if there else "raises only here", call, f"{hers if there else mine!r:.200}"
+        )
     if len(hers) != len(mine):
         return Finding("values", call, f"{len(hers)} results there, {len(mine)} here")
     found = next(filter(None, map(unlike, hers, mine)), "")
@@ -190,7 +234,6 @@ def explore(count: int, seed: int) -> Iterator[Finding]:
 
 def exists(library: Any, path: str) -> bool:
     try:
-        at(library, path)
+        return callable(at(library, path))
     except AttributeError:
         return False
-    return True
