@@ -69,7 +69,7 @@ class Run:
 
     def note_gradients(self, statement: str) -> None:
         mentioned = set(NAMES.findall(statement))
-        if mentioned & self.torn:
+        if self.torn and mentioned & self.sharing(self.torn):
             self.torn |= mentioned
         if mentioned & self.gradients:
             self.gradients |= mentioned

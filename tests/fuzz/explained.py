@@ -6,6 +6,22 @@ import re
 
 # What the program, the kind of difference and its words must match, and why it is so.
 EXPLAINED: list[tuple[str, str, str, str]] = [
+    (
+        "save_on_cpu|saved_tensors_hooks",
+        "values",
+        "",
+        "PyTorch does not notice that what a hook has packed was overwritten",
+    ),
+    ("allow_mutation", "raises only there", "outside of the", "a graph that needs no copies may be left"),
+    ("pow", "values", "nan", "complex powers of zero, and gradients beside NaN"),
+    ("prod", "values", "nan", "complex powers of zero, and gradients beside NaN"),
+    (
+        ".",
+        "error type",
+        "shape mismatch|support automatic differentiation|not implemented for",
+        "two faults, of which another is told first",
+    ),
+    ("vmap", "raises only there", "select", "a function of nothing"),
     (".", "raises only there", "modified by an inplace operation", "PyTorch saves what is not saved here"),
     (
         ".",

@@ -254,7 +254,7 @@ def write(g: Grower) -> str:
 
 def write_itself(g: Grower, x: str) -> str:
     name, d = g.rng.choice(SELF_WRITES), g.dim(x)
-    n, i = g.number(), g.pick("torch.tensor([0])", "torch.tensor([1, 0])", g.tensor("int"))
+    n, i = g.number(), g.pick("torch.tensor([0])", "torch.tensor([0, 0])", g.tensor("int"))
     source = g.beside(x)
     source = source if source in g.tensors else f"torch.tensor({source})"
     arguments = {
