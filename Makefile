@@ -26,26 +26,34 @@ OTHER      = build/pythons/$(VERSION)
 OLDEST     = numpy==$(if $(filter 3.14,$(VERSION)),2.3.2,2.1.0)
 OLD_FIRST  = $(filter 3.12 3.14,$(VERSION))
 PARTS     := tests/build tests/core tests/engine
+GPU_PYTHON := python3
 
 # The pack by itself beside the interpreted sources: with sanitizers, and without what only some systems have. Python is
 # not instrumented, so the sanitizers' runtime comes first by LD_PRELOAD, and nobody looks for leaks: Python keeps what it
 # has at the end. A kernel that asks for more memory than there may be gets none, as on any system.
 ASAN      := build/asan
+TSAN      := build/tsan
 PORTABLE  := build/portable
 CXX       ?= g++
 SANITIZED  = env LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=2048 \
   UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$(CURDIR)/$(ASAN)
 
+# The same for threads. Python's own locks are seen, because they are the system's; what only Python and NumPy do is not
+# looked at.
+THREADED   = env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
+  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$(CURDIR)/tests/native/tsan.txt \
+  PYTHONPATH=$(CURDIR)/$(TSAN)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-compiled test-nonative test-asan test-portable test-python test-pythons compiled wheel sdist coverage conformance fuzz bench check format clean distclean
+.PHONY: inspector help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance fuzz bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMPS)/package ## train a small network on handwritten digits and print its backward graph
+demo: $(STAMPS)/package ## train a small network on handwritten digits; writes a page that shows its last step
 	@$(PY) -m retrograd demo $(ARGS)
 
 test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
@@ -62,9 +70,16 @@ test-asan: $(STAMPS)/dev ## run the tests of the pack on a build with AddressSan
 	$(SANITIZED) $(PYTEST) tests/native $(ARGS)
 	$(SANITIZED) RETROGRAD_ISA=base $(PYTEST) tests/native $(ARGS)
 
+test-tsan: $(STAMPS)/dev ## run the tests of its threads on a build with ThreadSanitizer (Linux, GCC)
+	$(PY) tools/pack.py threads --into $(TSAN)
+	$(THREADED) $(PY) -m pytest tests/native/test_threads.py $(ARGS)
+
 test-portable: $(STAMPS)/dev ## run them on a build without anything that only some compilers and systems have
 	$(PY) tools/pack.py portable --into $(PORTABLE)
 	PYTHONPATH=$(CURDIR)/$(PORTABLE) $(PYTEST) tests/native $(ARGS)
+
+test-gpu: ## run the tests of devices on an NVIDIA GPU, with CuPy and retrograd in GPU_PYTHON's environment
+	RETROGRAD_TEST_DEVICE=cuda:0 $(GPU_PYTHON) -m pytest -q tests/devices tests/gpu $(ARGS)
 
 test-python: ## run the tests of core, engine and build on another Python: PYTHON=python3.13; compiled, and pure
 	@rm -rf $(OTHER)
@@ -106,11 +121,15 @@ bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against 
 	$(PY) benchmarks/diagnostics.py
 	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500
 
+inspector: $(STAMPS)/venv ## build the inspector's page from inspector/ (needs Node.js and npm)
+	$(PY) tools/inspector.py
+
 check: $(STAMPS)/dev ## format, lint, types, generated files, layers, notes, budgets, what users' programs reveal
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy --strict src
 	$(PY) tools/generate.py --check
+	$(PY) tools/inspector.py --check
 	$(PY) -m pytest -q tests/project/test_layers.py tests/project/test_notes.py tests/project/test_budgets.py tests/typing
 	@$(PY) -m tests.project.budgets
 

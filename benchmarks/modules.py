@@ -1,6 +1,7 @@
 """What a module costs beyond the function that it calls, and its step beside that of PyTorch's module.
 
-A step is a call, the sum of what it gives, and its backward. All programs run in turns, and the best time counts.
+A step is a call, the sum of what it gives, and its backward; a training step is a call, a loss, its backward, and that
+of the optimiser. All programs run in turns, and the best time counts.
 
     python benchmarks/modules.py [--only WORD] [--seconds S] [--threads N]
 """
@@ -58,6 +59,22 @@ def of_relu(lib: Any, m: Any) -> Call:
     return lib.nn.functional.relu
 
 
+def recurrent(name: str) -> Callable[[Any, Any], Call]:
+    """The function of a recurrent network that begins with zeros."""
+
+    def of(lib: Any, m: Any) -> Call:
+        function, weights = getattr(lib, name), list(m.parameters())
+
+        def call(x: Any) -> Any:
+            h = x.new_zeros((1, x.shape[1], m.hidden_size))
+            hx = (h, h) if name == "lstm" else h
+            return function(x, hx, weights, True, 1, 0.0, True, False, False)
+
+        return call
+
+    return of
+
+
 CASES = {
     "ReLU, 4 × 8": Case(lambda nn: nn.ReLU(), (4, 8), of_relu),
     "Linear, 4 × 8 → 8": Case(lambda nn: nn.Linear(8, 8), (4, 8), of_linear),
@@ -70,12 +87,69 @@ CASES = {
     "Linear, Tanh, Linear, 4 × 8": Case(
         lambda nn: nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 1)), (4, 8), of_mlp
     ),
-    "GRU, 20 times of 4 × 8 → 16": Case(lambda nn: nn.GRU(8, 16), (20, 4, 8), None),
-    "LSTM, 20 times of 4 × 8 → 16": Case(lambda nn: nn.LSTM(8, 16), (20, 4, 8), None),
+    "RNN, 20 times of 4 × 8 → 16": Case(lambda nn: nn.RNN(8, 16), (20, 4, 8), recurrent("rnn_tanh")),
+    "GRU, 20 times of 4 × 8 → 16": Case(lambda nn: nn.GRU(8, 16), (20, 4, 8), recurrent("gru")),
+    "LSTM, 20 times of 4 × 8 → 16": Case(lambda nn: nn.LSTM(8, 16), (20, 4, 8), recurrent("lstm")),
+    "LSTM, 64 times of 32 × 256 → 256": Case(lambda nn: nn.LSTM(256, 256), (64, 32, 256), recurrent("lstm")),
+    "GRU, 64 times of 32 × 256 → 256": Case(lambda nn: nn.GRU(256, 256), (64, 32, 256), recurrent("gru")),
     "TransformerEncoderLayer, 16 × 4 × 32": Case(
         lambda nn: nn.TransformerEncoderLayer(32, 4, 64), (16, 4, 32), None
     ),
 }
+
+
+class Last:
+    """The prediction that a recurrent network makes after the last time."""
+
+    def __init__(self, lib: Any) -> None:
+        self.network, self.head = lib.nn.LSTM(8, 16), lib.nn.Linear(16, 1)
+
+    def __call__(self, x: Any) -> Any:
+        return self.head(self.network(x)[0][-1])
+
+    def parameters(self) -> list[Any]:
+        return [*self.network.parameters(), *self.head.parameters()]
+
+
+def mlp(lib: Any) -> Any:
+    nn = lib.nn
+    return nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
+
+
+# Models that are trained, and the shapes of their inputs.
+MODELS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
+    "MLP, 4 × 8 → 16 → 1": (mlp, (4, 8)),
+    "LSTM and Linear, 20 times of 4 × 8 → 16 → 1": (Last, (20, 4, 8)),
+}
+
+
+def training(lib: Any, make: Callable[[Any], Any], optimizer: str, array: Any) -> Callable[[], None]:
+    """A training step."""
+    model, x, y = make(lib), lib.tensor(array), lib.zeros((4, 1))
+    optimise, loss = getattr(lib.optim, optimizer)(model.parameters(), lr=1e-3), lib.nn.MSELoss()
+
+    def run() -> None:
+        optimise.zero_grad()
+        loss(model(x), y).backward()
+        optimise.step()
+
+    return run
+
+
+def measure_training(name: str, optimizer: str, seconds: float) -> None:
+    """Prints one row."""
+    import torch
+
+    import retrograd
+
+    make, shape = MODELS[name]
+    array = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    programs = [training(lib, make, optimizer, array) for lib in (retrograd, torch)]
+    ours, theirs = clock.best_times(programs, seconds, 4)
+    print(
+        f"  {f'{name}, {optimizer}':70}{duration(ours):>11}{duration(theirs):>11}{theirs / ours:>8.2f}×",
+        flush=True,
+    )
 
 
 def step(call: Call, x: Any) -> Callable[[], None]:
@@ -123,6 +197,11 @@ def main() -> None:
     for name, case in CASES.items():
         if args.only in name:
             measure(name, case, args.seconds)
+    print(f"\n{'A training step of':72}{'module':>11}{'PyTorch':>11}{'ratio':>9}")
+    for name in MODELS:
+        for optimizer in ("SGD", "Adam"):
+            if args.only in name:
+                measure_training(name, optimizer, args.seconds)
 
 
 if __name__ == "__main__":

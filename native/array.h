@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "memory.h"
+#include "parallel.h"
 #include "sizes.h"
 
 namespace rg {
@@ -42,14 +43,19 @@ class Ref {
   PyObject* object_;
 };
 
+enum Signals { DEFERRED, INTERRUPTIBLE };  // what a loop does about Ctrl-C: see parallel.h
+
 // Lets other Python threads run while a large loop does.
 class Unlocked {
  public:
-  explicit Unlocked(bool really) : state_(really ? PyEval_SaveThread() : nullptr) {}
+  explicit Unlocked(bool really, Signals signals = DEFERRED) : state_(really ? PyEval_SaveThread() : nullptr) {
+    if (state_ != nullptr && signals == INTERRUPTIBLE) set_interruptible(state_);
+  }
   // Before 3.14, Python ends a daemon thread that comes back while the interpreter is finalised, by unwinding its stack.
   // The destructors below would touch objects without the GIL: the thread waits for the end of the process instead.
   ~Unlocked() {
     if (state_ == nullptr) return;
+    set_interruptible(nullptr);
     try {
       PyEval_RestoreThread(state_);
     } catch (...) {
@@ -99,10 +105,13 @@ inline T* data(PyObject* array) {
 extern "C" int PyTraceMalloc_Track(unsigned int domain, uintptr_t memory, size_t size);
 constexpr unsigned TRACE_DOMAIN = 389047;  // np.lib.tracemalloc_domain, where tracemalloc counts arrays
 
+// Raises OutOfMemoryError, with the figures of an array that there is no memory for; null.
+PyObject* no_memory(int nd, const npy_intp* dims, int type);
+
 // A new array of `bytes` in memory from our allocator, not filled; null with an exception set.
 inline PyObject* array_of(npy_intp bytes, int nd, const npy_intp* dims, const npy_intp* strides, int type) {
   void* memory = allocate(static_cast<size_t>(bytes));
-  if (memory == nullptr) return PyErr_NoMemory();
+  if (memory == nullptr) return no_memory(nd, dims, type);
   PyObject* made = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(type), nd, dims, strides, memory,
                                         NPY_ARRAY_CARRAY, nullptr);
   if (made == nullptr) {
@@ -125,7 +134,7 @@ inline npy_intp bytes_of_type(int type) {
 // A new array in C order, not filled, whose memory comes from our allocator. Null with an exception set if there is none.
 inline PyObject* new_array(int nd, const npy_intp* dims, int type) {
   npy_intp bytes = type == NPY_FLOAT ? 4 : type == NPY_DOUBLE ? 8 : bytes_of_type(type);
-  if (!grow(&bytes, nd, dims)) return PyErr_NoMemory();
+  if (!grow(&bytes, nd, dims)) return no_memory(nd, dims, type);
   return array_of(bytes, nd, dims, nullptr, type);
 }
 
@@ -171,7 +180,7 @@ inline PyObject* new_packed(PyObject* like, int type) {
   const int nd = PyArray_NDIM(a);
   if (PyArray_IS_C_CONTIGUOUS(a)) return new_array(nd, PyArray_DIMS(a), type);
   npy_intp strides[NPY_MAXDIMS], size = bytes_of_type(type), bytes = size;
-  if (!grow(&bytes, nd, PyArray_DIMS(a))) return PyErr_NoMemory();
+  if (!grow(&bytes, nd, PyArray_DIMS(a))) return no_memory(nd, PyArray_DIMS(a), type);
   for (int i = 0; i < nd; i++)  // the stride of a dimension of length 1 may be anything
     strides[i] = PyArray_DIM(a, i) > 1 ? PyArray_STRIDE(a, i) / PyArray_ITEMSIZE(a) * size : size;
   return array_of(bytes, nd, PyArray_DIMS(a), strides, type);

@@ -88,7 +88,7 @@ PyObject* attended(Args args) {
   if (!out) return nullptr;
   const Heads<T> to = heads_of<T>(out.get());
   {
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, INTERRUPTIBLE);
     attend<T>(a, to);
   }
   return out.release();
@@ -109,7 +109,7 @@ PyObject* attended_back(PyObject* gradient, Args args, long wanted) {
   if (!dq || !dk || !dv) return nullptr;
   const Gradients<T> to = {heads_of<const T>(gradient), wanted_heads<T>(dq), wanted_heads<T>(dk), wanted_heads<T>(dv)};
   {
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, INTERRUPTIBLE);
     attend_back<T>(a, to);
   }
   return PyTuple_Pack(3, dq.get(), dk.get(), dv.get());

@@ -72,7 +72,7 @@ PyObject* convolved(const Plan& p, const Ref& source, Weights<T> weights, const 
   Ref packed(memory_for(packed_size(p, sizeof(T)), kind(source.get())));
   if (!out || !padded || !packed) return nullptr;
   {
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, INTERRUPTIBLE);
     convolve<T>({&p, data<T>(source.get()), weights, bias, data<T>(out.get()), data<T>(padded.get()),
                  data<T>(packed.get())});
   }
@@ -118,7 +118,7 @@ PyObject* overlapped(const Operands& o) {
   Ref padded(memory_for(padded_size(plan, sizeof(T)), type)), partial(memory_for(partial_size(plan, sizeof(T)), type));
   if (!out || !padded || !partial) return nullptr;
   {
-    Unlocked unlocked(true);
+    Unlocked unlocked(true, INTERRUPTIBLE);
     overlap<T>({&plan, data<T>(o.x.get()), data<T>(o.y.get()), data<T>(out.get()), data<T>(padded.get()),
                 data<T>(partial.get())});
   }

@@ -31,6 +31,8 @@ template <vectorcallfunc call>
 PyObject* guarded_call(PyObject* self, Args args, size_t count, PyObject* names) {
   try {
     return call(self, args, count, names);
+  } catch (const Interrupted&) {
+    return nullptr;
   } catch (const std::exception&) {
     return PyErr_NoMemory();
   }

@@ -174,8 +174,10 @@ PyObject* new_kernel(const FusedKernel* row) {
   made->call = call;
   made->row = row;
   made->owner = nullptr;
-  for (int i = 0; i < FUSED_PARAMS; i++)
+  for (int i = 0; i < FUSED_PARAMS; i++) {
     made->params[i] = i < row->param_count ? PyUnicode_InternFromString(row->params[i]) : nullptr;
+    if (i < row->param_count && made->params[i] == nullptr) return nullptr;
+  }
   return reinterpret_cast<PyObject*>(made);
 }
 

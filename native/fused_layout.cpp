@@ -182,7 +182,7 @@ bool lay_out(PyObject* const* operands, unsigned used, Layout* layout) {
 PyObject* Layout::new_result() const {
   if (strides == nullptr) return new_array(nd, dims, type);
   npy_intp bytes = pass.size;
-  return grow(&bytes, pass.n) ? array_of(bytes, nd, dims, strides, type) : PyErr_NoMemory();
+  return grow(&bytes, pass.n) ? array_of(bytes, nd, dims, strides, type) : no_memory(nd, dims, type);
 }
 
 }  // namespace rg

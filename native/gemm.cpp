@@ -92,6 +92,43 @@ void multiply_shared(Sizes s, Matrix<T> a, Matrix<T> b, Target<T> c) {
   });
 }
 
+template <class T>
+Index packed_size(Index k, Index n) {
+  static const auto size = Versions<Index (*)(Index, Index)>{RG_VERSIONS(packed_size<T>)}.pick();
+  return size(k, n);
+}
+
+template <class T>
+void pack(Index k, Index n, Matrix<T> b, T* to) {
+  static const auto copy = Versions<void (*)(Index, Index, Matrix<T>, T*)>{RG_VERSIONS(pack_right<T>)}.pick();
+  copy(k, n, b, to);
+}
+
+template <class T>
+void multiply_packed(Sizes s, Matrix<T> a, const T* b, Target<T> c) {
+  using Packed = void (*)(Sizes, Matrix<T>, const T*, Target<T>, Index, Index, void*);
+  static const auto run = Versions<Packed>{RG_VERSIONS(multiply_packed<T>)}.pick();
+  static const auto bytes = Versions<size_t (*)(Sizes)>{RG_VERSIONS(packed_scratch<T>)}.pick();
+  constexpr Index SHARE = 128;  // columns of a thread, panels of any instruction set
+  for (Index i = 0; i < s.m; i += TALL) {
+    const Sizes part = {std::min(TALL, s.m - i), s.n, s.k};
+    const auto columns = [&](Index begin, Index end) {
+      run(part, a.from(i, 0), b, c.from(i, 0), begin * SHARE, std::min(end * SHARE, s.n), scratch(0, bytes(part)));
+    };
+    const Index shares = (s.n + SHARE - 1) / SHARE;
+    if (part.work() < SHARED_WORK)
+      columns(0, shares);
+    else
+      parallel_for(shares, 1, columns);
+  }
+}
+
+template Index packed_size<float>(Index, Index);
+template Index packed_size<double>(Index, Index);
+template void pack<float>(Index, Index, Matrix<float>, float*);
+template void pack<double>(Index, Index, Matrix<double>, double*);
+template void multiply_packed<float>(Sizes, Matrix<float>, const float*, Target<float>);
+template void multiply_packed<double>(Sizes, Matrix<double>, const double*, Target<double>);
 template void multiply<float>(Sizes, Matrix<float>, Matrix<float>, Target<float>);
 template void multiply<double>(Sizes, Matrix<double>, Matrix<double>, Target<double>);
 template void multiply_shared<float>(Sizes, Matrix<float>, Matrix<float>, Target<float>);

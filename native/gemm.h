@@ -44,6 +44,15 @@ void multiply(Sizes sizes, Matrix<T> a, Matrix<T> b, Target<T> c);
 template <class T>
 void multiply_shared(Sizes sizes, Matrix<T> a, Matrix<T> b, Target<T> c);
 
+// The right operand of many products, copied once into the order in which tiles read it: `packed_size` numbers.
+template <class T>
+Index packed_size(Index k, Index n);
+template <class T>
+void pack(Index k, Index n, Matrix<T> b, T* to);
+// c = plus + a · b for a packed b, on several threads if that pays.
+template <class T>
+void multiply_packed(Sizes sizes, Matrix<T> a, const T* b, Target<T> c);
+
 // Memory of this thread for intermediate values, 64-byte aligned. Valid until its next call with the same slot.
 void* scratch(int slot, size_t bytes);
 

@@ -227,7 +227,7 @@ PyObject* track(PyObject*, PyObject* object) {
 PyObject* instances(PyObject*, PyObject* const* types, Py_ssize_t count) {
   for (Py_ssize_t t = 0; t < count; t++)
     if (!PyType_Check(types[t])) return PyErr_Format(PyExc_TypeError, "instances() takes classes");
-  Ref gc(PyImport_ImportModule("gc")), found(PyList_New(0));
+  Ref gc(PyImport_ImportModuleLevel("gc", nullptr, nullptr, nullptr, 0)), found(PyList_New(0));
   if (!gc || !found) return nullptr;
   Ref all(PyObject_CallMethod(gc.get(), "get_objects", nullptr));
   if (!all) return nullptr;

@@ -120,7 +120,7 @@ PyObject* product_of(const Pair& p, Matrix<T> plus) {
     return out.release();
   }
   {
-    Unlocked unlocked(work >= UNLOCKED);
+    Unlocked unlocked(work >= UNLOCKED, INTERRUPTIBLE);
     multiply_all<T>(p, data<T>(out.get()), plus);
   }
   return out.release();
@@ -142,10 +142,30 @@ double blas_work(int type) {
 // Whether the product is worth the way through here.
 bool serves(const Pair& p) { return p.sizes.work() < blas_work(kind(p.a.array)); }
 
+constexpr double STRIP = 1e10;  // the work of a strip: some tenths of a second
+
+// A product that takes BLAS seconds, a strip of rows at a time: signals are answered between them.
+PyObject* product_in_strips(PyObject* self, Args args, const Pair& p) {
+  const npy_intp m = p.sizes.m, rows = static_cast<npy_intp>(STRIP * static_cast<double>(m) / p.sizes.work()) + 1;
+  Ref out(new_array(p.nd, p.shape, kind(p.a.array)));
+  if (!out) return nullptr;
+  for (npy_intp from = 0; from < m; from += rows) {
+    const npy_intp to = std::min(from + rows, m);
+    Ref strip(PySequence_GetSlice(args[0], from, to)), result(PySequence_GetSlice(out.get(), from, to));
+    if (!strip || !result) return nullptr;
+    PyObject* const given[] = {strip.get(), args[1], result.get()};
+    Ref done(by_numpy(self, given, 3, nullptr));
+    if (!done || PyErr_CheckSignals() < 0) return nullptr;
+  }
+  return out.release();
+}
+
 PyObject* matmul(PyObject* self, Args args, size_t count, PyObject* names) {
   Pair p;
-  if (PyVectorcall_NARGS(count) == 2 && names == nullptr && read_pair(args[0], args[1], NEITHER, &p) && serves(p))
-    return product(p);
+  if (PyVectorcall_NARGS(count) == 2 && names == nullptr && read_pair(args[0], args[1], NEITHER, &p)) {
+    if (serves(p)) return product(p);
+    if (p.nd == 2 && p.count == 1 && p.sizes.work() > 2 * STRIP) return product_in_strips(self, args, p);
+  }
   return by_numpy(self, args, count, names);
 }
 

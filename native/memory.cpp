@@ -66,6 +66,17 @@ void give_handler(PyObject* array) {
   fields->flags |= NPY_ARRAY_OWNDATA;
 }
 
+PyObject* no_memory(int nd, const npy_intp* dims, int type) {
+  if (PyErr_Occurred() != nullptr) return nullptr;  // of another array of the same kernel
+  Ref errors(PyImport_ImportModule("retrograd.errors"));
+  Ref shape(errors ? PyArray_IntTupleFromIntp(nd, dims) : nullptr);
+  Ref dtype(shape ? reinterpret_cast<PyObject*>(PyArray_DescrFromType(type)) : nullptr);
+  if (!dtype) return nullptr;
+  Ref error(PyObject_CallMethod(errors.get(), "out_of_memory", "OO", shape.get(), dtype.get()));
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return nullptr;
+}
+
 bool init_memory() {
   if (is_set("RETROGRAD_NO_CACHE")) {
     small_limit = 0;

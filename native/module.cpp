@@ -9,6 +9,7 @@
 #include "graph.h"
 #include "isa.h"
 #include "join.h"
+#include "launch.h"
 #include "matmul.h"
 #include "network.h"
 #include "parallel.h"
@@ -38,6 +39,7 @@ PyMethodDef* const families[] = {
     rg::graph_methods,
     rg::view_methods,
     rg::join_methods,
+    rg::launch_methods,
     rg::matmul_methods,
     rg::memory_methods,
     rg::parallel_methods,
@@ -47,6 +49,7 @@ PyMethodDef* const families[] = {
     rg::norm_methods,
     rg::batchnorm_methods,
     rg::optim_methods,
+    rg::recurrent_methods,
     rg::dropout_methods,
     rg::embedding_methods,
     rg::pick_methods,
@@ -68,7 +71,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_native", "Hot loops of retrog
 
 PyMODINIT_FUNC PyInit__native() {
   import_array();
-  if (!rg::init_memory()) return nullptr;
+  if (!rg::init_memory() || !rg::init_parallel()) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
   for (PyMethodDef* methods : families)

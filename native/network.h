@@ -101,7 +101,7 @@ void over(npy_intp n, npy_intp cost, const Body& body) {
     return;
   }
   const npy_intp grain = LARGE / 2 / (cost > 0 ? cost : 1);
-  Unlocked unlocked(true);
+  Unlocked unlocked(true, INTERRUPTIBLE);
   parallel_for(n, grain > 0 ? grain : 1, body);
 }
 
@@ -112,6 +112,8 @@ template <Function kernel>
 PyObject* guarded(PyObject* self, Args args, Py_ssize_t count) {
   try {
     return kernel(self, args, count);
+  } catch (const Interrupted&) {
+    return nullptr;
   } catch (const std::exception&) {
     return PyErr_NoMemory();
   }
@@ -132,6 +134,7 @@ extern PyMethodDef loss_methods[];
 extern PyMethodDef norm_methods[];
 extern PyMethodDef number_methods[];
 extern PyMethodDef optim_methods[];
+extern PyMethodDef recurrent_methods[];
 extern PyMethodDef scan_methods[];
 extern PyMethodDef softmax_methods[];
 extern PyMethodDef variance_methods[];

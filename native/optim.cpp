@@ -21,6 +21,17 @@ struct AdamNumbers {
   T lr, beta2, new1, new2, eps, decay, shrink, sign, root;  // new: 1 - beta; root: 1 / sqrt(1 - beta2 ** step)
 };
 
+// Those of an optimiser that is one formula: of all, and of its rule.
+template <class T>
+struct RuleNumbers {
+  T sign, decay, shrink;  // shrink: what decay that acts on the parameter leaves of it
+  T own[7];
+};
+
+// What a step does to n numbers of a parameter, with its gradient and up to three arrays of state.
+template <class T>
+using ByRule = void (*)(T*, const T*, T*, T*, T*, Index, const RuleNumbers<T>&);
+
 #define RG_KERNELS "optim.inc"
 #include "versions.h"
 
@@ -38,6 +49,7 @@ struct Moved {
   int type = 0;
   double step = 0;
   bool first = false;
+  double numbers[10] = {};  // of a rule
 
   template <class T>
   T* from(int place, npy_intp begin) const {
@@ -53,13 +65,13 @@ bool are_lines(Array* first, Array* other) {
   return c || (PyArray_IS_F_CONTIGUOUS(first) && PyArray_IS_F_CONTIGUOUS(other));
 }
 
-// Reads the arrays of a row: parameter, gradient, and `states` more, of which the last may be None.
-bool reads_arrays(PyObject* row, int states, Moved* moved) {
-  PyObject* param = PyTuple_GET_ITEM(row, 0);
+// Reads the arrays of a row: parameter, gradient, and what is kept, where those from `needed` on may be None.
+bool reads_arrays(PyObject* const* arrays, int count, int needed, Moved* moved) {
+  PyObject* param = arrays[0];
   if (!is_real(param)) return false;
-  for (int i = 0; i < 2 + states; i++) {
-    PyObject* array = PyTuple_GET_ITEM(row, i);
-    if (array == Py_None && i == 1 + states) continue;
+  for (int i = 0; i < count; i++) {
+    PyObject* array = arrays[i];
+    if (array == Py_None && i >= needed) continue;
     if (!is_of(array, kind(param)) || !same_shape(array, param) || !are_lines(as_array(param), as_array(array)))
       return false;
     if (i != Moved::GRAD && !PyArray_ISWRITEABLE(as_array(array))) return false;
@@ -105,6 +117,7 @@ void over_all(const std::vector<Moved>& all, const Body& body) {
   std::vector<Piece> pieces;
   for (const Moved& moved : all)
     for (npy_intp begin = 0; begin < moved.n; begin += PIECE) pieces.push_back({&moved, begin});
+  Whole whole;
   over(static_cast<npy_intp>(pieces.size()), PIECE, [&](npy_intp first, npy_intp last) {
     for (npy_intp i = first; i < last; i++)
       body(*pieces[i].moved, pieces[i].begin, std::min(pieces[i].begin + PIECE, pieces[i].moved->n));
@@ -183,6 +196,18 @@ void adam(const Moved& moved, npy_intp begin, npy_intp end, const AdamRates& r) 
     largest(p, g, m, v, top, end - begin, numbers);
 }
 
+constexpr int OWN = 7;  // numbers that a rule may have of its own
+
+template <class T>
+void by_rule(const Moved& moved, npy_intp begin, npy_intp end, int rule) {
+  static const auto choose = Versions<ByRule<T> (*)(int)>{RG_VERSIONS(rule_loop<T>)}.pick();
+  const double* given = moved.numbers;
+  RuleNumbers<T> numbers{T(given[0]), T(given[1]), T(given[2]), {}};
+  for (int i = 0; i < OWN; i++) numbers.own[i] = T(given[3 + i]);
+  choose(rule)(moved.from<T>(Moved::PARAM, begin), moved.from<T>(Moved::GRAD, begin), moved.from<T>(Moved::FIRST, begin),
+               moved.from<T>(Moved::SECOND, begin), moved.from<T>(Moved::THIRD, begin), end - begin, numbers);
+}
+
 // -- as Python sees them -------------------------------------------------------------------------------------------
 
 // The rows that are served; the others go to `left`. False with an exception set. `rows` holds the arrays: other threads
@@ -193,7 +218,7 @@ bool read_rows(PyObject* rows, int states, std::vector<Moved>* all, PyObject* le
     Moved moved;
     const bool is_row = PyTuple_CheckExact(row) && PyTuple_GET_SIZE(row) == 3 + states;
     if (is_row && !read_real(PyTuple_GET_ITEM(row, 2 + states), &moved.step)) return false;
-    if (is_row && reads_arrays(row, states, &moved)) {
+    if (is_row && reads_arrays(&PyTuple_GET_ITEM(row, 0), 2 + states, 1 + states, &moved)) {
       moved.first = moved.step == 1;
       all->push_back(moved);
     } else if (PyList_Append(left, row) < 0) {
@@ -233,9 +258,51 @@ PyObject* py_adam_steps(PyObject*, Args args, Py_ssize_t count) {
   return left.release();
 }
 
+// The numbers of a row, `sign`, `decay`, `shrink` and those of its rule. False with an exception set.
+bool read_numbers(PyObject* given, double* numbers) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(given); i++)
+    if (!read_real(PyTuple_GET_ITEM(given, i), &numbers[i])) return false;
+  return true;
+}
+
+// (rule, rows): rows of (param, grad, tuple of state, tuple of numbers, …); gives the rows left over
+PyObject* py_rule_steps(PyObject*, Args args, Py_ssize_t count) {
+  long rule;
+  if (count != 2 || !PyLong_CheckExact(args[0]) || !PyList_CheckExact(args[1])) return not_served();
+  if (!read_whole(args[0], &rule)) return nullptr;
+  if (rule < 0 || rule >= base::Rules::count) return not_served();
+  const int kept = base::Rules::kept(static_cast<int>(rule));
+  Ref rows(PyList_AsTuple(args[1])), left(PyList_New(0));
+  std::vector<Moved> all;
+  if (!rows || !left) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows.get()); i++) {
+    PyObject* row = PyTuple_GET_ITEM(rows.get(), i);
+    Moved moved;
+    bool served = PyTuple_Check(row) && PyTuple_GET_SIZE(row) >= 4 && PyTuple_CheckExact(PyTuple_GET_ITEM(row, 2)) &&
+                  PyTuple_CheckExact(PyTuple_GET_ITEM(row, 3)) && PyTuple_GET_SIZE(PyTuple_GET_ITEM(row, 2)) == kept &&
+                  PyTuple_GET_SIZE(PyTuple_GET_ITEM(row, 3)) <= 3 + OWN;
+    if (served && !read_numbers(PyTuple_GET_ITEM(row, 3), moved.numbers)) return nullptr;
+    if (served) {
+      PyObject* arrays[Moved::PLACES] = {PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1)};
+      for (int j = 0; j < kept; j++) arrays[2 + j] = PyTuple_GET_ITEM(PyTuple_GET_ITEM(row, 2), j);
+      served = reads_arrays(arrays, 2 + kept, 2 + kept, &moved);
+    }
+    if (served)
+      all.push_back(moved);
+    else if (PyList_Append(left.get(), row) < 0)
+      return nullptr;
+  }
+  move(all, [&](const Moved& moved, npy_intp begin, npy_intp end) {
+    moved.type == NPY_FLOAT ? by_rule<float>(moved, begin, end, static_cast<int>(rule))
+                            : by_rule<double>(moved, begin, end, static_cast<int>(rule));
+  });
+  return left.release();
+}
+
 }  // namespace
 
 PyMethodDef optim_methods[] = {
+    method<py_rule_steps>("rule_steps", "rule_steps(rule, rows): steps by one formula; gives the rows left over."),
     method<py_sgd_steps>("sgd_steps", "sgd_steps(rows, rates): steps of gradient descent; gives the rows left over."),
     method<py_adam_steps>("adam_steps", "adam_steps(rows, rates): steps of Adam or AdamW; gives the rows left over."),
     {nullptr, nullptr, 0, nullptr}};

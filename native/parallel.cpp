@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <condition_variable>
 #include <exception>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "array.h"
 #include "portable.h"
 
 #if RG_POSIX
@@ -19,6 +21,33 @@
 namespace rg {
 
 namespace {
+
+unsigned long main_thread = 0;
+thread_local PyThreadState* interruptible = nullptr;
+thread_local int whole = 0;
+
+// Asks now and then whether somebody wants the loop to end. Only the thread that began it asks.
+class Watch {
+ public:
+  Watch() : state_(whole > 0 ? nullptr : interruptible) {
+    if (state_ != nullptr) next_ = Clock::now() + PAUSE;
+  }
+
+  void look() {
+    if (state_ == nullptr || Clock::now() < next_) return;
+    next_ = Clock::now() + PAUSE;
+    PyEval_RestoreThread(std::exchange(interruptible, nullptr));  // a handler may run loops of its own
+    const int raised = PyErr_CheckSignals();
+    interruptible = PyEval_SaveThread();
+    if (raised < 0) throw Interrupted();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds PAUSE{100};
+  PyThreadState* state_;
+  Clock::time_point next_;
+};
 
 constexpr int MOST_WORKERS = 1024;
 constexpr int SPINS = 30000;  // looks for the next loop, about 0.2 ms, before a worker sleeps: loops come in bursts
@@ -42,7 +71,8 @@ class Pool {
       round_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    work();
+    Watch watch;
+    work(&watch);
     // Those who have not come by now need not: the seat is taken back, so that a sleeper costs no waiting.
     int unused = open_.exchange(0, std::memory_order_acq_rel);
     busy_.fetch_sub(unused, std::memory_order_acq_rel);
@@ -55,11 +85,13 @@ class Pool {
   void leave() { taken_.store(false, std::memory_order_release); }
 
  private:
-  void work() {
+  void work(Watch* watch) {
     std::ptrdiff_t begin;
     try {
-      while ((begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < n_)
+      while ((begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < n_) {
         (*body_)(begin, std::min(begin + grain_, n_));
+        if (watch != nullptr) watch->look();
+      }
     } catch (...) {
       next_.store(n_, std::memory_order_relaxed);
       std::lock_guard<std::mutex> hold(mutex_);
@@ -93,7 +125,7 @@ class Pool {
       while (seats > 0 && !open_.compare_exchange_weak(seats, seats - 1, std::memory_order_acq_rel)) {
       }
       if (seats > 0) {
-        work();
+        work(nullptr);
         busy_.fetch_sub(1, std::memory_order_acq_rel);
       }
     }
@@ -135,6 +167,13 @@ int threads() {
   return count > 0 ? count : cores();
 }
 
+void set_interruptible(PyThreadState* state) {
+  if (PyThread_get_thread_ident() == main_thread) interruptible = state;
+}
+
+Whole::Whole() { whole++; }
+Whole::~Whole() { whole--; }
+
 void set_threads(int count) { wanted.store(count, std::memory_order_relaxed); }
 
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body) {
@@ -147,7 +186,11 @@ void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body) 
     if (thrown) std::rethrow_exception(thrown);
     return;
   }
-  for (std::ptrdiff_t begin = 0; begin < n; begin += grain) body(begin, std::min(begin + grain, n));
+  Watch watch;
+  for (std::ptrdiff_t begin = 0; begin < n; begin += grain) {
+    body(begin, std::min(begin + grain, n));
+    watch.look();
+  }
 }
 
 namespace {
@@ -163,6 +206,15 @@ PyObject* py_set_threads(PyObject*, PyObject* count) {
 PyObject* py_threads(PyObject*, PyObject*) { return PyLong_FromLong(threads()); }
 
 }  // namespace
+
+bool init_parallel() {
+  Ref threading(PyImport_ImportModule("threading"));
+  Ref main(threading ? PyObject_CallMethod(threading.get(), "main_thread", nullptr) : nullptr);
+  Ref ident(main ? PyObject_GetAttrString(main.get(), "ident") : nullptr);
+  if (!ident) return false;
+  main_thread = PyLong_AsUnsignedLong(ident.get());
+  return PyErr_Occurred() == nullptr;
+}
 
 PyMethodDef parallel_methods[] = {
     {"set_threads", py_set_threads, METH_O, "Sets how many threads a large loop may use."},

@@ -3,8 +3,25 @@
 #include <Python.h>
 
 #include <cstddef>
+#include <exception>
 
 namespace rg {
+
+// Thrown out of a loop that Ctrl-C, or another signal whose handler raises, has ended; the exception is set.
+struct Interrupted : std::exception {};
+
+// Says that this thread runs without the GIL and may be interrupted, with this state of Python's; null: not any more.
+// Only the main thread, which hears of signals, remembers it.
+void set_interruptible(PyThreadState* state);
+
+// While one lives, nothing interrupts the loops of this thread: for those that write into what a caller has.
+class Whole {
+ public:
+  Whole();
+  ~Whole();
+  Whole(const Whole&) = delete;
+  Whole& operator=(const Whole&) = delete;
+};
 
 int cores();    // of this machine
 int threads();  // that a loop may use
@@ -28,8 +45,11 @@ class LoopBody {
 // Calls body(begin, end) for pieces of [0, n), each a multiple of `grain` long but for the last, on several threads if
 // that is worth while. Pieces depend on n and grain alone, never on the number of threads. Called without the GIL or
 // with it; the body must not touch Python. A loop inside a loop runs on the thread that asks. What a body throws comes
-// out here, whichever thread it was; other pieces may have been left out then.
+// out here, whichever thread it was; other pieces may have been left out then. A loop under `Unlocked(…, INTERRUPTIBLE)`
+// runs the handlers of signals ten times a second, and throws Interrupted where one raises.
 void parallel_for(std::ptrdiff_t n, std::ptrdiff_t grain, const LoopBody& body);
+
+bool init_parallel();  // once, with the module; false with an exception set
 
 extern PyMethodDef parallel_methods[];
 

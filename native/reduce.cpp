@@ -140,7 +140,7 @@ PyObject* reduced(const ReduceKernel* kernel, PyObject* x, PyObject* axis, bool 
   if (!out) return nullptr;
   {
     const npy_intp size = PyArray_ITEMSIZE(as_array(x)), out_size = PyArray_ITEMSIZE(as_array(out.get()));
-    Unlocked unlocked(size_of(x) >= LARGE);
+    Unlocked unlocked(size_of(x) >= LARGE, INTERRUPTIBLE);
     reduce_into(kernel, slot, axes, data<char>(x), size, data<char>(out.get()), out_size);
     if (kernel->mean) divide(out.get(), axes.count);
   }
@@ -183,17 +183,19 @@ PyObject* placed(const PlaceKernel* kernel, PyObject* x, PyObject* axis, bool ke
   Axes axes;
   if (!axes.find(x, axis) || axes.reduced_groups > 1) return NOT_SERVED;
   if (kind(x) == NPY_FLOAT && axes.count > INT32_MAX) return NOT_SERVED;  // places are as wide as elements
-  PyObject* out = axes.new_result(x, keep, NPY_INT64);
-  if (out == nullptr) return nullptr;
+  Ref out(axes.new_result(x, keep, NPY_INT64));
+  if (!out) return nullptr;
   Step s{data<char>(x), 1, 1, 1, PyArray_ITEMSIZE(as_array(x)), 8};
   bool seen = false;
   for (int g = 0; g < axes.groups; g++) {
     seen |= axes.reduced[g];
     (axes.reduced[g] ? s.count : seen ? s.inner : s.outer) *= axes.length[g];
   }
-  Unlocked unlocked(size_of(x) >= LARGE);
-  place_into(kernel, slot, s, data<int64_t>(out));
-  return out;
+  {
+    Unlocked unlocked(size_of(x) >= LARGE, INTERRUPTIBLE);
+    place_into(kernel, slot, s, data<int64_t>(out.get()));
+  }
+  return out.release();
 }
 
 PyObject* place_call(PyObject* self, Args args, size_t count, PyObject* names) {

@@ -41,12 +41,11 @@ REASONS = {
         ^indices
     """,
     "entry points of one library or kernel; the public function is here": "cudnn miopen mkldnn native_norm batch_norm_",
-    "lower precision: NumPy has no bfloat16": "autocast bfloat16 chalf scaled_ grouped_mm",
+    "lower precision: NumPy has no complex32, and there are no other devices": "autocast chalf scaled_ grouped_mm",
     "compiler and scripting": """
         sym_ unify_type parse_ import_ir merge_type compile$ wait$ fork$ while_loop ^cond$ handle_torch has_torch
         boolean_dispatch assert_int typename classproperty thread_safe Optional
     """,
-    "recurrent layers come with the modules": "lstm gru rnn_",
     "storage and files": "^save$ ^load$ from_file get_file_path storage share_memory module_load",
     "other devices": """
         is_(ipu|maia|meta|mps|mtia|vulkan|xla|xpu|nested|pinned|shared|distributed) ^(cuda|ipu|xpu|mtia)$ pin_memory

@@ -1,9 +1,11 @@
-"""Writes the C++ of fused elementwise kernels, from the formulas of the op library.
+"""Writes fused elementwise kernels, from the formulas of the op library.
 
     python tools/fuse.py DIRECTORY    write fused_loops.inc and fused_table.inc there, if they would change
+    python tools/fuse.py --gpu        write what GPUs get: src/retrograd/backends/gpu/formulas.json
     python tools/fuse.py --report     say what is fused, and why the rest is not
 
-The build calls `generate(directory)`. Nothing is typed twice: each op's own `forward` and `vjp` run on symbols.
+The build calls `generate(directory)`; the file for GPUs belongs to the sources. Nothing is typed twice: each op's own
+`forward` and `vjp` run on symbols.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = ("fused_loops.inc", "fused_table.inc")
+FOR_GPUS = ROOT / "src" / "retrograd" / "backends" / "gpu" / "formulas.json"
 
 
 def generate(directory: str | Path) -> list[Path]:
@@ -43,6 +46,19 @@ def write(directory: Path) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def write_for_gpus() -> None:
+    """Writes the formulas from which kernels are made on a GPU, at first use."""
+    FOR_GPUS.write_text(for_gpus(), encoding="utf-8")
+
+
+def for_gpus() -> str:
+    """What `formulas.json` must say."""
+    from tools.fusing.gpu import written
+    from tools.fusing.trace import kernels
+
+    return written(kernels()[0])
+
+
 def report() -> None:
     """Prints every method of an elementwise op: fused, or why not."""
     from tools.fusing.trace import kernels
@@ -63,6 +79,8 @@ def main() -> None:
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     if sys.argv[1] == "--report":
         report()
+    elif sys.argv[1] == "--gpu":
+        write_for_gpus()
     else:
         write(Path(sys.argv[1]))
 

@@ -31,20 +31,35 @@ PACKAGE = ROOT / "src" / "retrograd"
 
 # Public names that are no op functions, by the module that has them.
 OTHERS = {
-    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled"],
+    "retrograd.amp.autocast_mode": ["autocast"],
+    "retrograd.amp.grad_scaler": ["GradScaler"],
+    "retrograd.amp.settings": [
+        "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_cpu_dtype",
+        "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled", "is_autocast_cpu_enabled",
+        "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype", "set_autocast_cpu_enabled",
+        "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype",
+    ],
+    "retrograd.__config__": ["compiled_with_cxx11_abi", "has_lapack", "has_mkl", "has_openmp", "has_spectral"],
+    "retrograd.absent": ["AcceleratorError"],
+    "retrograd.errors": ["OutOfMemoryError"],
+    "retrograd.alias.install": ["install_as_torch"],
+    "retrograd.autograd.anomaly_mode": ["is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled"],
     "retrograd.autograd.custom_gradient": ["custom_gradient"],
     "retrograd.autograd.modes": ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"],
     "retrograd.backends.device": ["device"],
     "retrograd.backends.dtype_class": [
-        "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8",
-        "uint16", "uint32", "uint64", "dtype",
+        "bfloat16", "complex64", "complex128", "float16", "float32", "float64", "int8", "int16", "int32", "int64",
+        "uint8", "uint16", "uint32", "uint64", "dtype",
     ],
     "retrograd.backends.dtypes": ["can_cast", "set_default_dtype"],
+    "retrograd.backends.layout_class": ["layout", "strided"],
     "retrograd.backends.limits": ["finfo", "iinfo"],
     "retrograd.backends.memory_format": [
         "channels_last", "channels_last_3d", "contiguous_format", "memory_format", "preserve_format",
     ],
+    "retrograd.compiler": ["compile"],
     "retrograd.core.plain": ["Size"],
+    "retrograd.cpu": ["get_device_module"],
     "retrograd.core.modes": ["is_grad_enabled", "is_inference_mode_enabled"],
     "retrograd.core.printing": ["set_printoptions"],
     "retrograd.core.tensor": ["Tensor"],
@@ -60,6 +75,11 @@ OTHERS = {
         "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
         "LongTensor", "ShortTensor",
     ],
+    "retrograd.overrides.state": ["DisableTorchFunction", "DisableTorchFunctionSubclass"],
+    "retrograd.symbolic": [
+        "SymBool", "SymFloat", "SymInt", "cond", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
+        "sym_sqrt", "sym_sum", "while_loop",
+    ],
     "retrograd.ops.random.generator": ["Generator", "default_generator"],
     "retrograd.ops.tensor.storage": ["TypedStorage", "UntypedStorage"],
     "retrograd.serialization.loading": ["load"],
@@ -68,10 +88,15 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "autograd", "cuda", "fft", "func", "linalg", "memory", "nn", "optim", "optimize", "random", "special", "utils",
+    "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "jit",
+    "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random",
+    "special", "testing", "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
-INTERNAL = ["_C", "__config__", "inspect", "serialization"]
+INTERNAL = [
+    "_C", "__config__", "_dynamo", "_inductor", "backends", "functional", "inspect", "serialization", "storage",
+    "torch_version", "types", "version",
+]  # fmt: skip
 # PyTorch's names that are Python's own: assigned after the imports, because other modules could not use them as names.
 DTYPE_ALIASES = {
     "bool": "bool_",
@@ -124,6 +149,10 @@ class MethodForm:
     def __get__(self, instance: Any, owner: Any = None) -> Any: ...
     def __set__(self, instance: Any, value: Any) -> None: ...
 class TensorMethods:
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
+    @staticmethod
+    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any: ...  # noqa: PLW0211
     def __index__(self) -> int: ...
     @property
     def grad(self) -> Tensor | None: ...
@@ -248,7 +277,6 @@ def package_text() -> str:
     functions = homes("")
     in_place = sorted(functions.pop("retrograd.core.tensor"))
     numbers, others_of_numpy = ["e", "inf", "nan", "pi"], ["newaxis"]
-    words = ["strided"]
     sources = {"bool_": "_bool"}
     lines = [
         *docstring(HEADER.rstrip()),
@@ -272,12 +300,11 @@ def package_text() -> str:
         f"    __getattr__, __dir__ = _lazily(__name__, _FUNCTIONS, {contents(merged(others, modules))})",
         "",
         *(f"{alias} = {sources.get(target, target)}" for alias, target in DTYPE_ALIASES.items()),
-        *(f'{word} = "{word}"' for word in words),
         *(f"{name}: _builtins.float = _np.{name}" for name in numbers),
         *(f"{name} = _np.{name}" for name in others_of_numpy),
     ]
     names = names_of(merged(functions, others, at_once)) | {*DTYPE_ALIASES, *SUBPACKAGES, *in_place}
-    lines += ["", public({*names, *numbers, *others_of_numpy, *words, "__version__"})]
+    lines += ["", public({*names, *numbers, *others_of_numpy, "__version__"})]
     return formatted(lines, "__init__.py")
 
 

@@ -2,6 +2,7 @@
 
     python tools/pack.py                            brings build/fast up to date
     python tools/pack.py sanitized                  build/sanitized: AddressSanitizer and UBSan stop it at a fault
+    python tools/pack.py threads                    build/threads: ThreadSanitizer tells of threads that race
     python tools/pack.py portable                   build/portable: nothing that only some systems have
     PYTHONPATH=build/fast python …                  runs with it
 

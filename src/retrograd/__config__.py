@@ -13,7 +13,15 @@ from retrograd.engine.threads import available_cpus, get_num_interop_threads, ge
 from retrograd.forms import ASKED_FOR_SOURCES, COMPILED, VARIABLE
 from retrograd.version import __version__
 
+# What `torch` says of its build by names of its own.
+has_lapack, has_spectral, has_mkl, has_openmp = True, True, False, False
+
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether C++ extensions would have to be built by the newer ABI: always."""
+    return True
 
 
 def show() -> str:

@@ -23,8 +23,8 @@ from retrograd.autograd.modes import (
 from retrograd.backends.device import (
     device,
 )
-from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtype_class import (
+    bfloat16,
     complex64,
     complex128,
     dtype,
@@ -40,9 +40,14 @@ from retrograd.backends.dtype_class import (
     uint32,
     uint64,
 )
+from retrograd.backends.dtype_class import bool_ as _bool
 from retrograd.backends.dtypes import (
     can_cast,
     set_default_dtype,
+)
+from retrograd.backends.layout_class import (
+    layout,
+    strided,
 )
 from retrograd.backends.limits import (
     finfo,
@@ -84,30 +89,97 @@ if _typing.TYPE_CHECKING:
 
     from retrograd import _C as _C
     from retrograd import __config__ as __config__
+    from retrograd import _dynamo as _dynamo
+    from retrograd import _inductor as _inductor
     from retrograd import (
+        accelerator,
+        amp,
         autograd,
+        compiler,
+        cpu,
         cuda,
+        distributed,
+        distributions,
         fft,
         func,
+        jit,
         linalg,
         memory,
+        mps,
+        multiprocessing,
         nn,
         optim,
         optimize,
+        overrides,
+        profiler,
         random,
         special,
+        testing,
         utils,
+        xpu,
     )
+    from retrograd import backends as backends
+    from retrograd import functional as functional
     from retrograd import inspect as inspect
     from retrograd import serialization as serialization
+    from retrograd import storage as storage
+    from retrograd import torch_version as torch_version
+    from retrograd import types as types
+    from retrograd import version as version
+    from retrograd.__config__ import (
+        compiled_with_cxx11_abi,
+        has_lapack,
+        has_mkl,
+        has_openmp,
+        has_spectral,
+    )
+    from retrograd.absent import (
+        AcceleratorError,
+    )
+    from retrograd.alias.install import (
+        install_as_torch,
+    )
+    from retrograd.amp.autocast_mode import (
+        autocast,
+    )
+    from retrograd.amp.grad_scaler import (
+        GradScaler,
+    )
+    from retrograd.amp.settings import (
+        autocast_decrement_nesting,
+        autocast_increment_nesting,
+        clear_autocast_cache,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_cache_enabled,
+        is_autocast_cpu_enabled,
+        is_autocast_enabled,
+        set_autocast_cache_enabled,
+        set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled,
+        set_autocast_dtype,
+        set_autocast_enabled,
+        set_autocast_gpu_dtype,
+    )
     from retrograd.autograd.anomaly_mode import (
         is_anomaly_check_nan_enabled,
         is_anomaly_enabled,
+        set_anomaly_enabled,
     )
     from retrograd.autograd.custom_gradient import (
         custom_gradient,
     )
+    from retrograd.compiler import (
+        compile,
+    )
     from retrograd.core.tensor import Tensor as _Tensor
+    from retrograd.cpu import (
+        get_device_module,
+    )
+    from retrograd.errors import (
+        OutOfMemoryError,
+    )
     from retrograd.func.mapping import (
         vmap,
     )
@@ -568,9 +640,31 @@ if _typing.TYPE_CHECKING:
         margin_ranking_loss,
         triplet_margin_loss,
     )
+    from retrograd.ops.nn.recurrent import (
+        gru,
+        gru_cell,
+        lstm,
+        lstm_cell,
+        rnn_relu,
+        rnn_relu_cell,
+        rnn_tanh,
+        rnn_tanh_cell,
+    )
     from retrograd.ops.nn.softmax import (
         log_softmax,
         softmax,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        dirichlet_grad as _dirichlet_grad,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        sample_dirichlet as _sample_dirichlet,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma as _standard_gamma,
+    )
+    from retrograd.ops.random.gamma_draws import (
+        standard_gamma_grad as _standard_gamma_grad,
     )
     from retrograd.ops.random.generator import (
         Generator,
@@ -580,6 +674,7 @@ if _typing.TYPE_CHECKING:
         manual_seed,
         seed,
         set_rng_state,
+        thread_safe_generator,
     )
     from retrograd.ops.random.sampling import (
         bernoulli,
@@ -830,7 +925,6 @@ if _typing.TYPE_CHECKING:
     )
     from retrograd.ops.tensor.convert import (
         clone,
-        cpu,
     )
     from retrograd.ops.tensor.create import (
         arange,
@@ -874,13 +968,34 @@ if _typing.TYPE_CHECKING:
     from retrograd.ops.tensor.storage import (
         TypedStorage,
         UntypedStorage,
+        from_file,
+        is_distributed,
         is_storage,
+    )
+    from retrograd.overrides.state import (
+        DisableTorchFunction,
+        DisableTorchFunctionSubclass,
     )
     from retrograd.serialization.loading import (
         load,
     )
     from retrograd.serialization.saving import (
         save,
+    )
+    from retrograd.symbolic import (
+        SymBool,
+        SymFloat,
+        SymInt,
+        cond,
+        sym_float,
+        sym_int,
+        sym_ite,
+        sym_max,
+        sym_min,
+        sym_not,
+        sym_sqrt,
+        sym_sum,
+        while_loop,
     )
     from retrograd.values import Number as _Number
 
@@ -960,11 +1075,36 @@ else:
         _FUNCTIONS,
         {
             "retrograd._C": "_C=",
-            "retrograd.__config__": "__config__=",
+            "retrograd.__config__": (
+                "__config__= compiled_with_cxx11_abi has_lapack has_mkl has_openmp has_spectral"
+            ),
+            "retrograd._dynamo": "_dynamo=",
+            "retrograd._inductor": "_inductor=",
+            "retrograd.absent": "AcceleratorError",
+            "retrograd.accelerator": "accelerator=",
+            "retrograd.alias.install": "install_as_torch",
+            "retrograd.amp": "amp=",
+            "retrograd.amp.autocast_mode": "autocast",
+            "retrograd.amp.grad_scaler": "GradScaler",
+            "retrograd.amp.settings": (
+                "autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache "
+                "get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+                "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+                "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
+                "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype"
+            ),
             "retrograd.autograd": "autograd=",
-            "retrograd.autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+            "retrograd.autograd.anomaly_mode": (
+                "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled"
+            ),
             "retrograd.autograd.custom_gradient": "custom_gradient",
+            "retrograd.backends": "backends=",
+            "retrograd.compiler": "compile compiler=",
+            "retrograd.cpu": "cpu= get_device_module",
             "retrograd.cuda": "cuda=",
+            "retrograd.distributed": "distributed=",
+            "retrograd.distributions": "distributions=",
+            "retrograd.errors": "OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -990,25 +1130,42 @@ else:
             ),
             "retrograd.func": "func=",
             "retrograd.func.mapping": "vmap",
+            "retrograd.functional": "functional=",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
+            "retrograd.jit": "jit=",
             "retrograd.legacy_types": (
                 "BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor "
                 "LongTensor ShortTensor"
             ),
             "retrograd.linalg": "linalg=",
             "retrograd.memory": "memory=",
+            "retrograd.mps": "mps=",
+            "retrograd.multiprocessing": "multiprocessing=",
             "retrograd.nn": "nn=",
             "retrograd.ops.random.generator": "Generator default_generator",
             "retrograd.ops.tensor.storage": "TypedStorage UntypedStorage",
             "retrograd.optim": "optim=",
             "retrograd.optimize": "optimize=",
+            "retrograd.overrides": "overrides=",
+            "retrograd.overrides.state": "DisableTorchFunction DisableTorchFunctionSubclass",
+            "retrograd.profiler": "profiler=",
             "retrograd.random": "random=",
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
             "retrograd.special": "special=",
+            "retrograd.storage": "storage=",
+            "retrograd.symbolic": (
+                "SymBool SymFloat SymInt cond sym_float sym_int sym_ite sym_max sym_min sym_not "
+                "sym_sqrt sym_sum while_loop"
+            ),
+            "retrograd.testing": "testing=",
+            "retrograd.torch_version": "torch_version=",
+            "retrograd.types": "types=",
             "retrograd.utils": "utils=",
+            "retrograd.version": "version=",
+            "retrograd.xpu": "xpu=",
         },
     )
 
@@ -1021,7 +1178,6 @@ int = int32
 long = int64
 cfloat = complex64
 cdouble = complex128
-strided = "strided"
 e: _builtins.float = _np.e
 inf: _builtins.float = _np.inf
 nan: _builtins.float = _np.nan
@@ -1029,24 +1185,37 @@ pi: _builtins.float = _np.pi
 newaxis = _np.newaxis
 
 __all__ = [
+    "AcceleratorError",
     "BoolTensor",
     "ByteTensor",
     "CharTensor",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
     "DoubleTensor",
     "FloatTensor",
     "Generator",
+    "GradScaler",
     "HalfTensor",
     "IntTensor",
     "LongTensor",
+    "OutOfMemoryError",
     "ShortTensor",
     "Size",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "TypedStorage",
     "UntypedStorage",
     "__version__",
+    "_dirichlet_grad",
+    "_sample_dirichlet",
+    "_standard_gamma",
+    "_standard_gamma_grad",
     "abs",
     "abs_",
     "absolute",
+    "accelerator",
     "acos",
     "acos_",
     "acosh",
@@ -1071,6 +1240,7 @@ __all__ = [
     "amax",
     "amin",
     "aminmax",
+    "amp",
     "angle",
     "any",
     "arange",
@@ -1110,12 +1280,16 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autocast",
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
     "autograd",
     "avg_pool1d",
     "baddbmm",
     "bartlett_window",
     "batch_norm",
     "bernoulli",
+    "bfloat16",
     "bilinear",
     "binary_cross_entropy_with_logits",
     "bincount",
@@ -1158,16 +1332,21 @@ __all__ = [
     "clamp_max_",
     "clamp_min",
     "clamp_min_",
+    "clear_autocast_cache",
     "clip",
     "clip_",
     "clone",
     "column_stack",
     "combinations",
+    "compile",
+    "compiled_with_cxx11_abi",
+    "compiler",
     "complex",
     "complex128",
     "complex64",
     "concat",
     "concatenate",
+    "cond",
     "conj",
     "conj_physical",
     "conj_physical_",
@@ -1218,6 +1397,8 @@ __all__ = [
     "diff",
     "digamma",
     "dist",
+    "distributed",
+    "distributions",
     "div",
     "divide",
     "dot",
@@ -1282,6 +1463,7 @@ __all__ = [
     "frexp",
     "frobenius_norm",
     "from_dlpack",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",
@@ -1293,10 +1475,14 @@ __all__ = [
     "ge",
     "geqrf",
     "ger",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
     "get_device",
+    "get_device_module",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
@@ -1308,11 +1494,17 @@ __all__ = [
     "grid_sampler_2d",
     "grid_sampler_3d",
     "group_norm",
+    "gru",
+    "gru_cell",
     "gt",
     "half",
     "hamming_window",
     "hann_window",
     "hardshrink",
+    "has_lapack",
+    "has_mkl",
+    "has_openmp",
+    "has_spectral",
     "heaviside",
     "hinge_embedding_loss",
     "histc",
@@ -1338,6 +1530,7 @@ __all__ = [
     "inference_mode",
     "initial_seed",
     "inner",
+    "install_as_torch",
     "instance_norm",
     "int",
     "int16",
@@ -1347,9 +1540,13 @@ __all__ = [
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
@@ -1370,11 +1567,13 @@ __all__ = [
     "isposinf",
     "isreal",
     "istft",
+    "jit",
     "kaiser_window",
     "kl_div",
     "kron",
     "kthvalue",
     "layer_norm",
+    "layout",
     "lcm",
     "lcm_",
     "ldexp",
@@ -1410,6 +1609,8 @@ __all__ = [
     "logspace",
     "logsumexp",
     "long",
+    "lstm",
+    "lstm_cell",
     "lt",
     "lu",
     "lu_solve",
@@ -1439,10 +1640,12 @@ __all__ = [
     "mode",
     "moveaxis",
     "movedim",
+    "mps",
     "msort",
     "mul",
     "multinomial",
     "multiply",
+    "multiprocessing",
     "mv",
     "mvlgamma",
     "nan",
@@ -1483,6 +1686,7 @@ __all__ = [
     "orgqr",
     "ormqr",
     "outer",
+    "overrides",
     "pairwise_distance",
     "pca_lowrank",
     "pdist",
@@ -1501,6 +1705,7 @@ __all__ = [
     "prelu",
     "preserve_format",
     "prod",
+    "profiler",
     "promote_types",
     "put",
     "qr",
@@ -1531,6 +1736,10 @@ __all__ = [
     "resolve_neg",
     "result_type",
     "rms_norm",
+    "rnn_relu",
+    "rnn_relu_cell",
+    "rnn_tanh",
+    "rnn_tanh_cell",
     "roll",
     "rot90",
     "round",
@@ -1554,6 +1763,13 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "set_anomaly_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",
@@ -1606,6 +1822,14 @@ __all__ = [
     "svd_lowrank",
     "swapaxes",
     "swapdims",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "t",
     "t_copy",
     "take",
@@ -1617,6 +1841,8 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tensordot",
+    "testing",
+    "thread_safe_generator",
     "threshold",
     "threshold_",
     "tile",
@@ -1668,9 +1894,11 @@ __all__ = [
     "vsplit",
     "vstack",
     "where",
+    "while_loop",
     "why_no_grad",
     "xlogy",
     "xlogy_",
+    "xpu",
     "zero_",
     "zeros",
     "zeros_like",

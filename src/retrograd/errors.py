@@ -10,6 +10,7 @@ for PyTorch keep working; our own names only add precision.
     ├── InplaceError           a write that autograd cannot allow, or that destroyed a saved value
     ├── InferenceError         an inference tensor where autograd needs a normal one
     ├── LinAlgError            a matrix that has no such factorization or inverse
+    ├── OutOfMemoryError       an array that there is no memory for; a MemoryError too
     ├── ShapeError             shapes that do not fit each other
     └── DtypeError             a dtype that the operation does not take
     TypeError
@@ -20,6 +21,7 @@ for PyTorch keep working; our own names only add precision.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +55,18 @@ class LinAlgError(RuntimeError):
     """A matrix that is singular, not positive-definite, or on which an iteration did not converge."""
 
 
+class OutOfMemoryError(RuntimeError, MemoryError):
+    """An array that there is no memory for, or that no memory could hold: PyTorch's error and Python's own.
+
+    >>> import retrograd as rg
+    >>> try:
+    ...     rg.zeros(2**62)
+    ... except MemoryError as error:
+    ...     print(error)
+    not enough memory: a tensor of sizes [4611686018427387904] and dtype float32 needs 16.0 EiB
+    """
+
+
 class ShapeError(RuntimeError):
     """Shapes that do not fit each other."""
 
@@ -81,6 +95,7 @@ DTYPE_NAMES = {
     "int32": "Int",
     "int64": "Long",
     "float16": "Half",
+    "bfloat16": "BFloat16",
     "float32": "Float",
     "float64": "Double",
     "complex64": "ComplexFloat",
@@ -111,6 +126,10 @@ def operand_error(function: str, argument: str, position: int, value: object) ->
     hint = ""
     if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__"):
         hint = "; wrap it with retrograd.as_tensor(...) first"
+    if hasattr(type(value), "__torch_function__"):  # see Note [Overriding functions]
+        hint = (
+            "; its class has __torch_function__: call retrograd.overrides.switch_on() once, before all else"
+        )
     return OperandError(
         f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {type_name(value)}{hint}"
     )
@@ -119,6 +138,19 @@ def operand_error(function: str, argument: str, position: int, value: object) ->
 def sizes(shape: Sequence[int]) -> str:
     """A shape as messages show it: `[2, 3]`."""
     return "[" + ", ".join(str(n) for n in shape) + "]"
+
+
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+
+
+def out_of_memory(shape: Sequence[int], dtype: Any) -> OutOfMemoryError:
+    """The error of an array that cannot be had: what it would be, and how much that is."""
+    needed = dtype.itemsize * math.prod(shape)
+    power = min((max(needed, 1).bit_length() - 1) // 10, len(UNITS) - 1)
+    figure = f"{needed / 1024**power:.1f} {UNITS[power]}" if power else f"{needed} bytes"
+    return OutOfMemoryError(
+        f"not enough memory: a tensor of sizes {sizes(shape)} and dtype {dtype.name} needs {figure}"
+    )
 
 
 def broadcast_error(a: Sequence[int], b: Sequence[int]) -> ShapeError:
@@ -153,7 +185,7 @@ def no_forward_mode(function: str) -> NotImplementedError:
 
 def unsupported_dtype(kernel: str, dtype: Any, cure: str = "") -> NotImplementedError:
     """The error for a dtype that a function does not take: `"lt_cpu" not implemented for 'ComplexFloat'`."""
-    name = DTYPE_NAMES.get(str(dtype), dtype)
+    name = DTYPE_NAMES.get(getattr(dtype, "name", str(dtype)), dtype)
     return NotImplementedError(f"\"{kernel}\" not implemented for '{name}'{': ' if cure else ''}{cure}")
 
 

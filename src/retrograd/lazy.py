@@ -64,14 +64,33 @@ class _Loads:
         self.changed.release()
 
 
+class _Forms:
+    """What becomes of names and modules that are loaded, once functions can be overridden: `overrides/switch.py`."""
+
+    of_names: Callable[[str, str, Any], Any] | None = None
+    of_loads: Callable[[], None] | None = None
+    changed: Callable[[], None] | None = None  # for whoever keeps what names stood for: `alias/install.py`
+
+
+FORMS = _Forms()
 _LOADS = _Loads()
 at_fork(before=_LOADS.before_fork, after_in_parent=_LOADS.after_fork, after_in_child=_LOADS.after_fork)
 
 
 def load(module: str) -> ModuleType:
     """Imports a module on demand."""
+    finders: Any = sys.meta_path
+    if finders is None and module not in sys.modules:
+        raise ImportError(
+            f"{module} is loaded by the first use of one of its names, and Python is shutting down: use it once before, or "
+            "import it where the program begins",
+            name=module,
+        )
     with _LOADS:
-        return import_module(module)
+        found = import_module(module)
+    if FORMS.of_loads is not None:
+        FORMS.of_loads()
+    return found
 
 
 class Loaded(Mapping[str, Any]):
@@ -121,7 +140,10 @@ def lazily(package: str, *tables: Contents) -> tuple[Callable[[str], Any], Calla
     def get(name: str) -> Any:
         if name not in known:
             raise AttributeError(f"module '{package}' has no attribute '{name}'", name=name, obj=module)
-        found = vars(module)[name] = known[name]  # where Python finds it without us the next time
+        found = known[name]
+        if FORMS.of_names is not None:
+            found = FORMS.of_names(package, name, found)
+        vars(module)[name] = found  # where Python finds it without us the next time
         return found
 
     def names() -> list[str]:  # not those of modules that have been imported: they are our own affair

@@ -130,7 +130,8 @@ METHODS: dict[str, str] = {
     ),
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
-        "bool byte cdouble cfloat char clone contiguous cpu double float half int long short to type type_as"
+        "bfloat16 bool byte cdouble cfloat char clone contiguous cpu double float half "
+        "int long short to type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
     "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
@@ -155,6 +156,7 @@ FUNCTIONS: dict[str, str] = {
         "sinc_=Tensor.sinc_ sinh_=Tensor.sinh_ sqrt_=Tensor.sqrt_ square_=Tensor.square_ "
         "tan_=Tensor.tan_ tanh_=Tensor.tanh_ trunc_=Tensor.trunc_ xlogy_=Tensor.xlogy_"
     ),
+    "retrograd.errors": "OutOfMemoryError",
     "retrograd.ops.elementwise.addcmul": "addcdiv addcmul lerp",
     "retrograd.ops.elementwise.arithmetic": (
         "add div divide=div float_power floor_divide mul multiply=mul neg negative=neg "
@@ -248,8 +250,17 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.nn.ranking_loss": (
         "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss"
     ),
+    "retrograd.ops.nn.recurrent": (
+        "gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell"
+    ),
     "retrograd.ops.nn.softmax": "log_softmax softmax",
-    "retrograd.ops.random.generator": ("get_rng_state initial_seed manual_seed seed set_rng_state"),
+    "retrograd.ops.random.gamma_draws": (
+        "_dirichlet_grad=dirichlet_grad _sample_dirichlet=sample_dirichlet "
+        "_standard_gamma=standard_gamma _standard_gamma_grad=standard_gamma_grad"
+    ),
+    "retrograd.ops.random.generator": (
+        "get_rng_state initial_seed manual_seed seed set_rng_state thread_safe_generator"
+    ),
     "retrograd.ops.random.sampling": (
         "bernoulli binomial multinomial normal poisson rand rand_like randint "
         "randint_like randn randn_like randperm"
@@ -307,7 +318,7 @@ FUNCTIONS: dict[str, str] = {
     "retrograd.ops.tensor.buffers": (
         "empty_permuted empty_strided from_dlpack frombuffer range=inclusive_range to_dlpack"
     ),
-    "retrograd.ops.tensor.convert": "clone cpu",
+    "retrograd.ops.tensor.convert": "clone",
     "retrograd.ops.tensor.create": (
         "arange empty empty_like eye full full_like linspace logspace ones ones_like "
         "scalar_tensor zeros zeros_like"
@@ -321,7 +332,7 @@ FUNCTIONS: dict[str, str] = {
         "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
         "set_warn_always use_deterministic_algorithms"
     ),
-    "retrograd.ops.tensor.storage": "is_storage",
+    "retrograd.ops.tensor.storage": "from_file is_distributed is_storage",
 }
 FUNCTIONAL: dict[str, str] = {
     "retrograd.core.tensor": "relu_=Tensor.relu_",

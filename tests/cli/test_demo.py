@@ -12,9 +12,13 @@ from retrograd.cli import demo, main
 from retrograd.datasets import load_digits, split_digits
 
 
-def test_the_network_learns_to_read(capsys):
+def test_the_network_learns_to_read(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
+    page = tmp_path / "retrograd-demo.html"
+    assert f"to open in a browser: {page}" in printed
+    assert "The last step of the demo" in page.read_text(encoding="utf-8")
     words = next(line for line in printed.splitlines() if line.startswith("held-out accuracy")).split()
     assert float(words[-1].rstrip("%")) >= 95
     assert "ms a step" in printed
@@ -82,12 +86,13 @@ def test_a_wrong_command_line_explains_itself(arguments, capsys):
     assert "usage: retrograd" in capsys.readouterr().err
 
 
-def test_the_module_is_the_command_even_on_a_plain_terminal():
+def test_the_module_is_the_command_even_on_a_plain_terminal(tmp_path):
     run = subprocess.run(
         [sys.executable, "-m", "retrograd", "demo", "--epochs", "1"],
         env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(filter(None, sys.path))},
         capture_output=True,
         check=True,
+        cwd=tmp_path,
     )
     assert b"held-out accuracy" in run.stdout
     assert b"AccumulateGrad w1 (64, 64)" in run.stdout

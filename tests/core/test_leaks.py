@@ -262,6 +262,18 @@ def test_a_cycle_through_a_hook_is_collected(register, when):
     assert living() < before
 
 
+def test_a_collection_that_begins_in_code_without_builtins():
+    """As when `namedtuple` makes a class: what the collector calls may not count on the globals around it."""
+    x = leaf()
+    y = x * 2
+    results = [(x * y.exp()).sum()]
+    y.register_hook(functools.partial(len_of, results))
+    dead = weakref.ref(results[0])
+    del x, y, results
+    eval("collect()", {"__builtins__": {}, "collect": gc.collect})
+    assert dead() is None
+
+
 def test_a_long_chain_is_freed_without_the_collector():
     x = leaf()
     y = x

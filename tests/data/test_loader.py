@@ -357,7 +357,7 @@ def test_leaving_in_the_middle_ends_the_workers():
 
 
 PROGRAM = """
-import os, sys, time
+import os, signal, sys, time
 from retrograd.utils.data import DataLoader
 from tests.data.samples import Numbers
 
@@ -367,6 +367,7 @@ class Slow(Numbers):
         return super().__getitem__(i)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which programs in the background do not have
     loader = DataLoader(Slow(10_000, 100), 4, num_workers=2, multiprocessing_context="fork")
     iterator = iter(loader)
     next(iterator)

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from tests.devices import strict
-
-strict.install()
+from tests.devices.place import HERE, strict_only
 
 X = [[0.5, -1.25, 3.0], [float("inf"), 0.75, float("nan")]]
 PLAIN = [[0.5, -1.25, 3.0], [2.0, 0.75, -0.5]]
@@ -27,8 +25,8 @@ def same_on_both(compute: Callable[[str], Any]) -> None:
     rg.manual_seed(5)
     wanted = compute("cpu")
     rg.manual_seed(5)
-    found = compute("strict:0")
-    assert str(found.device) == "strict:0"
+    found = compute(HERE)
+    assert str(found.device) == HERE
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found.cpu().numpy(), wanted.numpy(), rtol=1e-12)
 
@@ -45,6 +43,7 @@ FILLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@strict_only
 @pytest.mark.parametrize("name", FILLS)
 def test_random_fill(name: str) -> None:
     same_on_both(lambda where: FILLS[name](on(where, PLAIN)))
@@ -64,6 +63,7 @@ DRAWS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@strict_only
 @pytest.mark.parametrize("name", DRAWS)
 def test_draw_by_parameters(name: str) -> None:
     same_on_both(lambda where: DRAWS[name](on(where, PLAIN), on(where, CHANCES)))
@@ -119,7 +119,7 @@ def test_question_about_elements(name: str) -> None:
 
 
 def test_questions_about_all() -> None:
-    t, u = on("strict:0", PLAIN), on("strict:0", CHANCES)
+    t, u = on(HERE, PLAIN), on(HERE, CHANCES)
     assert rg.allclose(t, t + 1e-9) is True
     assert rg.allclose(t, u) is False
     assert rg.equal(t, t.clone()) is True
@@ -152,7 +152,7 @@ def test_polynomial(name: str) -> None:
 
 
 def test_division_by_zero_is_refused() -> None:
-    t = on("strict:0", [1, 2], rg.int64)
+    t = on(HERE, [1, 2], rg.int64)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         t % 0
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
@@ -160,7 +160,7 @@ def test_division_by_zero_is_refused() -> None:
 
 
 def test_function_of_numpy() -> None:
-    t = on("strict:0", PLAIN)
+    t = on(HERE, PLAIN)
     assert np.isclose(t, t + 1e-9).tolist() == [[True] * 3] * 2
     assert np.allclose(t, t + 1) is False
     same_on_both(lambda where: np.multiply(np.sin(on(where, PLAIN)), 2))

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import retrograd as rg
-from tests.devices import strict
-
-strict.install()
+from tests.devices.place import HERE
 
 SQUARE = [[4.0, 1.0, -2.0], [1.0, 2.0, 0.5], [-2.0, 0.5, -3.0]]
 TALL = [[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]]
@@ -44,21 +42,21 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_result_is_that_of_the_cpu(name: str) -> None:
     wanted = FUNCTIONS[name](on("cpu", SQUARE), on("cpu", TALL))
-    found = FUNCTIONS[name](on("strict:0", SQUARE), on("strict:0", TALL))
+    found = FUNCTIONS[name](on(HERE, SQUARE), on(HERE, TALL))
     for ours, theirs in zip(found, wanted, strict=True):
-        assert str(ours.device) == "strict:0"
+        assert str(ours.device) == HERE
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours.cpu().numpy(), theirs.numpy(), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("where", ["cpu", "strict:0"])
+@pytest.mark.parametrize("where", ["cpu", HERE])
 def test_singular_matrix_is_named(where: str) -> None:
     batch = rg.stack([on(where, TALL)[:2], on(where, SINGULAR)])
     with pytest.raises(rg.linalg.LinAlgError, match=r"\(Batch element 1\): The diagonal element 2 is zero"):
         rg.linalg.inv(batch)
 
 
-@pytest.mark.parametrize("where", ["cpu", "strict:0"])
+@pytest.mark.parametrize("where", ["cpu", HERE])
 @pytest.mark.filterwarnings("ignore:A window was not provided")
 def test_signal_comes_back_without_a_window(where: str) -> None:
     signal = on(where, [0.5, -1.0, 2.0, 0.25, 1.5, -0.75, 3.0, 1.0])

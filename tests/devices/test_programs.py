@@ -15,8 +15,8 @@ import retrograd as rg
 from retrograd import func
 from retrograd.autograd import forward_ad as fwd
 from tests.devices import strict
+from tests.devices.place import HERE, strict_only
 
-strict.install()
 PROGRAMS: dict[str, Callable[[Callable[..., Any]], Any]] = {}
 F = rg.nn.functional
 
@@ -269,7 +269,7 @@ def test_the_device_gives_what_the_cpu_gives(name: str) -> None:
         return make
 
     wanted = numpy_of(PROGRAMS[name](on("cpu")))
-    found = numpy_of(PROGRAMS[name](on("strict:0")))
+    found = numpy_of(PROGRAMS[name](on(HERE)))
     _compare(found, wanted)
 
 
@@ -285,6 +285,7 @@ def _compare(found: Any, wanted: Any) -> None:
 # -- what it refuses -------------------------------------------------------------------------------------------------
 
 
+@strict_only
 @pytest.mark.parametrize(
     "use",
     [
@@ -304,14 +305,48 @@ def test_the_device_refuses_numpy(use: Callable[[Any], Any]) -> None:
 
 def test_tensors_of_two_devices_do_not_mix() -> None:
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
-        rg.ones(3).to("strict:0") + rg.ones(3)
+        rg.ones(3).to(HERE) + rg.ones(3)
+
+
+SINGLES: dict[str, Callable[[Any, Any], Any]] = {
+    "mul": lambda x, s: x * s,
+    "rmul": lambda x, s: s * x,
+    "div": lambda x, s: x / s,
+    "pow": lambda x, s: x**s,
+    "add": lambda x, s: x + s,
+    "where": lambda x, s: rg.where(x > 1, x, s),
+    "maximum": lambda x, s: rg.maximum(x, s),
+    "clamp": lambda x, s: rg.clamp(x, s),
+    "atan2": lambda x, s: rg.atan2(x, s),
+    "lerp": lambda x, s: rg.lerp(x, x * 2, s),
+    "addcmul": lambda x, s: rg.addcmul(x, x, s),
+    "in place": lambda x, s: x.clone().mul_(s),
+    "fill_": lambda x, s: (x * 2).fill_(s),
+    "masked_fill": lambda x, s: x.masked_fill(x > 1, s),
+}
+
+
+@pytest.mark.parametrize("name", SINGLES)
+def test_single_numbers_come_from_the_cpu_and_their_gradients_go_back(name: str) -> None:
+    def run(where: str) -> list[Any]:
+        x = rg.tensor(numbers(3), device=where, requires_grad=True)
+        s = rg.tensor(1.25, dtype=rg.float64, requires_grad=True)
+        first = rg.autograd.grad(
+            (SINGLES[name](x, s) ** 2).sum(), [x, s], create_graph=True, materialize_grads=True
+        )
+        assert [str(g.device) for g in first] == [where, "cpu"]
+        sum(g.sum().cpu() for g in first).backward()
+        return numpy_of([*first, x.grad, s.grad])
+
+    for ours, theirs in zip(run(HERE), run("cpu"), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 def test_what_numpy_must_not_see_is_refused_in_pytorchs_words() -> None:
-    with pytest.raises(TypeError, match="can't convert strict:0 device type tensor to numpy"):
-        rg.ones(3).to("strict:0").numpy()
+    with pytest.raises(TypeError, match=f"can't convert {HERE} device type tensor to numpy"):
+        rg.ones(3).to(HERE).numpy()
 
 
 def test_a_tensor_of_the_device_says_where_it_is() -> None:
-    assert str(rg.ones(2).to("strict:0").device) == "strict:0"
-    assert "device='strict:0'" in repr(rg.ones(2).to("strict:0"))
+    assert str(rg.ones(2).to(HERE).device) == HERE
+    assert f"device='{HERE}'" in repr(rg.ones(2).to(HERE))

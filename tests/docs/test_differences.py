@@ -79,7 +79,43 @@ def test_dtypes(torch):
     numpy = np.dtype("float32")
     assert (rg.float32 == numpy, numpy == rg.float32, torch.float32 == numpy) == (True, True, False)
     assert np.zeros(1, rg.float32).dtype == rg.zeros(1, dtype=numpy).dtype
-    assert not hasattr(rg, "bfloat16")
+    assert not hasattr(rg, "complex32")
+
+
+@about("bfloat16 needs the package ml_dtypes")
+def test_bfloat16(torch):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    ours, theirs = rg.ones(2, dtype=rg.bfloat16), torch.ones(2, dtype=torch.bfloat16)
+    assert ours.numpy().dtype == ml_dtypes.bfloat16
+    assert np.shares_memory(ours.numpy(), rg.from_numpy(ours.numpy()).numpy())
+    assert fails(theirs.numpy, "unsupported ScalarType BFloat16")
+    assert fails(lambda: torch.from_numpy(ours.numpy()), "can't convert np.ndarray")
+    assert type(ours.array) is not np.ndarray
+    sizes = []
+    for t in (rg, torch):
+        x = t.linspace(-1.3, 2, 64).reshape(2, 32).bfloat16().requires_grad_()
+        t.nn.functional.group_norm(x, 4).sum().backward()  # whose gradient is 0
+        sizes.append(x.grad.abs().max().item())
+    assert sizes[0] < 1e-4 < sizes[1]
+
+
+@about("Under `autocast`, `linalg.pinv` computes in the dtype that it gets")
+def test_autocast(torch):
+    pytest.importorskip("ml_dtypes")
+    seen = []
+    for t in (rg, torch):
+        with t.autocast("cpu"):
+            seen.append(str(t.linalg.pinv(t.ones(2, 2)).dtype))
+        with t.autocast("cpu", dtype=t.float16):
+            both = [t.ones(2, dtype=t.bfloat16), t.ones(2)]
+            seen.append(fails(lambda: t.cat(both), "Unexpected floating ScalarType"))
+        block = t.autocast("cpu")
+        with block, t.autocast("cpu", dtype=t.float16), block:
+            pass
+        seen.append(str(t.get_autocast_dtype("cpu")))
+        t.set_autocast_enabled("cpu", False)
+        t.set_autocast_dtype("cpu", t.bfloat16)
+    assert seen == ["torch.float32", False, "torch.bfloat16", "torch.bfloat16", True, "torch.float16"]
     assert not hasattr(rg, "complex32")
 
 
@@ -372,6 +408,37 @@ def test_complex_powers_of_zero(torch):
 
     assert power(rg) == 1
     assert np.isnan(power(torch))
+
+
+@about("Distributions where PyTorch is off")
+def test_distributions(torch):
+    mode = {lib.__name__: lib.distributions.Kumaraswamy(2.0, 3.0).mode.item() for lib in (torch, rg)}
+    assert np.isnan(mode["torch"])
+    assert mode["retrograd"] == pytest.approx(0.2**0.5)
+    in_double = {
+        lib.__name__: fails(
+            lambda lib=lib: lib.distributions.GeneralizedPareto(
+                *lib.tensor([0.0, 1.0, 0.1]).double()
+            ).log_prob(lib.tensor(1.0).double())
+        )
+        for lib in (torch, rg)
+    }
+    assert in_double == {"torch": True, "retrograd": False}
+
+    def of_batch(lib):
+        D, eye = lib.distributions, lib.eye(2)
+        p, q = (D.Wishart(lib.tensor(df), eye) for df in ([5.0, 6.0], [4.0, 4.0]))
+        alone = D.kl_divergence(D.Wishart(lib.tensor(5.0), eye), D.Wishart(lib.tensor(4.0), eye))
+        return abs(D.kl_divergence(p, q)[0].item() - alone.item()) < 1e-4
+
+    assert (of_batch(torch), of_batch(rg)) == (False, True)
+    x, a, total = 5e-6, 1.0, 1e6
+    slopes = [lib._dirichlet_grad(*lib.tensor([[x], [a], [total]]).double()).item() for lib in (torch, rg)]
+    step, p = 1e-5, scipy.special.betainc(a, total - a, x)
+    moved = [scipy.special.betaincinv(a + s, total - a, p) for s in (step, -step)]
+    exact = (moved[0] - moved[1]) / (2 * step)
+    assert slopes[1] == pytest.approx(exact, rel=1e-4)
+    assert slopes[0] != pytest.approx(exact, rel=1e-3)
 
 
 @about("Random numbers")
@@ -914,20 +981,84 @@ def test_views_of_complex_tensors(torch):
 # ---- modules ------------------------------------------------------------------------------------------------------
 
 
-@about("What of `torch.nn` is not here", "Names of `torch.nn` that are missing")
+@about("What of `torch.nn` is not here")
 def test_names_of_nn(torch):
     for name in re.findall(
         r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`Module.compile`")[0]
     ):
         assert not hasattr(rg.nn, name), name
-    for name in ("attention", "factory_kwargs", "DataParallel", "SyncBatchNorm", "quantized"):
+    for name in ("DataParallel", "SyncBatchNorm", "quantized"):
         assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)
     for name in ("compile", "xpu", "ipu", "mtia"):
         assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)
-    assert fails(rg.nn.Linear(1, 1).bfloat16, "no such dtype")
     assert fails(rg.nn.Linear(1, 1).share_memory)
     assert rg.nn.modules.batchnorm._BatchNorm in rg.nn.BatchNorm1d.__mro__
     assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")
+
+
+@about("Mixed precision", "Names of `torch` that are missing", "What of `torch` is not here")
+def test_names_of_torch(torch):
+    for title in ("**Names of `torch` that are missing", "**What of `torch` is not here"):
+        passage = TEXT[TEXT.index(title) :].partition("\n- ")[0].partition("`; `grouped_mm")[0]
+        for name in re.findall(r"`(\w+)`", passage)[1:]:
+            assert (hasattr(rg, name), hasattr(torch, name) or name == "ScriptModule") == (False, True), name
+    assert (hasattr(rg, "autocast"), hasattr(rg, "GradScaler")) == (False, False)
+
+
+@about("`compile` and `jit.script` give back the function")
+def test_nothing_is_compiled(torch):
+    def f(x):
+        return x
+
+    assert (rg.compile(f) is f, torch.compile(f) is f) == (True, False)
+    assert (rg.jit.script(f) is f, torch.jit.script(f) is f) == (True, False)
+
+
+@about("A name that is missing under `retrograd run`")
+def test_other_processes(torch):
+    from retrograd.alias.missing import StandIn
+
+    assert fails(StandIn("torch.onnx.export"), "torch.onnx.export is not in retrograd")
+    assert (rg.distributed.is_available(), torch.distributed.is_available()) == (False, True)
+
+
+@about("Functions ask for `__torch_function__`")
+def test_modes_that_see_calls(torch):
+    def program(lib):
+        seen = []
+
+        class Mode(lib.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append((lib.overrides.resolve_name(func), bool(kwargs)))
+                return func(*args, **(kwargs or {}))
+
+        x, bound = lib.ones(1), lib.exp
+        with Mode():
+            _ = x.shape, bound(x), lib.nn.functional.relu(x)
+        return seen
+
+    assert program(rg) == [("torch.nn.functional.relu", False)]
+    names = ["torch.Tensor.shape.__get__", "torch.exp", "torch.nn.functional.relu"]
+    assert program(torch) == [(names[0], False), (names[1], False), (names[2], True)]
+
+
+@about("The profiler notes public functions")
+def test_what_a_profiler_notes(torch):
+    def program(lib):
+        layer = lib.nn.Linear(1, 1)
+        with lib.profiler.profile() as profiler:
+            layer(lib.ones(1, 1))
+        return {event.key for event in profiler.key_averages()}
+
+    assert program(rg) == {"aten::linear", "aten::ones"}
+    assert "aten::addmm" in program(torch)
+
+
+@about("Tensors are copied to other processes")
+def test_processes_share_no_memory(torch):
+    assert rg.multiprocessing.get_all_sharing_strategies() == {"file_system"}
+    assert "file_descriptor" in torch.multiprocessing.get_all_sharing_strategies()
+    assert fails(rg.ones(1).share_memory_)
 
 
 @about("A module's members are in its `__dict__`")
@@ -1054,3 +1185,33 @@ def passage(title: str) -> str:
     """The text of a passage."""
     (found,) = (p for p in re.split(r"^- ", TEXT, flags=re.MULTILINE) if p.startswith(f"**{title}**"))
     return found.partition("\n\n")[0]
+
+
+@about("Too little memory")
+def test_too_little_memory(torch):
+    with pytest.raises(RuntimeError) as there:
+        torch.zeros(2**62)
+    with pytest.raises(
+        RuntimeError, match=r"\[4611686018427387904\] and dtype float32 needs 16.0 EiB"
+    ) as here:
+        rg.zeros(2**62)
+    assert (isinstance(there.value, MemoryError), isinstance(here.value, MemoryError)) == (False, True)
+    assert torch.ones(1).expand(2**61).shape == (2**61,)
+    assert fails(lambda: rg.ones(1).expand(2**62), "not enough memory")
+
+
+@about("Degrees without end")
+def test_degrees_without_end(torch):
+    assert fails(lambda: rg.special.legendre_polynomial_p(rg.tensor(0.5), 2**20 + 1), "takes as many steps")
+    assert torch.special.legendre_polynomial_p(torch.tensor(0.5), 2**20 + 1).isfinite()
+    assert fails(lambda: rg.tensor_split(rg.ones(3), 2**24 + 1), "not enough memory")
+    assert fails(lambda: rg.mvlgamma(rg.ones(3) + 5, 2**20 + 1), "terms")
+
+
+@about("Numbers that wrap around in PyTorch")
+def test_numbers_that_wrap_around(torch):
+    def pooled(lib):
+        return lib.nn.functional.max_pool1d(lib.ones(1, 1, 4, requires_grad=True), 2, stride=2**31)
+
+    assert fails(lambda: pooled(torch), "overflow")
+    assert pooled(rg).shape == (1, 1, 1)

@@ -63,6 +63,28 @@ def test_nothing_that_changes_meanwhile_crashes_a_kernel() -> None:
     )
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pages are protected in another way")
+def test_no_function_reads_past_an_array_or_an_empty_one() -> None:
+    done = run("edges")
+    assert done.returncode == 0, (
+        f"{done.stdout.split()[-1:]} ended with {done.returncode}: {done.stderr[-2000:]}"
+    )
+    assert done.stdout.split() == names()
+
+
+def test_an_edge_of_memory_is_one() -> None:
+    program = (
+        "import ctypes, numpy as np; from tests.native.hostile import edges\n"
+        "a = edges.before_edge(np.ones(3)); ctypes.string_at(a.ctypes.data, a.nbytes); print('read')\n"
+        "ctypes.string_at(a.ctypes.data, a.nbytes + 1); print('and more')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.stdout == "read\n"
+    assert done.returncode != 0
+
+
 @pytest.mark.parametrize(
     "name", ["put_along", "add_along", "add_rows", "take_along", "take", "sum_rows", "nll"]
 )

@@ -176,3 +176,80 @@ def test_whole_optimisers_go_the_way_they_go_without_the_pack() -> None:
         plain = trained()
     for a, b in zip(found, plain, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+RULES = {
+    "RMSprop": [
+        {},
+        {"momentum": 0.9},
+        {"centered": True, "weight_decay": 0.1},
+        {"momentum": 0.9, "centered": True},
+    ],
+    "Adagrad": [{"lr_decay": 0.1}, {"initial_accumulator_value": 0.5, "maximize": True}],
+    "Adadelta": [{}, {"weight_decay": 0.1}],
+    "Adamax": [{}, {"weight_decay": 0.1, "maximize": True}],
+    "NAdam": [{}, {"weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "RAdam": [
+        {},
+        {"betas": (0.8, 0.9), "weight_decay": 0.1},
+        {"weight_decay": 0.1, "decoupled_weight_decay": True},
+    ],
+    "ASGD": [{}, {"t0": 2, "weight_decay": 0.1}],
+    "Rprop": [{}, {"etas": (0.3, 1.5), "step_sizes": (1e-3, 0.05)}],
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(("name", "options"), [(name, each) for name, some in RULES.items() for each in some])
+def test_rules(name: str, options: dict[str, Any], dtype: str) -> None:
+    """Eight steps with the pack and without it, of parameters of all shapes, and of one that it does not serve."""
+    found = []
+    for plain in (False, True):
+        params = [rg.tensor(normal(shape, dtype), requires_grad=True) for shape in SHAPES]
+        params.append(rg.tensor(normal((4, 6), dtype)[:, ::2], requires_grad=True))
+        optimizer = getattr(rg.optim, name)(params, **options)
+        for step in range(8):
+            for i, param in enumerate(params):
+                param.grad = rg.from_numpy(np.asarray(normal(tuple(param.shape), dtype, 20 * step + i)))
+            if plain:
+                with without_pack():
+                    optimizer.step()
+            else:
+                optimizer.step()
+        states = [value for param in params for value in optimizer.state[param].values()]
+        found.append([t.detach().numpy() for t in (*params, *states)])
+    for a, b in zip(*found, strict=True):
+        slack = 2e-5 if dtype == "float32" else 1e-11
+        np.testing.assert_allclose(a, b, rtol=slack, atol=slack)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rules_on_infinite_numbers_and_nan(name: str) -> None:
+    found = []
+    for plain in (False, True):
+        param = rg.tensor(np.resize([1.0, -2.0, 0.0], 12), requires_grad=True)
+        optimizer = getattr(rg.optim, name)([param])
+        for step in range(3):
+            param.grad = rg.tensor(
+                np.roll([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.0, 0.0, 5.0, 1e300, 1e-300], step)
+            )
+            if plain:
+                with without_pack():
+                    optimizer.step()
+            else:
+                optimizer.step()
+        found.append(param.detach().numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
+def test_a_rule_moves_all_parameters_that_it_serves() -> None:
+    params = [rg.ones(3, requires_grad=True) for _ in range(5)]
+    optimizer = rg.optim.RMSprop(params)
+    for param in params:
+        param.grad = rg.ones(3)
+    optimizer.step()
+    rows = [optimizer._row(p, optimizer.state[p], dict(optimizer.param_groups[0])) for p in params]
+    short = rows[0]._replace(kept=())
+    assert PACK.rule_steps(0, [*rows, short]) == [short]
+    assert PACK.rule_steps(99, rows) is None
+    assert PACK.rule_steps(5, rows) == rows  # which keeps two arrays

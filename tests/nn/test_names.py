@@ -12,17 +12,12 @@ from tests.project.sources import ROOT
 
 torch = pytest.importorskip("torch")
 
-# What is about other things than dense tensors on one machine: other processes, quantised numbers, layouts of memory.
+# What is about other things than dense tensors on one machine: other processes, quantised numbers.
 ELSEWHERE = {
     "nn": {"DataParallel", "SyncBatchNorm", "intrinsic", "parallel", "qat", "quantizable", "quantized"},
-    "nn.utils": {
-        "convert_conv2d_weight_memory_format",
-        "convert_conv3d_weight_memory_format",
-        "memory_format",
-    },
 }
 # What could be here, and is not yet.
-NOT_YET = {"nn": {"attention", "factory_kwargs"}}
+NOT_YET: dict[str, set[str]] = {}
 SPACES = (
     "nn",
     "nn.init",

@@ -12,6 +12,7 @@ from tests.ops.cases_matrices import MATRICES
 from tests.ops.cases_network import NETWORK
 from tests.ops.cases_nn import NN
 from tests.ops.cases_polish import POLISH
+from tests.ops.cases_recurrent import RECURRENT
 from tests.ops.cases_reduce import REDUCE
 from tests.ops.cases_scatter import SCATTER
 from tests.ops.cases_shape import SHAPE
@@ -30,6 +31,7 @@ CASES: tuple[Case, ...] = (
     *MATRICES,
     *NN,
     *NETWORK,
+    *RECURRENT,
     *SPECIAL,
     *FOURIER,
     *SCATTER,

@@ -35,6 +35,14 @@ EXEMPT_OPS |= because(
     "random.sampling.BinomialDraw index.scatter_reduce.TwoZeros",
 )
 
+EXEMPT_OPS |= because(
+    "draws at random, and moves with what it is drawn by; see tests/distributions/test_samples.py",
+    """
+    random.gamma_draws.DirichletGrad random.gamma_draws.SampleDirichlet random.gamma_draws.StandardGamma
+    random.gamma_draws.StandardGammaGrad
+    """,
+)
+
 EXEMPT_FUNCTIONS: dict[str, str] = {
     **because(
         "its result has no gradient",
@@ -118,6 +126,10 @@ EXEMPT_FUNCTIONS |= {
     ),
 }
 
+EXEMPT_FUNCTIONS |= because(
+    "draws at random, or says how such a draw moves; see tests/distributions/test_samples.py",
+    "_dirichlet_grad _sample_dirichlet _standard_gamma _standard_gamma_grad",
+)
 EXEMPT_OPS |= because("refuses a derivative; see test_matrices.py", "linalg.householder.Geqrf")
 EXEMPT_FUNCTIONS |= because("its result has no gradient", "linalg.matrix_rank")
 EXEMPT_FUNCTIONS |= because("has no derivative, as in PyTorch", "geqrf")

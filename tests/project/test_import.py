@@ -34,8 +34,8 @@ LATER = tuple(
     f"retrograd.{name}"
     for name in (
         "__config__", "autograd.custom_gradient", "autograd.forward_ad", "autograd.function", "autograd.gradcheck",
-        "cli", "cuda", "datasets", "autograd.nan", "fft", "func", "inspect", "linalg", "memory", "nn", "optim",
-        "random", "serialization", "special", "utils",
+        "cli", "cuda", "datasets", "distributions", "autograd.nan", "fft", "func", "inspect", "linalg", "memory", "nn",
+        "optim", "random", "serialization", "special", "utils",
     )
 )  # fmt: skip
 # Libraries that cost from half a millisecond to a second, and are imported where they are needed.

@@ -64,9 +64,12 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"retrograd", "safetensors", "scipy"}
-    assert [line.partition(">")[0] for line in extras["scipy"]] == ["scipy"]
-    assert [line.partition(">")[0] for line in extras["io"]] == ["safetensors"]
+    assert loaded == {"cupy", "cupyx", "matplotlib", "ml_dtypes", "retrograd", "rich", "safetensors", "scipy"}
+    names = {
+        "scipy": ["scipy"], "io": ["safetensors"], "cli": ["rich"], "plot": ["matplotlib"], "bfloat16": ["ml_dtypes"],
+        "cuda": ["cupy-cuda13x"],
+    }  # fmt: skip
+    assert {extra: [line.partition(">")[0] for line in extras[extra]] for extra in names} == names
 
 
 def test_every_folder_of_the_package_has_a_layer():

@@ -97,11 +97,12 @@ _SANITIZERS = (
     "-fno-wrapv",
 )
 
-# How the pack is built: as people get it, with sanitizers that stop the program at a fault, or without anything that
-# only some processors and systems have.
+# How the pack is built: as people get it, with sanitizers that stop the program at a fault or tell of threads that
+# race, or without anything that only some processors and systems have.
 KINDS = {
     "fast": ("-O3",),
     "sanitized": ("-O1", "-g", *_SANITIZERS),
+    "threads": ("-O1", "-g", "-fsanitize=thread", "-DRETROGRAD_PORTABLE"),  # one instruction set is enough
     "portable": ("-O2", "-DRETROGRAD_PORTABLE"),
 }
 

@@ -24,12 +24,19 @@ _INTERPRETED_SUBCLASSES = (
 
 # Modules of those packages that stay interpreted, with the reason. `__init__`s only re-export, so none is compiled.
 INTERPRETED = {
+    "backends/flags.py": "modules made of names, which a program sets",
+    "backends/layout_class.py": "derives from a builtin string",
     "backends/memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
+    "backends/bfloat16.py": "derives from NumPy's array",
     "backends/mirror.py": "derives from NumPy's mixin of operators",
     "backends/names.py": "an ordinary base class",
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
+    **{
+        f"backends/gpu/{name}.py": "a call or two beside a launch"
+        for name in ("cudnn", "library", "optimizers", "random", "rows", "ufuncs")
+    },
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",

@@ -19,7 +19,11 @@ __getattr__, __dir__ = _lazily(
             "_is_view_replay_enabled _set_view_replay_enabled _is_grad_layout_enforcement_enabled "
             "_set_grad_layout_enforcement_enabled _get_graph_exec_group _set_graph_exec_group"
         ),
+        "retrograd.overrides.state": (
+            "DisableTorchFunction DisableTorchFunctionSubclass _disabled_torch_function_impl=disabled"
+        ),
         "retrograd.core.tensor": "TensorBase=Tensor _TensorBase=Tensor",
         "retrograd.ops.random.generator": "Generator",
+        "retrograd": "_VariableFunctions= _VariableFunctionsClass=",
     },
 )

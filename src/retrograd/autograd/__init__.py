@@ -48,6 +48,7 @@ else:
             "retrograd.autograd.mutation": "_unsafe_preserve_version_counter",
             "retrograd.autograd.nonfinite": "detect_nonfinite",
             "retrograd.autograd.variable": "variable= Variable",
+            "retrograd.profiler.legacy": "profiler=",
         },
     )
     _prefer_functions(__name__)

@@ -19,6 +19,11 @@ def is_anomaly_check_nan_enabled() -> bool:
     return current().check_nan
 
 
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switches anomaly mode."""
+    set_detect_anomaly(enabled, check_nan)
+
+
 class set_detect_anomaly(Plain):  # noqa: N801 - torch's name
     """Switches anomaly mode at once, as a function; as a context manager it restores it afterwards.
 

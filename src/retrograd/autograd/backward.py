@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar, overload
 
-import numpy as np
-
 from retrograd.autograd.graph import GradientEdge, _engine_run_backward
 from retrograd.autograd.logs import logs
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.core.lost import warn_about_lost_loss
 from retrograd.core.modes import INFERENCE, current
 from retrograd.core.places import warn
@@ -309,7 +308,7 @@ def _implicit_grad(output: Any) -> Tensor | None:
         )
     if dtype.kind != "f":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return Tensor(np.ones(shape, dtype))
+    return Tensor(maker_of(dtype).ones(shape, dtype))
 
 
 def _warn_about_cycle() -> None:

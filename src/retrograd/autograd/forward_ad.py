@@ -82,14 +82,19 @@ class inner_level:  # noqa: N801 - a context manager, as `dual_level` is
     def __enter__(self) -> None:
         _push_level()
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         _pop_level()
 
 
 def _push_level() -> None:
     state = current()
-    state.level = DualLevel(state.level)
-    update_forward(state)
+    outer = state.level
+    try:
+        state.level = DualLevel(outer)
+        update_forward(state)
+    except BaseException:  # there is no memory left, or somebody has pressed Ctrl-C
+        state.level = outer
+        raise
 
 
 def _pop_level() -> None:
@@ -129,7 +134,7 @@ class dual_level(ModeContext):  # noqa: N801 - torch's name
     def __enter__(self) -> int:
         return enter_dual_level()
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         exit_dual_level()
 
 
@@ -146,7 +151,7 @@ class set_fwd_grad_enabled(ModeContext):  # noqa: N801 - as set_grad_enabled
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
         state.forward_enabled = self.before
         update_forward(state)

@@ -7,7 +7,7 @@ from typing import Any
 
 from retrograd.autograd.context import BackwardCFunction
 from retrograd.autograd.function_link import finished
-from retrograd.core.modes import FORWARD, current
+from retrograd.core.modes import FORWARD, RECORDED, current
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import differ
 
@@ -32,6 +32,7 @@ def applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ctx: BackwardCFunction = cls._backward_cls()
     needed = _mark_needs(ctx, args)
     was_enabled, special = state.grad_enabled, state.special
+    began = state.observer.function_starts() if special & RECORDED else 0
     state.grad_enabled = False
     state.special = special & ~FORWARD
     try:
@@ -42,7 +43,10 @@ def applied(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             output = cls.forward(ctx, *args)
     finally:
         state.grad_enabled, state.special = was_enabled, special
-    return finished(ctx, args, output, needed and was_enabled)
+    made = finished(ctx, args, output, needed and was_enabled)
+    if special & RECORDED:
+        state.observer.function_ends(ctx, args, made if isinstance(made, tuple) else (made,), began)
+    return made
 
 
 def check_rule(cls: Any, own: bool) -> None:

@@ -22,7 +22,7 @@ class ModeContext:
     def __enter__(self) -> Any:
         raise TypeError(f"{type(self).__name__} is not a mode")
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         raise TypeError(f"{type(self).__name__} is not a mode")
 
     def clone(self) -> ModeContext:

@@ -30,7 +30,7 @@ class saved_tensors_hooks(Plain):  # noqa: N801 - torch's name
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
-        self._flags: list[int] = []  # for each block that is open, what was in force around it
+        self._before: list[tuple[int, Any]] = []  # for each block that is open, what was in force around it
 
     def __enter__(self) -> None:
         for hook in (self.pack_hook, self.unpack_hook):
@@ -39,15 +39,16 @@ class saved_tensors_hooks(Plain):  # noqa: N801 - torch's name
         state = current()
         if state.saved_hooks_refused:
             raise RuntimeError(state.saved_hooks_refused)
-        self._flags.append(state.special & SAVED_HOOKS)
-        state.saved_hooks = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        inside = (*state.saved_hooks, (self.pack_hook, self.unpack_hook))
+        self._before.append((state.special & SAVED_HOOKS, state.saved_hooks))
+        state.saved_hooks = inside
         state.special |= SAVED_HOOKS
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
-        state.saved_hooks = state.saved_hooks[:-1]
         # Inside a pack hook those of the block around it are off, and stay so.
-        state.special = (state.special & ~SAVED_HOOKS) | self._flags.pop()
+        flag, state.saved_hooks = self._before.pop()
+        state.special = (state.special & ~SAVED_HOOKS) | flag
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
@@ -79,7 +80,7 @@ class disable_saved_tensors_hooks(ModeContext):  # noqa: N801 - torch's name
         self.before = state.saved_hooks_refused
         state.saved_hooks_refused = self.error_message
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         current().saved_hooks_refused = self.before
 
     def clone(self) -> ModeContext:

@@ -12,8 +12,10 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
 
     Backend                 kernels in plain array code, and formulas of ops, which recorded backwards run on Tensors
     └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
-       └─ NativeBackend     the kernel pack, where it serves
+       ├─ NativeBackend     the kernel pack, where it serves
+       └─ CudaBackend       CuPy's arrays on a GPU
     BatchedBackend          vmap's arrays over any of them
+    BFloat16Backend         NumPy's memory as bfloat16, computed in float32: Note [bfloat16]
     MirrorBackend           conjugates of any of them, in the same memory: Note [Mirrors]
 
 No layer above asks which backend it has. `register` makes another kind of array known: docs/inside/backends.md.
@@ -21,6 +23,7 @@ No layer above asks which backend it has. `register` makes another kind of array
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -49,6 +52,8 @@ class Backend(LibraryNames):
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
+    asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
+    rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -65,6 +70,10 @@ class Backend(LibraryNames):
     def device_of(self, array: Array) -> device:
         """Where an array lives."""
         return CPU
+
+    def numbered(self, where: device) -> device:
+        """A device of this backend with its number; an error if there is none such."""
+        return device(where.type, where.index or 0)
 
     def bring(self, array: Array, where: device) -> Array:
         """A copy of an array of any backend in the memory of `where`, a device of this one."""
@@ -200,6 +209,10 @@ class Backend(LibraryNames):
             raise mixed_devices(("cpu", self.device_type))
         return self.asarray(x)
 
+    def vjp(self, op: Any, given: Sequence[Any]) -> Any:
+        """The gradients that the formula of an op makes of arrays of this backend."""
+        return op.vjp(*given)
+
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of this backend's arrays by a compiled formula for NumPy's; NotImplemented where it cannot be."""
         return NotImplemented
@@ -241,6 +254,11 @@ class Backend(LibraryNames):
     def running_product(self, a: Array, axis: int, reverse: bool) -> Array:
         """The running product along an axis, from the front or, reversed, from the back."""
         return running.running(self, self.cumprod, a, axis, reverse)
+
+    def top(self, x: Array, axis: Axis) -> Array:
+        """The largest elements along axes, which stay as 1; minus infinity where there is none."""
+        found: Array = x.max(axis=axis, keepdims=True, initial=-np.inf)
+        return found
 
     def softmax(self, x: Array, axis: int | None) -> Array:
         """exp(x) / sum(exp(x)) along the axis."""
@@ -309,6 +327,11 @@ class Backend(LibraryNames):
         step: Any = optimizer_steps.adam_step
         for row in rows:
             step(self, *row, rates)
+
+    def formula_steps(self, rows: list[Any], optimizer: Any) -> None:
+        """A step for each row by the formula of an optimiser: see optim/formula.py."""
+        for row in rows:
+            optimizer.move(self, row)
 
     # -- kernels whose plain version is the formula of an op ---------------------------------------------------------
 
@@ -400,6 +423,14 @@ class Backend(LibraryNames):
         """The gradients of q, k and v; None where `wanted` has no bit."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
+    def recurrence(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """All times of a recurrent layer; and notes, which the backward wants back."""
+        return op.run(xs)  # type: ignore[no-any-return]
+
+    def recurrence_backward(self, op: Any, gs: Sequence[Any], xs: Sequence[Any]) -> Sequence[Any]:
+        """The gradients of a recurrent layer's inputs."""
+        return op.formula(gs, xs, op.noted(self, xs))  # type: ignore[no-any-return]
+
     def loss(self, op: Any, x: Any, target: Any) -> Any:
         """Losses of predictions and targets of one shape, as they are, their mean or their sum."""
         return op.computed(self, x, target)
@@ -464,6 +495,7 @@ class Registry:
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
         self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 
     def on(self, where: device | None) -> Any:
@@ -529,7 +561,22 @@ def common_backend(values: Sequence[Any]) -> Backend:
 
 def is_array(value: object) -> bool:
     """Whether `value` is an array that a Tensor can hold as it is."""
+    return isinstance(value, BACKENDS.array_classes) or _is_first_of_gpu(value)
+
+
+def _is_first_of_gpu(value: object) -> bool:
+    """Whether `value` is the first array of CuPy's that anybody brings: from now on these are known."""
+    if "cuda" in BACKENDS.by_device or not hasattr(type(value), "__cuda_array_interface__"):
+        return False
+    open_device("cuda")
     return isinstance(value, BACKENDS.array_classes)
+
+
+def open_device(kind: str) -> bool:
+    """Whether a kind of device can be used; CuPy is loaded when somebody first asks for a GPU."""
+    if kind == "cuda" and kind not in BACKENDS.by_device:
+        importlib.import_module("retrograd.backends.gpu.backend").install()
+    return kind in BACKENDS.by_device
 
 
 def as_array(value: Any) -> Array:
@@ -586,10 +633,14 @@ def check_device(where: object) -> device:
     found = where if isinstance(where, device) else device(where)  # type: ignore[arg-type]
     if found.type == "cpu":
         return CPU
-    if found.type in BACKENDS.by_device:
-        return device(found.type, found.index or 0)
+    try:
+        if open_device(found.type):
+            numbered: device = BACKENDS.by_device[found.type].numbered(found)
+            return numbered
+    except RuntimeError as error:
+        raise RuntimeError(f"device '{found}' is not available: {error}") from error
     raise RuntimeError(
-        f"device '{found}' is not available: this build of retrograd computes on the CPU with NumPy. "
+        f"device '{found}' is not available: retrograd computes on the CPU with NumPy and on NVIDIA's GPUs with CuPy. "
         "Use device='cpu' (the default)."
     )
 

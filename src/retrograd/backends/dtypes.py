@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.dtype_class import bfloat16 as _bfloat16
 from retrograd.backends.dtype_class import dtype
 from retrograd.errors import DTYPE_NAMES
 from retrograd.values import Array, DType
@@ -24,6 +25,7 @@ int16: DType = np.dtype("int16")
 int32: DType = np.dtype("int32")
 int64: DType = np.dtype("int64")
 float16: DType = np.dtype("float16")
+bfloat16: DType = _bfloat16  # the object itself: NumPy has none
 float32: DType = np.dtype("float32")
 float64: DType = np.dtype("float64")
 complex64: DType = np.dtype("complex64")
@@ -40,15 +42,20 @@ SHORT_NAMES: dict[str, DType] = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-SCALAR_NAMES: dict[Any, str] = {np.dtype(name): spelled for name, spelled in DTYPE_NAMES.items()}
+SCALAR_NAMES: dict[Any, str] = {
+    bfloat16 if name == "bfloat16" else np.dtype(name): spelled for name, spelled in DTYPE_NAMES.items()
+}
 
 _CANONICAL = {dtype: dtype for dtype in SCALAR_NAMES}  # the one instance of each, so that `is` compares them
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-_COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 _REAL_OF = {complex64: float32, complex128: float64}
 
 
 def _limits(dtype: DType) -> tuple[Any, Any]:
+    if dtype is bfloat16:  # float32's without 16 bits of the fraction
+        largest = (2 - 2.0**-7) * 2.0**127
+        return -largest, largest
     info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     number = float if dtype.kind == "f" else int
     return number(info.min), number(info.max)
@@ -74,7 +81,7 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(d: Any) -> None:
-    """Sets the dtype that Python floats become: `float16`, `float32` or `float64`.
+    """Sets the dtype that Python floats become: `float16`, `bfloat16`, `float32` or `float64`.
 
     >>> import retrograd as rg
     >>> rg.set_default_dtype(rg.float64); rg.tensor(1.0).dtype
@@ -92,15 +99,21 @@ def set_default_dtype(d: Any) -> None:
 
 def default_complex() -> DType:
     """The complex dtype that goes with the default dtype."""
+    if _DEFAULT.dtype is bfloat16:
+        raise RuntimeError(
+            "invalid default scalar type for complex: there are no complex numbers of bfloat16"
+        )
     return _COMPLEX_OF[_DEFAULT.dtype]
 
 
 def as_dtype(spec: Any) -> DType:
     """A NumPy dtype from whatever a person writes: `rg.float32`, `np.float32`, `float`, `"float32"`."""
     if type(spec) is dtype:
-        return spec.dtype
+        return spec.held
     if isinstance(spec, np.dtype):
         found = spec
+    elif type(spec) is str and spec == "bfloat16":
+        return bfloat16
     elif spec is float:
         return float64
     elif spec is int:
@@ -116,11 +129,11 @@ def as_dtype(spec: Any) -> DType:
             raise TypeError(
                 f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}"
             ) from None
-    known = _CANONICAL.get(found)
+    known = bfloat16 if found.name == "bfloat16" else _CANONICAL.get(found)
     if known is None:
         raise TypeError(
-            f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, float32, float64, "
-            "complex64 and complex128"
+            f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, bfloat16, float32, "
+            "float64, complex64 and complex128"
         )
     return known
 
@@ -169,7 +182,11 @@ def _two(a: DType, b: DType) -> DType:
             f"{SCALAR_NAMES[b]}. Convert one of them with .to(dtype)."
         )
     if ca == cb:
-        # Within a category the wider one, uint8 beside a signed type the next wider signed one.
+        # Within a category the wider one, uint8 beside a signed type the next wider signed one. Of the two of half
+        # precision neither holds the other.
+        if a is bfloat16 or b is bfloat16:
+            wide = b if a is bfloat16 else a
+            return float32 if wide is float16 else wide
         return _CANONICAL[np.promote_types(a, b)]
     if high.kind == "c" and low.kind == "f":
         return _CANONICAL[np.promote_types(high, complex_of(low))]
@@ -221,7 +238,7 @@ def weak_result(strong: DType, weak: DType) -> DType:
         return strong
     if weak.kind == "c" and strong.kind == "f":
         return complex_of(strong)
-    return weak
+    return _two(strong, weak) if strong.kind == "b" else weak
 
 
 def result_with_scalar(dtype: DType, number: Any) -> DType:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.dtypes import as_dtype, get_default_dtype, real_of
+from retrograd.backends.dtypes import LIMITS, as_dtype, bfloat16, get_default_dtype, real_of
 from retrograd.values import DType
+
+# What NumPy would say of bfloat16: the range of float32, and 8 bits of digits.
+_BRAIN: Final = SimpleNamespace(
+    bits=16, dtype=bfloat16, eps=2.0**-7, precision=2, smallest_normal=2.0**-126,
+    min=LIMITS[bfloat16][0], max=LIMITS[bfloat16][1],
+)  # fmt: skip
 
 
 class finfo:  # noqa: N801 - torch's name
@@ -24,7 +31,7 @@ class finfo:  # noqa: N801 - torch's name
             raise TypeError(
                 f"torch.finfo() requires a floating point input type. Use iinfo for torch.{wanted.name}."
             )
-        info: Any = np.finfo(real_of(wanted))
+        info: Any = _BRAIN if wanted is bfloat16 else np.finfo(real_of(wanted))
         self.bits: Final = int(info.bits)
         self.dtype: Final = str(info.dtype.name)
         self.eps: Final = float(info.eps)

@@ -184,7 +184,7 @@ class NativeBackend(NumpyBackend):
         found = PACK.avg_pool_back(g, pool.windows, np.asarray(pool.divisors(g.dtype), g.dtype))
         return op.computed(self, g) if found is None else found
 
-    # -- attention, losses -------------------------------------------------------------------------------------------
+    # -- attention, recurrent layers, losses -------------------------------------------------------------------------
 
     def attention(self, op: Any, xs: Sequence[Any]) -> Any:
         q, k, v, mask = xs
@@ -197,6 +197,15 @@ class NativeBackend(NumpyBackend):
             np.ascontiguousarray(g), q, k, v, mask, op.is_causal, float(op.scale), wanted
         )
         return super().attention_backward(op, g, xs, wanted) if found is None else found
+
+    def recurrence(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        found = PACK.recurrence(op.kind, op.sizes, op.reverse, xs)
+        return super().recurrence(op, xs) if found is None else found
+
+    def recurrence_backward(self, op: Any, gs: Sequence[Any], xs: Sequence[Any]) -> Sequence[Any]:
+        wanted = sum([1 << i for i in range(len(xs)) if op.needs(i)])
+        found = PACK.recurrence_backward(op.kind, op.sizes, op.reverse, xs, gs, op.notes, wanted)
+        return super().recurrence_backward(op, gs, xs) if found is None else found
 
     def loss(self, op: Any, x: Any, target: Any) -> Any:
         found = PACK.loss(op.kind, x, target, op.parameter(), op.reduction)
@@ -288,6 +297,10 @@ class NativeBackend(NumpyBackend):
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
         super().adam_steps(PACK.adam_steps(rows, rates), rates)
+
+    def formula_steps(self, rows: list[Any], optimizer: Any) -> None:
+        rule = optimizer.rule(rows[0].rates) if rows else -1
+        super().formula_steps(rows if rule < 0 else PACK.rule_steps(rule, rows), optimizer)
 
 
 def _drawn(bits: Any, like: Array, p: float, scale: Any) -> Array | None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 import retrograd as rg
-from retrograd.cli.progress import Progress
 from retrograd.datasets import Digits, load_digits, split_digits
-from retrograd.inspect import graph_text
+from retrograd.inspect import Recording, graph_text, record
+from retrograd.utils.progress import progress
 
 SIZES = (64, 64, 32, 10)
 BATCH = 32
 RATE = 0.1
 MOMENTUM = 0.9
+PAGE = "retrograd-demo.html"
 
 
 class Result(NamedTuple):
@@ -27,6 +29,8 @@ class Result(NamedTuple):
     seconds_per_step: float
     graph: str
     """The backward graph of a loss, as text."""
+    recording: Recording
+    """The last step."""
 
 
 class Network:
@@ -82,6 +86,9 @@ def run(epochs: int = 20, seed: int = 0) -> Result:
     print(f"\nheld-out accuracy {result.accuracy:.1%}")
     print(f"{1e3 * result.seconds_per_step:.2f} ms a step (forward, backward, update) on {BATCH} digits")
     print(f"\nThe graph that loss.backward() walks, from the loss down to the parameters:\n\n{result.graph}")
+    page = Path(PAGE).resolve()
+    result.recording.html(page)
+    print(f"\nA page that shows the last step, to open in a browser: {page}")
     return result
 
 
@@ -92,7 +99,7 @@ def fit(train: Digits, held_out: Digits, epochs: int, seed: int) -> Result:
     descent = MomentumDescent(network)
     images, labels = _as_tensors(train)
     batches = len(train.labels) // BATCH
-    progress = Progress(epochs * batches, "training")
+    bar = progress(epochs * batches, "training")
     start = perf_counter()
     for epoch in range(epochs):
         order = rg.randperm(len(train.labels))
@@ -100,11 +107,14 @@ def fit(train: Digits, held_out: Digits, epochs: int, seed: int) -> Result:
             rows = order[batch * BATCH : (batch + 1) * BATCH]
             loss = network.loss(images[rows], labels[rows])
             loss.backward()
-            descent.step(RATE * (1 - progress.done / progress.total))
-            progress.advance(f"epoch {epoch + 1}/{epochs}  loss {loss.item():.4f}")
+            descent.step(RATE * (1 - bar.done / bar.total))
+            bar.advance(f"epoch {epoch + 1}/{epochs}  loss {loss.item():.4f}")
     seconds = perf_counter() - start
+    with record(network.parameters, title="The last step of the demo") as recording:
+        loss = network.loss(images[rows], labels[rows])
+        loss.backward()
     names = {**network.parameters, "loss": loss}
-    return Result(accuracy(network, held_out), seconds / progress.total, graph_text(loss, names))
+    return Result(accuracy(network, held_out), seconds / bar.total, graph_text(loss, names), recording)
 
 
 def accuracy(network: Network, digits: Digits) -> float:

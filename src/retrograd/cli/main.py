@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from retrograd.cli import demo, script
+from retrograd.cli import bench, completion, demo, doctor, inspecting, ops, script
 from retrograd.version import __version__
 
 
@@ -27,8 +27,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _call(arguments: argparse.Namespace) -> int:
+    if hasattr(arguments, "call"):
+        status: int = arguments.call(arguments)
+        return status
     if arguments.command == "run":
-        return script.run(arguments.script, arguments.arguments, arguments.interpreted)
+        return script.run(arguments.script, arguments.arguments, arguments.interpreted, arguments.module)
     if arguments.command == "debug":
         return script.debug(arguments.script, arguments.arguments, arguments.breakpoints)
     demo.run(epochs=arguments.epochs, seed=arguments.seed)
@@ -50,7 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument(
         "--seed", type=int, default=0, help="where the random numbers start; one seed, one result"
     )
-    run = commands.add_parser("run", help="run a script, on request with the library's sources")
+    run = commands.add_parser("run", help="run a script as it is, with retrograd as its `torch`")
+    run.add_argument("-m", dest="module", action="store_true", help="run a module or package, by its name")
     run.add_argument(
         "--interpreted", action="store_true", help="run the library's sources even where it is compiled"
     )
@@ -67,6 +71,8 @@ def _parser() -> argparse.ArgumentParser:
         help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
     )
     _add_script(debug)
+    for command in (inspecting, doctor, ops, bench, completion):
+        command.add(commands)
     return parser
 
 

@@ -1,4 +1,7 @@
-"""`retrograd run` and `retrograd debug`: a script of the user's, on compiled or on interpreted modules."""
+"""`retrograd run` and `retrograd debug`: a script of the user's, with this package as `torch`.
+
+What Python finds first on its path is a package `torch` that makes way for ours: see `alias/path`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from retrograd.alias.install import FOLDER
 from retrograd.forms import VARIABLE
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -18,9 +22,12 @@ class NoSuchPlace(Exception):
     """A breakpoint that is in no file, or in none of its functions."""
 
 
-def run(script: str, arguments: Sequence[str], interpreted: bool) -> int:
-    """Run a script as Python does, `interpreted` with the sources of this package even where it is compiled."""
-    return _become([script, *arguments], interpreted)
+def run(script: str, arguments: Sequence[str], interpreted: bool, module: bool = False) -> int:
+    """Run a script, or a `module`, as Python does, but with this package as `torch`.
+
+    `interpreted` has the sources of this package run even where it is compiled.
+    """
+    return become([*(["-m"] if module else []), script, *arguments], interpreted)
 
 
 def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> int:
@@ -28,7 +35,7 @@ def debug(script: str, arguments: Sequence[str], breakpoints: Sequence[str]) -> 
     commands = [f"break {path}:{line}" for path, line in map(place, breakpoints)]
     commands += ["continue"] if commands else []
     options = [option for command in commands for option in ("-c", command)]
-    return _become(["-m", "pdb", *options, script, *arguments], interpreted=True)
+    return become(["-m", "pdb", *options, script, *arguments], interpreted=True)
 
 
 def place(breakpoint_: str) -> tuple[Path, int]:
@@ -69,10 +76,13 @@ def _first_line(function: ast.FunctionDef) -> int:
     return function.body[1 if documented else 0].lineno
 
 
-def _become(arguments: Sequence[str], interpreted: bool) -> int:
+def become(arguments: Sequence[str], interpreted: bool) -> int:
     """Run Python in this process's place, or beside it where a process cannot be replaced."""
     command = [sys.executable, *arguments]
-    environment = {**os.environ, VARIABLE: "1"} if interpreted else dict(os.environ)
+    path = [FOLDER, *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
+    if interpreted:
+        environment[VARIABLE] = "1"
     sys.stdout.flush()
     if os.name == "posix":
         os.execve(sys.executable, command, environment)  # noqa: S606 - the user's own script

@@ -21,6 +21,7 @@ from retrograd.backends.base import (
     mixed_devices,
     where_of,
 )
+from retrograd.backends.casts import cast
 from retrograd.backends.device import device
 from retrograd.backends.dtypes import (
     get_default_dtype,
@@ -30,12 +31,13 @@ from retrograd.backends.dtypes import (
 )
 from retrograd.backends.native import CPU_BACKEND
 from retrograd.backends.quiet import QUIET, hush, unhush
+from retrograd.backends.shortage import tell_shortage
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
-from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, RECORDED, SAVED_HOOKS, ThreadState, current
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
@@ -59,6 +61,8 @@ def apply1(op: Unary, input: Any) -> Any:
     cls = None if type(input) is Tensor else _result_class(op, (input,))
     x: Tensor = input
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     traits = traits_of(op)
     a = x.array
     result = NotImplemented if traits.forward is None else traits.forward(op, a)
@@ -89,6 +93,9 @@ def _forward1(op: Unary, a: Array) -> Array:
     token = hush(QUIET)
     try:
         return _computed1(op, a)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 
@@ -172,6 +179,8 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
@@ -216,6 +225,9 @@ def _forward2(op: Binary, a: Any, b: Any) -> Array:
     try:
         plain = _is_plain(a) and _is_plain(b) and not may_hold_samples(op)
         out = op.forward(xp, a, b) if plain else computed(op, (a, b))
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
     if type(out) is not ndarray:
@@ -336,6 +348,8 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
+    if state.special & RECORDED:
+        state.observer.operation_starts()
     traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
@@ -379,6 +393,9 @@ def _forward_n(op: Variadic, arrays: list[Any]) -> Any:
     token = hush(QUIET)
     try:
         return _computed_n(op, arrays)
+    except (MemoryError, ValueError) as error:
+        tell_shortage(error)
+        raise
     finally:
         unhush(token)
 
@@ -504,6 +521,8 @@ def _finish_special(
             op.pack(name, pack, unpack, operands)
     if state.special & LEVEL:
         carry(op, operands, outs, state, constants)
+    if state.special & RECORDED:
+        state.observer.operation_ends(op, operands, outs)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------
@@ -530,7 +549,7 @@ def _floated(a: Any) -> Any:
 
 def _cast(a: Array, dtype: DType) -> Array:
     """The array in a dtype. Where dimensions share memory, which cannot be written, the copy lies in rows."""
-    return a.astype(dtype, order="K" if is_writable(a) else "C", copy=False)
+    return cast(a, dtype, "K" if is_writable(a) else "C", False)
 
 
 def _operand(op: Op, i: int, value: Any) -> Any:
@@ -561,7 +580,7 @@ def _result_class(op: Op, operands: Sequence[Any]) -> Any:
         if isinstance(value, Tensor):
             found = True
             kind = type(value)
-            if kind is Tensor or not value._keeps_class:
+            if kind is Tensor or not value._keeps_class or getattr(kind, "_asks", False):
                 continue
             if cls is None or issubclass(kind, cls):
                 cls = kind

@@ -12,6 +12,7 @@ from __future__ import annotations
 import weakref
 
 from retrograd.backends.base import backend_of, is_writable, owner_of, stands_for_many
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast
 from retrograd.core.modes import FORWARD, INFERENCE, SAVED_HOOKS, before_write, current
 from retrograd.core.op import Binary, Op, Unary, Variadic
@@ -125,7 +126,7 @@ def put_values(array: Array, values: Array) -> None:
     if array.flags.c_contiguous or not is_stretched(array):
         backend_of(array).copyto(array, values, casting="unsafe")
         return
-    values = values.astype(array.dtype)
+    values = cast(values, array.dtype)
     changed = values != array
     array[changed] = values[changed]
 

@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode, and an open level of forward mode. `apply` tests it once per op, so features that are off cost a
-single integer test.
+hooks, anomaly mode, an open level of forward mode, and a recording. `apply` tests it before and after an op computes,
+so features that are off cost two tests of an integer.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ SAVED_HOOKS: Final = 2  # pack and unpack hooks for saved values
 ANOMALY: Final = 4  # nodes remember where they were made
 LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
+RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
+NO_FORWARD: Final = ~(8 | 16)  # all bits but these two
 
 
 class ThreadState:
@@ -32,6 +34,7 @@ class ThreadState:
     check_nan: bool = True  # whether anomaly mode raises on NaN
     # The node on whose behalf a user's code runs; in anomaly mode, any that runs. In between, an earlier one.
     running_node: Any = None
+    observer: Any = None  # who is told of operations and backwards, if RECORDED is set
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
     grad_layout: bool = True  # what enforce_grad_layout_policy says: `.grad` lies in memory as its leaf does
     view_replay: bool = False  # what _force_original_view_tracking says; nothing depends on it
@@ -50,7 +53,14 @@ class ThreadState:
     # Told of every write: see Note [Mutation of saved values] in autograd/mutation.py.
     write_guard: Any = None
     batch_levels: tuple[Any, ...] = ()  # the running vmaps, the innermost last
+    autocast: Any = None  # the dtype of autocast, None where it is off: see Note [Autocast]
+    autocast_keeps: bool = True  # whether it keeps what it has made of weights
+    autocast_depth: int = 0  # how many of its blocks are open
     transforms: int = 0  # how many functions of `retrograd.func` are running one inside another
+
+    def __init__(self) -> None:
+        self.autocast_cache: dict[int, Any] = {}  # what it has made of weights, by their ids
+        self.autocast_settings: dict[str, Any] = {}  # by type of device: whether it is on, and its dtype
 
     def next_sequence_nr(self) -> int:
         """Rises by one with every node made in this thread."""
@@ -59,7 +69,24 @@ class ThreadState:
         return number
 
 
-LOCAL: Final = ThreadLocal(ThreadState)
+class NewThreads:
+    """What threads begin with that have no state yet."""
+
+    observer: Any = None
+
+
+NEW_THREADS: Final = NewThreads()
+
+
+def _begin() -> ThreadState:
+    state = ThreadState()
+    if NEW_THREADS.observer is not None:
+        state.observer = NEW_THREADS.observer
+        state.special = RECORDED
+    return state
+
+
+LOCAL: Final = ThreadLocal(_begin)
 
 
 _quick: Final[Any] = None if PACK is None else PACK.thread_state  # the pack finds it faster
@@ -93,7 +120,7 @@ def update_forward(state: ThreadState) -> None:
     bits = 0
     if state.level is not None:
         bits = LEVEL | FORWARD if state.forward_enabled and not state.special & INFERENCE else LEVEL
-    state.special = state.special & ~(LEVEL | FORWARD) | bits
+    state.special = state.special & NO_FORWARD | bits
 
 
 def before_write(array: Any) -> None:

@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, placed
+from retrograd.backends.device import device
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
@@ -44,7 +45,7 @@ from retrograd.core.upward import UPWARD
 from retrograd.core.version import PACKED, VersionCounter
 from retrograd.errors import no_forward_mode
 from retrograd.hints import mypyc_attr
-from retrograd.values import Array
+from retrograd.values import Array, DType
 
 # What an op keeps for its backward.
 NOTHING: Final = 0
@@ -93,6 +94,9 @@ class Op(Node):
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
+    like_first: ClassVar[bool] = (
+        False  # whether results have the dtype of the first operand, whatever others have
+    )
     any_shape: ClassVar[bool] = (
         False  # whether forward looks at single elements only: a batch is one more dimension
     )
@@ -120,6 +124,10 @@ class Op(Node):
     def function_name(self) -> str:
         """The public function's name, for messages: `exp` for ExpBackward0."""
         return self.operation().lower()
+
+    def given_dtype(self) -> DType:
+        """The dtype that results were asked to have; None where operands decide."""
+        return None
 
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
         """`forward`, however many operands it takes; by a compiled formula where `xp` has one."""
@@ -371,14 +379,20 @@ class Unary(Op):
                 out = reloaded(self, out, self.out_counter, self.out_version, self, 0)
             if tensors:
                 out = revived(self, "out", self, 0, out, self.out_counter)
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            fused = kernel(op, g, x, out)
-            if fused is NotImplemented and type(g) is not ndarray:
-                fused = backend_of(g).compiled_vjp(kernel, op, (g, x, out))
-            if fused is not NotImplemented:
-                return fused, None
-        return op.vjp(g, x, out), None
+        return op._gradient(g, x, out, tensors), None
+
+    def _gradient(self, g: Any, x: Any, out: Any, tensors: bool) -> Any:
+        """By a kernel of the backend if there is one, else by the formula."""
+        if tensors:
+            return self.vjp(g, x, out)
+        kernel = traits_of(self).vjp
+        fused = NotImplemented if kernel is None else kernel(self, g, x, out)
+        if type(g) is ndarray:
+            return self.vjp(g, x, out) if fused is NotImplemented else fused
+        xp = backend_of(g)
+        if fused is NotImplemented:
+            fused = xp.compiled_vjp(kernel, self, (g, x, out))
+        return xp.vjp(self, (g, x, out)) if fused is NotImplemented else fused
 
     def release(self) -> None:
         if self.x is not None or self.out is not None or self.constants is not None:
@@ -484,15 +498,26 @@ class Binary(Op):
 
     def _gradients(self, g: Any, x: Any, y: Any, out: Any, tensors: bool) -> tuple[Any, Any]:
         """Those that are wanted: by a kernel of the native pack if there is one, else by the formula."""
-        kernel = None if tensors else traits_of(self).vjp
-        if kernel is not None:
-            wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
-            fused = kernel(self, g, x, y, out, wanted)
-            if fused is NotImplemented and type(g) is not ndarray:
-                fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
-            if fused is not NotImplemented:
-                both: tuple[Any, Any] = fused
-                return both
+        if not tensors:
+            kernel: Any = traits_of(self).vjp
+            fused: Any = NotImplemented
+            if kernel is not None or type(g) is not ndarray:
+                wanted = (0 if self.next0 is None else 1) | (0 if self.next1 is None else 2)
+                if kernel is not None:
+                    fused = kernel(self, g, x, y, out, wanted)
+                if fused is NotImplemented and type(g) is not ndarray:
+                    fused = backend_of(g).compiled_vjp(kernel, self, (g, x, y, out, wanted))
+                if fused is not NotImplemented:
+                    both: tuple[Any, Any] = fused
+                    return both
+        if self._where is not None:
+            x, y = beside_gradient(x, self._where), beside_gradient(y, self._where)
+        if type(g) is not ndarray and not tensors:
+            xp = backend_of(g)
+            return (
+                None if self.next0 is None else xp.vjp(self, (0, g, x, y, out)),
+                None if self.next1 is None else xp.vjp(self, (1, g, x, y, out)),
+            )
         return (
             None if self.next0 is None else self.vjp(0, g, x, y, out),
             None if self.next1 is None else self.vjp(1, g, x, y, out),
@@ -589,7 +614,12 @@ class Variadic(Op):
         if self._freed:
             raise freed_graph(self)
         op: Variadic = self if constants is None else ready(self, constants)
-        return op.vjp(grads, xs, outs)
+        if self._where is not None:
+            xs = [beside_gradient(x, self._where) for x in xs]
+        if type(grads[0]) is ndarray or tensors:
+            return op.vjp(grads, xs, outs)
+        found: Grads = common_backend(grads).vjp(op, (grads, xs, outs))
+        return found
 
     def _unpacked(
         self,
@@ -653,6 +683,13 @@ class Variadic(Op):
         if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
             self.xs = self.outs = self.constants = None
+
+
+def beside_gradient(value: Any, where: device) -> Any:
+    """A saved value on the device of the gradients: an operand that is a single number may have come from the CPU."""
+    if isinstance(value, Tensor):
+        return value.to(where) if type(value.array) is ndarray and not value.array.ndim else value
+    return placed(value, where) if type(value) is ndarray and not value.ndim else value
 
 
 def _none_given(grads: Grads) -> bool:

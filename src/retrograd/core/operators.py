@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Index: TypeAlias = "Tensor | NumPy | int | slice | EllipsisType | Sequence[Any] | None"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Operators:
     """What operators do to Tensors. Implemented in `ops/operators.py`."""
 

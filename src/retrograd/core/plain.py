@@ -26,6 +26,7 @@ from typing import Any
 
 from retrograd.forms import COMPILED
 from retrograd.hints import Plain
+from retrograd.lazy import load
 
 # What `dir(node)` lists: PyTorch's names. The others are the engine's, and those of a node's op.
 NODE_NAMES = {
@@ -119,6 +120,10 @@ class Size(tuple[int, ...]):
         return Size(super().__add__(tuple(other)))
 
 
+# Where subclasses of Tensor are defined that have seen to themselves.
+OUR_SUBCLASSES = ("retrograd.nn.parameter", "retrograd.overrides.subclasses")
+
+
 class MethodForm:
     """Stands in `TensorMethods` for a method whose module is loaded when somebody asks for it.
 
@@ -153,6 +158,21 @@ class TensorMethods:
     `grad` and `data` are here because a compiled class cannot say what deleting a property does; nor can it have
     `__index__`.
     """
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        own = "__torch_function__" in vars(cls) or "__new__" in vars(cls)
+        if own and cls.__module__ not in OUR_SUBCLASSES:
+            load("retrograd.overrides.subclasses").complete(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """What functions do to a subclass: results have its class. See Note [Overriding functions]."""
+        return load("retrograd.overrides.default").compute(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:  # noqa: PLW0211 - torch's signature
+        return load("retrograd.overrides.subclasses").make_subclass(cls, data, require_grad)
 
     def __index__(self) -> int:
         return self._index()  # type: ignore[attr-defined, no-any-return]

@@ -21,6 +21,7 @@ __all__ = [
     "format_scalar",
     "format_tensor",
     "get_printoptions",
+    "in_html",
     "printoptions",
     "set_printoptions",
 ]
@@ -262,7 +263,7 @@ def _words(flat: np.ndarray[Any, Any]) -> tuple[list[str], int]:
     """Every number of `flat` as text, padded to a common width where PyTorch pads, and that width."""
     if flat.dtype.kind == "c":
         return _complex_words(flat)
-    if flat.dtype.kind == "f":
+    if flat.dtype.kind in "fV":  # bfloat16 is no kind that NumPy knows
         words, width = _float_words(flat)
     else:
         words = [str(value) for value in flat.tolist()]
@@ -310,3 +311,17 @@ def _wants_sci(sizes: np.ndarray[Any, Any], is_whole: bool) -> bool:
         return _options.sci_mode
     low, high = float(sizes.min()), float(sizes.max())
     return high / low > _WIDEST_RATIO or high > _LARGEST_FIXED or (not is_whole and low < _SMALLEST_FIXED)
+
+
+def in_html(title: str, text: str) -> str:
+    """A text with a title, for notebooks; whatever it says, it is shown as text.
+
+    >>> in_html("Tensor", "<AddBackward0>")
+    '<div><small>Tensor</small><pre>&lt;AddBackward0&gt;</pre></div>'
+    """
+    return f"<div><small>{_escaped(title)}</small><pre>{_escaped(text)}</pre></div>"
+
+
+def _escaped(text: str) -> str:
+    """By hand: Python's module for it is large, and every program would load it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

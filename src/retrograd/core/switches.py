@@ -6,6 +6,7 @@ Ctrl-C raises KeyboardInterrupt at the beginning of a Python function, and an `_
 interrupt comes before its first line, and the mode stays on for good. Compiled code has no such moments. So what enters
 and leaves a mode is in modules that are compiled, and classes that stay interpreted (those of `autograd/modes.py`,
 which decorate) derive from what is here. They have no `__init__`, because their subclasses' differ.
+Where there is no memory left, leaving a mode asks for none: `__exit__` takes no tuple of arguments.
 
 Without compilation, and on Python 3.14 between `__enter__` and the block, an interrupt may still come at that moment.
 """
@@ -28,7 +29,7 @@ class GradSwitch:
         self.before = (*self.before, state.grad_enabled)
         state.grad_enabled = self.mode
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         self.put_back()
 
     def put_back(self) -> None:
@@ -51,7 +52,7 @@ class InferenceSwitch:
         state.special = state.special | INFERENCE if self.mode else state.special & ~INFERENCE
         update_forward(state)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
         state.grad_enabled, state.special = self.before[-1]
         self.before = self.before[:-1]
@@ -73,7 +74,7 @@ class FieldSwitch:
     def __enter__(self) -> None:
         self.put(self.mode)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         self.put(self.before)
 
 
@@ -83,7 +84,7 @@ class transforming:  # noqa: N801 - a context manager, as `no_grad` is
     def __enter__(self) -> None:
         current().transforms += 1
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         current().transforms -= 1
 
 
@@ -104,7 +105,7 @@ class differentiating:  # noqa: N801
         state.transforms += 1
         update_forward(state)
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object = None, error: object = None, where: object = None) -> None:
         state = current()
         state.transforms -= 1
         state.special |= self.inference

@@ -19,6 +19,7 @@ from retrograd.backends.base import (
     owner_of,
     register,
 )
+from retrograd.backends.casts import maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.dtype_class import dtype, dtype_of
 from retrograd.backends.dtypes import as_dtype, get_default_dtype, is_differentiable
@@ -28,7 +29,7 @@ from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
-from retrograd.core.printing import format_tensor
+from retrograd.core.printing import format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
@@ -352,7 +353,7 @@ class Tensor(TensorOperators):
         twin = Tensor(self.array)
         twin._counter = self._version_counter()
         twin._lost = cut(self, DETACHED, "detach()") if self.requires_grad else self._lost
-        return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
+        return twin if type(self) is Tensor else self._classed(twin)
 
     def detach_(self) -> Tensor:
         """Cuts this tensor off from the graph that made it."""
@@ -373,7 +374,12 @@ class Tensor(TensorOperators):
         check_data_read(self.array)
         twin = Tensor(self.array)
         twin._lost = cut(self, DETACHED, ".data") if self.requires_grad else self._lost
-        return twin if type(self) is Tensor or not self._keeps_class else twin.as_subclass(type(self))
+        return twin if type(self) is Tensor else self._classed(twin)
+
+    def _classed(self, twin: Tensor) -> Tensor:
+        """A result in the class of this tensor, if that hands itself on: see `core.apply`."""
+        asks = getattr(type(self), "_asks", False)  # see overrides/subclasses.py
+        return twin.as_subclass(type(self)) if self._keeps_class and not asks else twin
 
     def _set_data(self, value: Any) -> None:
         """What `t.data = value` does."""
@@ -394,7 +400,7 @@ class Tensor(TensorOperators):
         """This tensor as an instance of `cls`, a subclass of Tensor: same memory, same place in the graph."""
         if not (isinstance(cls, type) and issubclass(cls, Tensor)):
             raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-        made = cls.__new__(cls)
+        made = bare(cls)
         made.array = self.array
         made._requires, made._node, made.output_nr = self._requires, self._node, self.output_nr
         made._base, made._counter = self._base, None if self._base is not None else self._version_counter()
@@ -429,6 +435,11 @@ class Tensor(TensorOperators):
                 suffixes.insert(0, f"device='{device_of(array)}'")
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the printed form, and above it shape and dtype."""
+        shape = " × ".join([str(n) for n in self.array.shape]) or "scalar"
+        return in_html(f"{type(self).__name__} · {shape} · {self.array.dtype}", repr(self))
 
     def _tangent_suffix(self) -> list[str]:
         """What is printed of a tangent."""
@@ -487,6 +498,7 @@ def _deep_copy(array: Array, memo: dict[int, Any]) -> Array:
 
 
 UPWARD.tensor = Tensor
+bare: Final[Any] = Tensor.__new__  # makes an instance of a subclass, whatever its own `__new__` asks for
 register(FORMULAS, Tensor)
 
 
@@ -503,7 +515,7 @@ TENSOR_FIELDS = frozenset(getattr(Tensor, "__annotations__", ())) | {"array"}
 
 def rebuild_leaf(cls: Any, array: Array, requires_grad: bool, grad_dtype: Any, state: dict[str, Any]) -> Any:
     """A leaf tensor of class `cls` over `array`: what unpickling and copying call."""
-    made = cls.__new__(cls)
+    made = bare(cls)
     made.array = array
     made._requires = requires_grad
     made._grad_dtype = grad_dtype
@@ -519,11 +531,11 @@ def _legacy_array(data: Any, size: tuple[int, ...]) -> Array:
         return np.asarray(data)  # what NumPy gives in the place of an array without dimensions
     dtype = get_default_dtype()
     if data is None:
-        return np.empty(0, dtype)
+        return maker_of(dtype).empty(0, dtype)
     if isinstance(data, int) and not isinstance(data, bool):
-        return np.empty((data, *size), dtype)
+        return maker_of(dtype).empty((data, *size), dtype)
     if size:
         raise TypeError("Tensor(): expected sizes or one sequence of values, not both")
     if isinstance(data, Tensor):
         return data.array
-    return np.array(data, dtype=dtype)
+    return maker_of(dtype).array(data, dtype)

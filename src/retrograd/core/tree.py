@@ -42,6 +42,8 @@ class Form:
 
 
 LEAF = Form(None, None, [])
+# Classes that users have added: what takes an instance apart, and what puts it together of children and context.
+REGISTERED: dict[Any, tuple[Callable[[Any], tuple[Any, Any]], Callable[[Any, Any], Any]]] = {}
 
 
 def _keys(form: Form) -> list[Any]:
@@ -64,6 +66,9 @@ def children_of(tree: Any) -> tuple[Any, list[Any]] | None:
         return None, list(tree)
     if kind is deque:
         return tree.maxlen, list(tree)
+    if kind in REGISTERED:
+        children, context = REGISTERED[kind][0](tree)
+        return context, list(children)
     return None
 
 
@@ -95,6 +100,8 @@ def unflatten(leaves: Sequence[Any], form: Form) -> Any:
 
 def _made(form: Form, children: list[Any]) -> Any:
     kind: Any = form.kind
+    if kind in REGISTERED:
+        return REGISTERED[kind][1](children, form.context)
     if kind is defaultdict:
         factory, keys = form.context
         return defaultdict(factory, zip(keys, children, strict=True))

@@ -10,7 +10,7 @@ from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.apply import gradient_edge
 from retrograd.core.metadata import fit_bits
-from retrograd.core.modes import ANOMALY, FORWARD, INFERENCE, ThreadState, current, lend
+from retrograd.core.modes import ANOMALY, FORWARD, INFERENCE, RECORDED, ThreadState, current, lend
 from retrograd.core.node import Edge, GraphRoot, Identity, Node
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
@@ -51,6 +51,8 @@ class Engine:
         outer: GraphTask | None = state.task
         tensors = create_graph or state.special & FORWARD != 0  # tangents are of Tensors
         task = GraphTask(keep_graph, create_graph, tensors, outer)
+        if state.special & RECORDED:
+            task.observer = state.observer
         root, values = _start(task, roots, inputs)
         min_nr = _shallowest(outputs) if outputs else 0
         was_valid = state.checkpoint_valid
@@ -71,8 +73,14 @@ class Engine:
                 on_fresh_stack(apart, apart.stop)
             else:
                 self._run(task, values)
+            if task.observer is not None:
+                task.observer.backward_ends(task, None)
             if watch is not None:
                 watch.finish(state)
+        except BaseException as error:
+            if task.observer is not None:
+                task.observer.backward_ends(task, error)
+            raise
         finally:
             state.task = outer
             state.running_node = running_node
@@ -87,12 +95,15 @@ class Engine:
         """The one engine loop: runs what is ready until nothing is left, or until it is better to share the rest."""
         modes = current()
         grad_enabled = modes.grad_enabled
-        alone = task.tensors or modes.special or modes.write_guard is not None or not modes.multithreading
+        alone = task.tensors or modes.special & ~RECORDED or modes.write_guard is not None
+        alone = alone or not modes.multithreading
         token = None
         try:
             token = hush(QUIET)
             modes.grad_enabled = task.create_graph
             task.settle(modes.special & ANOMALY != 0)
+            if task.observer is not None:
+                task.observer.backward_starts(task, values)
             task.begin(values)
             while True:
                 queue = task.queue

@@ -32,8 +32,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.base import as_array, backend_of, device_of
+from retrograd.backends.base import as_array, backend_of, device_of, placed
 from retrograd.backends.device import CPU
+from retrograd.backends.shortage import shortage
 from retrograd.core.accumulate import lock_of
 from retrograd.core.anomaly import check_nan, report
 from retrograd.core.hooks import call_hook, hook_name
@@ -133,6 +134,16 @@ def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any,
 
 def run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     """Hooks, formula, hooks: the gradients of the node's inputs; None if only what arrived was wanted."""
+    observer = task.observer
+    if observer is None:
+        return _run_node(task, node, buffer)
+    observer.node_starts(task, node, buffer)
+    results = _run_node(task, node, buffer)
+    observer.node_ends(task, node, results)
+    return results
+
+
+def _run_node(task: GraphTask, node: Node, buffer: InputBuffer) -> Grads | None:
     if task.exec_info is not None and not _captures_or_runs(task, node, buffer):
         return None
     if node.tensor_hooks is None and node.node_hooks is None:
@@ -160,9 +171,12 @@ def outgoing(
     task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, given: Grads
 ) -> tuple[Any, bool]:
     """Result `i` of `source` as input `nr` of `node` takes it, and whether it is ours to write into."""
+    if value is not None:
+        value = match_receiver(source, i, node, nr, value, task.tensors)
+    if task.observer is not None:
+        task.observer.sends(task, source, i, node, nr, value)
     if value is None:
         return None, False
-    value = match_receiver(source, i, node, nr, value, task.tensors)
     return value, results_are_ours(task, source) and value.base is None and _not_in(value, given)
 
 
@@ -188,12 +202,16 @@ def call_node(task: GraphTask, node: Node, given: Grads, owned: int) -> Grads:
 
 
 def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> None:
-    """Takes the claim back and says where the error came from."""
+    """Takes the claim back and says where the error came from; raises it anew if it is NumPy's, of memory."""
     if node._freed_by is task.place:
         node._freed_by = claimed
+    told = shortage(error)
+    error = error if told is None else told
     add_note(error, f"raised by {node.name()} during backward")
     if task.anomaly:
         report(node, error)
+    if told is not None:
+        raise told from None
 
 
 def claim(task: GraphTask, node: Node) -> bool:
@@ -227,7 +245,8 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
         xp = backend_of(array)
         if xp.fits(array, node.input_shape(nr), node.input_dtype(nr)):
             return value
-        _check_device(source, i, node, nr, array)
+        value = _at_home(source, i, node, nr, value, array)
+        array = value.array if tensors else value
         if xp.stands_for_many:
             value = UPWARD.leave_levels(value, array, source, node.input_shape(nr))
             array = value.array if tensors else value
@@ -238,14 +257,17 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
     )
 
 
-def _check_device(source: Node, i: int, node: Node, nr: int, array: Any) -> None:
-    """A gradient lives where its tensor does."""
-    expected = CPU if node._where is None else node._where
-    if nr == 0 and device_of(array) != expected:
-        raise GradientError(
-            f"Function {source.name()} returned an invalid gradient at index {i} - expected device {expected} but got "
-            f"{device_of(array)}. Move it with .to(device)."
-        )
+def _at_home(source: Node, i: int, node: Node, nr: int, value: Any, array: Any) -> Any:
+    """A gradient where its tensor lives: that of a single number, which operations take from anywhere, is moved."""
+    home = CPU if node._where is None else node._where
+    if nr != 0 or device_of(array) == home:
+        return value
+    if node.input_shape(nr) == ():
+        return placed(value.sum(), home) if value is array else value.sum().to(home)
+    raise GradientError(
+        f"Function {source.name()} returned an invalid gradient at index {i} - expected device {home} but got "
+        f"{device_of(array)}. Move it with .to(device)."
+    )
 
 
 def match_receivers(node: Node, results: Grads, tensors: bool) -> Grads:

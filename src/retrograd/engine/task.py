@@ -16,8 +16,11 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from retrograd.backends.base import BACKENDS
+from retrograd.backends.device import device
 from retrograd.core.collector import watch
 from retrograd.core.node import Edge, Node
+from retrograd.core.observer import Observer
 from retrograd.core.places import Place, here
 from retrograd.engine.buffer import InputBuffer, total
 from retrograd.engine.locks import held
@@ -104,7 +107,9 @@ class GraphTask(Plain):
         self.queue: ReadyQueue = ReadyQueue()
         if outer is not None and isinstance(outer.queue, StoppedQueue):
             self.queue = outer.queue
-        self.elsewhere: bool = False  # whether a node of another device than the CPU is ready
+        self.device: device | None = None  # a GPU to which this thread gives work, too
+        self.elsewhere: bool = False  # whether a node of another device is ready
+        self.observer: Observer | None = None  # who is told: see Note [Recording]
         self.shared: Shared | None = None  # set while several threads serve this backward
 
     # -- counts and gradients on their way -----------------------------------------------------------------------
@@ -259,8 +264,14 @@ class GraphTask(Plain):
             COUNTING.running.discard(number)
 
     def push(self, node: Node) -> None:
-        """Adds a ready node. One of another device than the CPU's goes where the loop sees that it is not alone."""
-        if node._where is None:
+        """Adds a ready node. One of another device goes where the loop sees that it is not alone.
+
+        The exception is a first GPU: it has the work done behind our back, so this thread can give it out.
+        """
+        if node._where is None or node._where == self.device:
+            self.queue.push(node)
+        elif self.device is None and BACKENDS.on(node._where).asynchronous:
+            self.device = node._where
             self.queue.push(node)
         else:
             self.elsewhere = True
@@ -284,7 +295,7 @@ class GraphTask(Plain):
     def settle(self, anomaly: bool) -> None:
         """Says, before the first node, whether nodes may take the engine's short way."""
         self.anomaly = anomaly
-        self.careful = anomaly or self.number == 0
+        self.careful = anomaly or self.number == 0 or self.observer is not None
 
     def stop(self, error: BaseException) -> None:
         """Makes this backward, and those around it, end with `error` before the next node."""

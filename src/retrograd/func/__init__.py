@@ -8,6 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    from retrograd.func.batch_norms import replace_all_batch_norm_modules_
     from retrograd.func.forward import jvp, linearize
     from retrograd.func.grads import grad, grad_and_value, vjp
     from retrograd.func.jacobians import hessian, jacfwd, jacrev
@@ -18,6 +19,7 @@ else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
+            "retrograd.func.batch_norms": "replace_all_batch_norm_modules_",
             "retrograd.func.forward": "jvp linearize",
             "retrograd.func.grads": "grad grad_and_value vjp",
             "retrograd.func.jacobians": "hessian jacfwd jacrev",
@@ -38,6 +40,7 @@ __all__ = [
     "linearize",
     "named_tensors",
     "per_sample_grads",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

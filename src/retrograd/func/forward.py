@@ -11,7 +11,7 @@ from retrograd.core.modes import current
 from retrograd.core.switches import differentiating
 from retrograd.core.tensor import Tensor
 from retrograd.core.tree import flatten, tree_map, unflatten
-from retrograd.func.grads import Recording, end, gradients
+from retrograd.func.grads import RecordedCall, end, gradients
 from retrograd.func.transform import Function, R, require_tensors, with_aux
 from retrograd.ops.tensor.create import zeros_like
 
@@ -107,7 +107,7 @@ def linearize(func: Callable[..., R], *primals: Any) -> tuple[R, Callable[..., R
     >>> jvp_fn(rg.tensor([1.0, 0.0])), jvp_fn(rg.tensor([0.0, 2.0]))
     (tensor([1., 0.]), tensor([0.0000, 1.0806]))
     """
-    run = Recording("linearize(f, *primals)", func, primals, None, {}, False)
+    run = RecordedCall("linearize(f, *primals)", func, primals, None, {}, False)
     leaves, form = flatten(run.output)
     require_tensors(leaves, "linearize(f, *primals): expected f(*primals) to return only tensors, got {}")
     recorded = run.recorded(leaves)

@@ -88,7 +88,7 @@ def reaches_others(outputs: Sequence[Any], inputs: Sequence[Any]) -> bool:
     return False
 
 
-class Recording:
+class RecordedCall:
     """A function called on fresh tensors, under grad mode: its results, and whether somebody outside may want more."""
 
     def __init__(
@@ -196,7 +196,7 @@ def _grad_and_value(
 ) -> tuple[Any, Any]:
     call = "grad_and_value(f)(*args)"
     checked_argnums(argnums, len(args))
-    run = Recording(call, func, args, argnums, kwargs, has_aux)
+    run = RecordedCall(call, func, args, argnums, kwargs, has_aux)
     output = run.output
     if not isinstance(output, Tensor):
         raise RuntimeError(f"{call}: Expected f(*args) to return a Tensor, got {type(output)}")
@@ -243,7 +243,7 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     (tensor(6.), (tensor(3.), tensor(2.)))
     """
     call = "vjp(f, *primals)"
-    run = Recording(call, func, primals, None, {}, has_aux)
+    run = RecordedCall(call, func, primals, None, {}, has_aux)
     leaves, form = flatten(run.output)
     if not leaves or (len(leaves) == 1 and leaves[0] is None):
         raise RuntimeError(

@@ -19,6 +19,7 @@ import numpy as np
 from retrograd.autograd.backward import grad as autograd_grad
 from retrograd.autograd.modes import enable_grad
 from retrograd.backends.batch.array import BatchedArray, Level, unpacked
+from retrograd.backends.casts import maker_of
 from retrograd.core.modes import current
 from retrograd.core.switches import differentiating, transforming
 from retrograd.core.tensor import Tensor
@@ -172,7 +173,7 @@ class _Run:
         if not loss.requires_grad:
             found: Sequence[Any] = (None,) * len(params)
         else:
-            seed = Tensor(np.ones(loss.array.shape, loss.array.dtype))
+            seed = Tensor(maker_of(loss.array.dtype).ones(loss.array.shape, loss.array.dtype))
             found = autograd_grad(loss, params, seed, allow_unused=True)
         return [
             Tensor(np.zeros_like(p.array)) if g is None else g for g, p in zip(found, params, strict=True)

@@ -8,13 +8,21 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
+    from retrograd.inspect.dot import make_dot
+    from retrograd.inspect.failure import on_failure
+    from retrograd.inspect.ledger import Ledger, memory
+    from retrograd.inspect.recording import Recording, record
     from retrograd.inspect.text import graph_text
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
+            "retrograd.inspect.dot": "make_dot",
+            "retrograd.inspect.failure": "on_failure",
+            "retrograd.inspect.ledger": "Ledger memory",
+            "retrograd.inspect.recording": "Recording record",
             "retrograd.inspect.text": "graph_text",
         },
     )
 
-__all__ = ["graph_text"]
+__all__ = ["Ledger", "Recording", "graph_text", "make_dot", "memory", "on_failure", "record"]

@@ -100,7 +100,7 @@ def why_no_grad(output: Tensor, parameter: Tensor | None = None) -> str:
         raise operand_error("why_no_grad", "output", 1, output)
     if parameter is not None and not isinstance(parameter, Tensor):
         raise operand_error("why_no_grad", "parameter", 2, parameter)
-    text = _about_output(output) if parameter is None else _about_path(output, parameter)
+    text = _about_output(output) if parameter is None else explain(output, parameter)
     sys.stdout.write(text + "\n")
     return text
 
@@ -113,7 +113,8 @@ def _about_output(output: Tensor) -> str:
     return f"The output has no history. {output._lost.text()}"
 
 
-def _about_path(output: Tensor, parameter: Tensor) -> str:
+def explain(output: Tensor, parameter: Tensor) -> str:
+    """Why the gradient of an output does not reach a parameter, or that it does."""
     if not parameter.requires_grad:
         why = "" if parameter._lost is None else f" {parameter._lost.text()}"
         return f"The parameter itself has requires_grad=False, so nothing computes a gradient for it.{why}"

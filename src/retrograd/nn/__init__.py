@@ -36,6 +36,7 @@ _CLASSES: dict[str, str] = {
         "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
         "LazyInstanceNorm3d"
     ),
+    "retrograd.nn.factory": "factory_kwargs",
     "retrograd.nn.linear": "Bilinear Identity LazyLinear Linear",
     "retrograd.nn.losses": (
         "BCELoss BCEWithLogitsLoss CTCLoss CrossEntropyLoss GaussianNLLLoss HuberLoss "
@@ -74,7 +75,7 @@ _CLASSES: dict[str, str] = {
 }
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn import common_types, functional, grad, init, modules, parameter, utils
+    from retrograd.nn import attention, common_types, functional, grad, init, modules, parameter, utils
     from retrograd.nn.activation import (
         CELU,
         ELU,
@@ -152,6 +153,7 @@ if _typing.TYPE_CHECKING:
         Embedding,
         EmbeddingBag,
     )
+    from retrograd.nn.factory import factory_kwargs
     from retrograd.nn.instancenorm import (
         InstanceNorm1d,
         InstanceNorm2d,
@@ -292,7 +294,9 @@ else:
         __name__,
         _CLASSES,
         {
+            "retrograd.nn.attention": "attention=",
             "retrograd.nn.common_types": "common_types=",
+            "retrograd.nn.factory": "factory_kwargs",
             "retrograd.nn.functional": "functional=",
             "retrograd.nn.grad": "grad=",
             "retrograd.nn.init": "init=",
@@ -469,7 +473,9 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "common_types",
+    "factory_kwargs",
     "functional",
     "grad",
     "init",

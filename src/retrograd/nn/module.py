@@ -10,7 +10,7 @@ from retrograd.autograd.gradients import forget_gradient
 from retrograd.autograd.modes import no_grad
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
-from retrograd.backends.dtypes import as_dtype, float16, float32, float64
+from retrograd.backends.dtypes import as_dtype, bfloat16, float16, float32, float64
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
@@ -434,8 +434,8 @@ class Module(HookedCalls, SavedState):
         return self._to_floating(float16)
 
     def bfloat16(self) -> Self:
-        """There is no bfloat16 here: an error."""
-        raise NotImplementedError("bfloat16(): there is no such dtype here, as NumPy has none; use half()")
+        """Makes all floating parameters and buffers bfloat16."""
+        return self._to_floating(bfloat16)
 
     def cpu(self) -> Self:
         """Moves everything into the memory of the CPU."""

@@ -151,6 +151,25 @@ class MultiheadAttention(Module):
         )
         return (out.transpose(0, 1) if turned else out), weights
 
+    def merge_masks(
+        self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, query: Tensor
+    ) -> tuple[Tensor | None, int | None]:
+        """Both masks as one of shape (N, num_heads, L, S), and PyTorch's number for its kind; `query` is (N, L, E).
+
+        The kind is 1 for a mask of keys alone, which stays as it is, 2 for any other, and None for no mask.
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length = query.shape[0], query.shape[1]
+        if attn_mask.dim() == 3:
+            merged = attn_mask.view(batch, -1, length, length)
+        else:
+            merged = attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            keys = key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+            merged = merged + keys
+        return merged, 2
+
 
 def _turned(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Batch and sequence exchanged; tensors that are one stay one, so that they are projected together."""

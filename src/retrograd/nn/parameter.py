@@ -7,6 +7,7 @@ from typing import Any
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 from retrograd.ops.tensor.create import empty
+from retrograd.overrides.state import disabled
 
 _LAZY_HINT = (
     "Call the module once with a sample batch: it then learns the shapes of its parameters from the input."
@@ -34,6 +35,8 @@ class Parameter(Tensor, metaclass=_ParameterKind):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    __torch_function__ = staticmethod(disabled)  # what is computed from a parameter is no parameter
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
-from retrograd.nn import functional as F
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
-from retrograd.nn.recurrence import State, Weights, run_backward, run_forward
 from retrograd.nn.utils.rnn import PackedSequence
-from retrograd.ops.shape.join import cat, stack
+from retrograd.ops.nn.recurrent import gru, lstm, rnn_relu, rnn_tanh
 from retrograd.ops.tensor.create import empty
 
+State = tuple[Tensor, ...]  # what is kept from time to time: the hidden state, and an LSTM's cell
+
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
+_FUNCTIONS: dict[str, Any] = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu, "LSTM": lstm, "GRU": gru}
 
 
 class RNNBase(Module):
@@ -54,11 +55,13 @@ class RNNBase(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         self.proj_size = proj_size
+        self._flat_weights_names: list[str] = []
         for layer in range(num_layers):
             for suffix in self._suffixes():
                 for name, shape in self._shapes(layer).items():
                     made = Parameter(empty(shape, device=device, dtype=dtype))
                     setattr(self, f"{name}_l{layer}{suffix}", made)
+                    self._flat_weights_names.append(f"{name}_l{layer}{suffix}")
         self.reset_parameters()
 
     def _suffixes(self) -> tuple[str, ...]:
@@ -93,11 +96,6 @@ class RNNBase(Module):
             for suffix in self._suffixes()
         ]
 
-    def _weights(self, layer: int, suffix: str) -> Weights:
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        has = self._shapes(layer)
-        return Weights(*[getattr(self, f"{n}_l{layer}{suffix}") if n in has else None for n in names])
-
     def extra_repr(self) -> str:
         """What is printed of it."""
         text = f"{self.input_size}, {self.hidden_size}"
@@ -126,41 +124,33 @@ class RNNBase(Module):
         if not batched:
             input = input.unsqueeze(0 if self.batch_first else 1)
             states = None if states is None else tuple(s.unsqueeze(1) for s in states)
-        input = input.transpose(0, 1) if self.batch_first else input
-        times, batch = input.shape[0], input.shape[1]
-        states = self._states(states, batch, input)
-        out, last = self._run_layers(input.reshape((times * batch, -1)), [batch] * times, states)
-        out = out.view((times, batch, -1))
-        out = out.transpose(0, 1) if self.batch_first else out
+        states = self._states(states, input.shape[0 if self.batch_first else 1], input)
+        out, *last = self._call(input, *self._arguments(states), self.batch_first)
         if batched:
-            return out, last
+            return out, tuple(last)
         return out.squeeze(0 if self.batch_first else 1), tuple(s.squeeze(1) for s in last)
 
     def _run_packed(self, packed: PackedSequence, states: State | None) -> tuple[PackedSequence, State]:
         self._check_features(packed.data)
-        sizes = packed.batch_sizes.tolist()
         if states is not None and packed.sorted_indices is not None:
             states = tuple(s.index_select(1, packed.sorted_indices) for s in states)
-        states = self._states(states, sizes[0], packed.data)
-        out, last = self._run_layers(packed.data, sizes, states)
+        states = self._states(states, int(packed.batch_sizes[0]), packed.data)
+        out, *last = self._call(packed.data, packed.batch_sizes, *self._arguments(states))
         if packed.unsorted_indices is not None:
-            last = tuple(s.index_select(1, packed.unsorted_indices) for s in last)
-        return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), last
+            last = [s.index_select(1, packed.unsorted_indices) for s in last]
+        return PackedSequence(out, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices), tuple(
+            last
+        )
 
-    def _run_layers(self, data: Tensor, sizes: Sequence[int], states: State) -> tuple[Tensor, State]:
-        ends: list[State] = []
-        for layer in range(self.num_layers):
-            outs = []
-            for suffix in self._suffixes():
-                run = run_backward if suffix else run_forward
-                first = tuple(s[len(ends)] for s in states)
-                out, end = run(self.mode, data, sizes, first, self._weights(layer, suffix))
-                outs.append(out)
-                ends.append(end)
-            data = outs[0] if len(outs) == 1 else cat(outs, 1)
-            if self.dropout and layer < self.num_layers - 1:
-                data = F.dropout(data, self.dropout, self.training)
-        return data, tuple(stack(parts) for parts in zip(*ends, strict=True))
+    def _call(self, *args: Any) -> Any:
+        function = _FUNCTIONS[self.mode]
+        return lowered(function, *args) if autocasting() else function(*args)
+
+    def _arguments(self, states: State) -> tuple[Any, ...]:
+        """Those that the function has in both of its forms."""
+        hx = states if len(states) == 2 else states[0]
+        flat = [getattr(self, name) for name in self._flat_weights_names]
+        return hx, flat, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
 
     def _state_shapes(self, batch: int) -> list[tuple[int, ...]]:
         """The shapes of the states: the hidden one, and an LSTM's cell."""

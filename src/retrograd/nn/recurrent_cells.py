@@ -9,8 +9,10 @@ from retrograd.core.tensor import Tensor
 from retrograd.nn import init
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter
-from retrograd.nn.recurrence import State, Weights, one_step
+from retrograd.ops.nn.recurrent import gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 from retrograd.ops.tensor.create import empty
+
+State = tuple[Tensor, ...]  # what is kept from time to time: the hidden state, and an LSTM's cell
 
 
 class RNNCellBase(Module):
@@ -52,28 +54,23 @@ class RNNCellBase(Module):
             text += f", nonlinearity={self.nonlinearity}"
         return text
 
-    def _step(self, mode: str, input: Tensor, states: State | None) -> State:
-        """The next states; `states` are those before, by default zeros."""
-        name = type(self).__name__
+    def _next(self, cell: Any, input: Tensor, states: State | None) -> State:
+        """What the function `cell` makes of the input and the states before, which are zeros by default."""
+        name, is_lstm = type(self).__name__, cell is lstm_cell
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        count = 2 if mode == "LSTM" else 1
-        if states is None:
-            states = (input.new_zeros((*input.shape[:-1], self.hidden_size)),) * count
-        for i, state in enumerate(states):
+        for i, state in enumerate(states or ()):
             if state.dim() not in (1, 2):
-                which = f"hx[{i}]" if mode == "LSTM" else "hidden"
+                which = f"hx[{i}]" if is_lstm else "hidden"
                 raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {state.dim()}D instead")
-            if state.shape[-1] != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {state.shape[-1]}, expected {self.hidden_size}"
-                )
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}"
-            )
-        weights = Weights(self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        return one_step(mode, input, states, weights)
+        batched = input.dim() == 2
+        if states is None:
+            states = (input.new_zeros((*input.shape[:-1], self.hidden_size)),) * (2 if is_lstm else 1)
+        if not batched:
+            input, states = input.unsqueeze(0), tuple(s.unsqueeze(0) for s in states)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        found = cell(input, states, *weights) if is_lstm else (cell(input, states[0], *weights),)
+        return found if batched else tuple(s.squeeze(0) for s in found)
 
 
 class RNNCell(RNNCellBase):
@@ -107,7 +104,8 @@ class RNNCell(RNNCellBase):
         """The next state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, None if hx is None else (hx,))[0]
+        cell = rnn_tanh_cell if self.nonlinearity == "tanh" else rnn_relu_cell
+        return self._next(cell, input, None if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -126,7 +124,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next hidden state and cell."""
-        h, c = self._step("LSTM", input, hx)
+        h, c = self._next(lstm_cell, input, hx)
         return h, c
 
 
@@ -145,4 +143,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        return self._step("GRU", input, None if hx is None else (hx,))[0]
+        return self._next(gru_cell, input, None if hx is None else (hx,))[0]

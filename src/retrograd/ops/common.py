@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
@@ -52,7 +53,7 @@ def deliver(result: Any, out: Any) -> Tensor:
     if out.array.shape == result.array.shape:
         common_backend((out.array, result.array)).copyto(out.array, result.array, casting="unsafe")
     else:
-        out.array = result.array.astype(out.array.dtype)
+        out.array = cast(result.array, out.array.dtype)
     out._bump_version()
     found = out
     return found
@@ -161,7 +162,8 @@ def number_pair(x: Any, y: Any) -> Any:
     """The first operand, as a tensor if both are numbers."""
     if type(x) is Tensor or not all(isinstance(v, (bool, int, float, complex)) for v in (x, y)):
         return x
-    return Tensor(np.asarray(x, scalar_dtype(x)))
+    dtype = scalar_dtype(x)
+    return Tensor(maker_of(dtype).asarray(x, dtype))
 
 
 def check_division(kernel: str, x: Any, y: Any) -> None:

@@ -14,6 +14,7 @@ from retrograd.core.places import OPERATOR
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import OperandError
+from retrograd.hints import mypyc_attr
 from retrograd.ops.elementwise import compare
 from retrograd.ops.elementwise.arithmetic import (
     Add,
@@ -63,6 +64,7 @@ def _written(x: Tensor, operator: Callable[[Any, Any], Any], y: Any) -> Tensor:
     return write_back(x, operator(x, y))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TensorArithmetic(Operators):
     """What each operator does."""
 

@@ -72,3 +72,8 @@ class Adadelta(FormulaOptimizer):
         move = xp.sqrt(kept["acc_delta"] + eps) / xp.sqrt(square + eps) * grad
         kept["acc_delta"] = kept["acc_delta"] * rho + move * move * (1 - rho)
         return param - move * rates["lr"]
+
+    _rule = 5
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        return rates["lr"], rates["rho"], 1 - rates["rho"], rates["eps"]

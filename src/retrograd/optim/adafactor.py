@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
-import numpy as np
-
+from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros
 from retrograd.optim.formula import FormulaOptimizer, Kept, fade
@@ -89,23 +88,25 @@ class Adafactor(FormulaOptimizer):
 
     def _formula(self, xp: Any, param: Any, grad: Any, kept: Kept, step: float, rates: Group) -> Any:
         lr, (least, smallest) = rates["lr"], rates["eps"]
-        least = float(np.finfo(grad.dtype).eps) if least is None else least
-        square = _squares(xp, grad, kept, step ** rates["beta2_decay"], least)
-        move = grad / xp.sqrt(xp.maximum(square, least * least))
+        least = float(finfo(grad.dtype).eps) if least is None else least
+        move = xp.divide(grad, _sizes(xp, grad, kept, step ** rates["beta2_decay"], least))
         size = max(smallest, _mean_size(xp, param)) * min(lr, step**-0.5)
-        param = param * (1 - lr * rates["weight_decay"])
-        return param - move * (size / max(1.0, _mean_size(xp, move) / rates["d"]))
+        if rates["weight_decay"] != 0:
+            param = xp.multiply(param, 1 - lr * rates["weight_decay"])
+        return xp.subtract(param, xp.multiply(move, size / max(1.0, _mean_size(xp, move) / rates["d"])))
 
 
-def _squares(xp: Any, grad: Any, kept: Kept, weight: float, least: float) -> Any:
-    """About what the squares of gradients are, by the means that are kept; these get the new gradient first."""
-    square = grad * grad
+def _sizes(xp: Any, grad: Any, kept: Kept, weight: float, least: float) -> Any:
+    """About how large gradients are, by the means of squares that are kept; these get the new gradient first."""
+    square = xp.multiply(grad, grad)
     if grad.ndim < 2:
         kept["variance"] = fade(kept["variance"], square, weight)
-        return kept["variance"]
+        return xp.maximum(xp.sqrt(kept["variance"]), least)
     kept["row_var"] = rows = fade(kept["row_var"], square.mean(axis=-1, keepdims=True), weight)
     kept["col_var"] = columns = fade(kept["col_var"], square.mean(axis=-2, keepdims=True), weight)
-    return rows @ columns / xp.maximum(rows.mean(axis=-2, keepdims=True), least)
+    # The roots of rows and columns, and not of their products: there are fewer.
+    share = xp.sqrt(rows / xp.maximum(rows.mean(axis=-2, keepdims=True), least))
+    return xp.maximum(xp.multiply(share, xp.sqrt(columns)), least)
 
 
 def _check(what: str, good: Any, rule: str, value: Any) -> None:
@@ -115,5 +116,5 @@ def _check(what: str, good: Any, rule: str, value: Any) -> None:
 
 def _mean_size(xp: Any, value: Any) -> float:
     """The root of the mean of the squares."""
-    total: float = float(xp.sqrt((value * value).sum()))
-    return total / sqrt(max(1, value.size))
+    flat = value.reshape(-1)
+    return sqrt(float(xp.vdot(flat, flat)) / max(1, prod(value.shape)))

@@ -91,3 +91,8 @@ class Adagrad(FormulaOptimizer):
         kept["sum"] = total = kept["sum"] + grad * grad
         lr = rates["lr"] / (1 + (step - 1) * rates["lr_decay"])
         return param - grad / (xp.sqrt(total) + rates["eps"]) * lr
+
+    _rule = 4
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        return rates["lr"] / (1 + (step - 1) * rates["lr_decay"]), rates["eps"]

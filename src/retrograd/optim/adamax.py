@@ -70,3 +70,9 @@ class Adamax(FormulaOptimizer):
         kept["exp_avg"] = mean = fade(kept["exp_avg"], grad, 1 - beta1)
         kept["exp_inf"] = largest = xp.maximum(kept["exp_inf"] * beta2, abs(grad) + rates["eps"])
         return param - mean / largest * (rates["lr"] / (1 - beta1**step))
+
+    _rule = 6
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        beta1, beta2 = rates["betas"]
+        return rates["lr"] / (1 - beta1**step), 1 - beta1, beta2, rates["eps"]

@@ -86,3 +86,8 @@ class ASGD(FormulaOptimizer):
         new = param * (1 - rates["lambd"] * rates["eta"]) - grad * rates["eta"]
         kept["ax"] = new if rates["mu"] == 1 else fade(kept["ax"], new, rates["mu"])
         return new
+
+    _rule = 9
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        return 1 - rates["lambd"] * rates["eta"], rates["eta"], rates["mu"]

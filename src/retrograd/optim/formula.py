@@ -8,21 +8,23 @@ functions, which tensors record too. On arrays its results are copied to where p
 (`differentiable=True`) the state is replaced, because the backward through earlier steps may still need the old one.
 Complex parameters are two real ones, each part with a state of its own. Large arrays are taken in blocks that fit into
 a processor's cache, where what a formula makes on the way stays.
+
+The kernel pack has the formulas of single numbers as rules, each of which moves all parameters of a group in a call. A
+subclass names its own in `_rule`, and in `_rule_numbers` the numbers that are the same for a whole parameter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import backend_of
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
 from retrograd.ops.tensor.create import zeros_like
-from retrograd.optim.memory import advanced, must_record, new_count, state_array
+from retrograd.optim.memory import advanced, must_record, new_count, state_array, steps
 from retrograd.optim.optimizer import Group, Optimizer, StateDict
 from retrograd.optim.options import check_not_captured, number
 from retrograd.optim.recorded import part, whole
@@ -31,6 +33,18 @@ from retrograd.values import Array
 BLOCK = 1 << 14  # elements: a few such arrays fit into a processor's cache
 # What is kept of earlier steps, by name.
 Kept = dict[str, Any]
+
+
+class Row(NamedTuple):
+    """A parameter that is about to move, as a kernel gets it."""
+
+    param: Array
+    grad: Array
+    kept: tuple[Array, ...]
+    numbers: tuple[float, ...]  # of the rule: the sign of the gradient, two of weight decay, and its own
+    names: tuple[str, ...]  # of what is kept
+    step: float
+    rates: Group
 
 
 class FormulaOptimizer(Optimizer):
@@ -44,6 +58,9 @@ class FormulaOptimizer(Optimizer):
     _counts: ClassVar[tuple[str, ...]] = ("step",)
     _decoupled: ClassVar[bool] = False  # whether weight decay acts on the parameter and not on its gradient
     _elementwise: ClassVar[bool] = True  # whether each number moves for itself
+    _rule: ClassVar[
+        int
+    ] = -1  # which of the kernel pack's rules is this formula, in the order of native/optim.inc
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Moves every parameter that has a gradient; returns what `closure`, called first, returns."""
@@ -67,43 +84,70 @@ class FormulaOptimizer(Optimizer):
         """The new value of a parameter."""
         raise NotImplementedError(f"{type(self).__name__} has no _formula()")
 
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        """Numbers that the kernel pack's rule has for a whole parameter, as native/optim.inc reads them."""
+        return ()
+
     # -- a step ------------------------------------------------------------------------------------------------------
 
     def _move(self, group: Group) -> None:
         moving = [param for param in group["params"] if param.grad is not None]
         check_not_captured(group, moving)
-        move = self._move_recorded if must_record(group) else self._move_written
         for param in moving:
-            state = self.state[param]
-            if not state:
-                self._start(state, param, group)
-            move(param, state, group)
+            if not self.state[param]:
+                self._start(self.state[param], param, group)
+        if must_record(group):
+            for param in moving:
+                self._move_recorded(param, self.state[param], group)
+            return
+        for param in moving:
+            check_writable(param)
+        rates = {name: number(value) if isinstance(value, Tensor) else value for name, value in group.items()}
+        rows = [self._row(param, self.state[param], dict(rates)) for param in moving]
+        token = hush(QUIET)
+        try:
+            steps("formula_steps", rows, self)
+        finally:
+            unhush(token)
+        for param in moving:
+            param._bump_version()
 
     def _start(self, state: StateDict, param: Tensor, group: Group) -> None:
         state["step"] = new_count()
         for name in self._names(param, group):
             state[name] = self._begin(name, param, group)
 
-    def _move_written(self, param: Tensor, state: StateDict, group: Group) -> None:
-        """A step on bare arrays, whose results are written to where they belong."""
-        check_writable(param)
-        rates = {name: number(value) if isinstance(value, Tensor) else value for name, value in group.items()}
-        step = advanced(state["step"]) if "step" in state else 0.0
+    def _row(self, param: Tensor, state: StateDict, rates: Group) -> Row:
+        """The memory of a parameter, of its gradient and of what is kept, with one more step counted."""
+        step, names = advanced(state["step"]) if "step" in state else 0.0, self._names(param, rates)
         self._numbers_of_step(state, step, rates)
-        grad, xp = param.grad, backend_of(param.array)
+        grad = param.grad
         assert grad is not None
-        memory = {name: state_array(state[name]) for name in self._names(param, group)}
-        token = hush(QUIET)
-        try:
-            for own, slope, parts in _pieces(param.array, grad.array, memory, self._elementwise):
-                kept: Kept = dict(parts)
-                xp.copyto(own, self._new(xp, own, slope, kept, step, rates))
-                for name, where in parts.items():
-                    if kept[name] is not where:
-                        xp.copyto(where, kept[name])
-        finally:
-            unhush(token)
-        param._bump_version()
+        kept = tuple([state_array(state[name]) for name in names])
+        return Row(param.array, grad.array, kept, self._all_numbers(step, rates), names, step, rates)
+
+    def _all_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        """What a rule of the kernel pack is given for a parameter."""
+        if self._rule < 0:
+            return ()
+        decay, sign = rates.get("weight_decay", 0), -1.0 if rates.get("maximize") else 1.0
+        if self._decoupled or rates.get("decoupled_weight_decay"):
+            return sign, 0.0, 1 - rates["lr"] * decay, *self._rule_numbers(step, rates)
+        return sign, decay, 1.0, *self._rule_numbers(step, rates)
+
+    def rule(self, rates: Group) -> int:
+        """The number of the kernel pack's rule, -1 if there is none."""
+        return self._rule
+
+    def move(self, xp: Any, row: Row) -> None:
+        """A step by the formula, on bare arrays, whose results are written to where they belong."""
+        memory = dict(zip(row.names, row.kept, strict=True))
+        for own, slope, parts in _pieces(row.param, row.grad, memory, self._elementwise):
+            kept: Kept = dict(parts)
+            xp.copyto(own, self._new(xp, own, slope, kept, row.step, row.rates))
+            for name, where in parts.items():
+                if kept[name] is not where:
+                    xp.copyto(where, kept[name])
 
     def _move_recorded(self, param: Tensor, state: StateDict, group: Group) -> None:
         """A step on tensors, which is recorded."""

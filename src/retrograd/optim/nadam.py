@@ -100,3 +100,11 @@ class NAdam(FormulaOptimizer):
         pace = xp.sqrt(square / (1 - beta2**step)) + rates["eps"]
         param = param - grad / pace * (lr * (1 - mu) / (1 - product))
         return param - mean / pace * (lr * ahead / (1 - product * ahead))
+
+    _rule = 7
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        beta1, beta2 = rates["betas"]
+        lr, mu, ahead, product = rates["lr"], rates["mu"], rates["mu_next"], rates["mu_product"]
+        moves = (lr * (1 - mu) / (1 - product), lr * ahead / (1 - product * ahead))
+        return 1 - beta1, beta2, 1 - beta2, 1 - beta2**step, rates["eps"], *moves

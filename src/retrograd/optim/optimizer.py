@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
 from retrograd.autograd.gradients import forget_gradient
-from retrograd.autograd.modes import enable_grad, set_grad_enabled
+from retrograd.autograd.modes import enable_grad, no_grad
 from retrograd.core.hooks import HookTable, RemovableHandle, add_hook, hook_name
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
@@ -178,7 +178,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+        with enable_grad() if self.defaults.get("differentiable") else no_grad():
             for group in self.param_groups:
                 self._move(group)
         return loss

@@ -81,6 +81,14 @@ class RAdam(FormulaOptimizer):
             move = move * (sqrt(1 - beta2**step) * trust) / (xp.sqrt(square) + rates["eps"])
         return param - move * rates["lr"]
 
+    _rule = 8
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        beta1, beta2 = rates["betas"]
+        trust = _trust(beta2, step)
+        trusted = 0.0 if trust is None else sqrt(1 - beta2**step) * trust
+        return rates["lr"], 1 - beta1, beta2, 1 - beta2, rates["eps"], 1 - beta1**step, trusted
+
 
 def _trust(beta2: float, step: float) -> float | None:
     """How far the mean of squares can be trusted after some steps; None if not at all.

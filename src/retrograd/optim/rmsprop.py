@@ -84,3 +84,12 @@ class RMSprop(FormulaOptimizer):
         if rates["momentum"] > 0:
             kept["momentum_buffer"] = move = kept["momentum_buffer"] * rates["momentum"] + move
         return param - move * rates["lr"]
+
+    _rule = 0
+
+    def rule(self, rates: Group) -> int:
+        return self._rule + int(rates["momentum"] > 0) + 2 * bool(rates["centered"])
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        alpha = rates["alpha"]
+        return rates["lr"], alpha, 1 - alpha, rates["eps"], rates["momentum"]

@@ -81,3 +81,8 @@ class Rprop(FormulaOptimizer):
         kept["step_size"] = size = xp.clip(kept["step_size"] * factor, shortest, longest)
         kept["prev"] = slope = xp.where(turned, grad * 0.0, grad)  # where it turned, it waits a step
         return param - xp.sign(slope) * size
+
+    _rule = 10
+
+    def _rule_numbers(self, step: float, rates: Group) -> tuple[float, ...]:
+        return (*rates["etas"], *rates["step_sizes"])

@@ -13,8 +13,18 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from retrograd.backends.casts import maker_of, reinterpreted
 from retrograd.serialization.machine import Machine
-from retrograd.serialization.storages import Locations, Storage, StorageKind, Storages, moved, refused, whole
+from retrograd.serialization.storages import (
+    Locations,
+    Storage,
+    StorageKind,
+    Storages,
+    moved,
+    refused,
+    swapped,
+    whole,
+)
 from retrograd.values import Array
 
 OUR_MAGIC: Final = b"retrograd\x00\x01"
@@ -68,7 +78,7 @@ class _LaterStorages(Storages):
         kind, name, location, count = key[1:5]
         if not isinstance(kind, StorageKind) or type(location) is not str:
             raise refused("it names a storage in a way that load() does not know")
-        where, _ = moved(np.empty(0, kind.dtype), location, self._where)
+        where, _ = moved(maker_of(kind.dtype).empty(0, kind.dtype), location, self._where)
         storage = self.find(kind, name, "cpu", count)
         storage.where = where
         return storage
@@ -86,9 +96,8 @@ class _LaterStorages(Storages):
             self._copy(memory, _exactly(file, memory.nbytes))
 
     def _copy(self, memory: Array, data: bytes) -> None:
-        memory[...] = np.frombuffer(data, memory.dtype)
-        if self._swap:
-            memory.byteswap(inplace=True)
+        raw = np.frombuffer(bytearray(data), np.uint8)
+        memory[...] = reinterpreted(swapped(raw, memory.dtype) if self._swap else raw, memory.dtype)
 
 
 def _exactly(file: BinaryIO, size: int) -> bytes:

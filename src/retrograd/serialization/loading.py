@@ -145,6 +145,11 @@ def _trusting(pickle_module: Any, options: dict[str, Any]) -> Unpickle:
     return unpickle
 
 
+def load_storage(data: bytes) -> Any:
+    """A storage, of the bytes that PyTorch has made of it for Python's own `pickle`."""
+    return load(io.BytesIO(data), weights_only=True)
+
+
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """The names in a file that `load` would refuse, in full; the file is not loaded.
 

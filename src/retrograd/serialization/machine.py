@@ -285,7 +285,7 @@ def unsupported(name: str) -> pickle.UnpicklingError:
     if name.startswith("torch.") and (name.endswith("Storage") or name.count(".") == 1):
         return pickle.UnpicklingError(
             f"Weights only load failed: Unsupported global: GLOBAL {name:.200} is of a kind that retrograd has not, "
-            "such as bfloat16. Convert these tensors with PyTorch, by .float(), and save them again."
+            "such as float8. Convert these tensors with PyTorch, by .float(), and save them again."
         )
     return pickle.UnpicklingError(
         f"Weights only load failed: Unsupported global: GLOBAL {name:.200} was not an allowed global by default. It is "

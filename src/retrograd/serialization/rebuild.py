@@ -16,6 +16,7 @@ import numpy as np
 
 from retrograd.backends.device import device
 from retrograd.backends.dtype_class import dtype, dtype_of
+from retrograd.backends.dtypes import as_dtype
 from retrograd.backends.mirror import mirrored
 from retrograd.core.plain import Size
 from retrograd.core.tensor import TENSOR_FIELDS, Tensor, rebuild_leaf
@@ -51,7 +52,7 @@ def rebuild_tensor_v3(
     """A tensor in a storage of mere bytes."""
     if not isinstance(kind, dtype):
         raise refused("a tensor has no dtype")
-    return _seen(tensor_in(storage, offset, size, stride, requires_grad, kind.dtype), metadata)
+    return _seen(tensor_in(storage, offset, size, stride, requires_grad, kind.held), metadata)
 
 
 def _seen(tensor: Tensor, metadata: Any) -> Tensor:
@@ -133,7 +134,7 @@ def named_dtype(name: Any) -> dtype:
     """A dtype by its name."""
     if type(name) is not str or name not in DTYPE_NAMES:
         raise refused(f"there is no dtype {shown(name)}")
-    return dtype_of(np.dtype(name))
+    return dtype_of(as_dtype(name))
 
 
 def layout(name: Any) -> str:
@@ -294,7 +295,7 @@ def make_array_shell(kind: Any, shape: Any = None, code: Any = None) -> ArrayShe
 def make_dtype_shell(code: Any, align: Any = False, copy: Any = False) -> DtypeShell:
     """A dtype by the short name that NumPy gives it in pickles: `f4`, `i8`, `b1`."""
     for name in DTYPE_NAMES:
-        if np.dtype(name).str[1:] == code:
+        if name != "bfloat16" and np.dtype(name).str[1:] == code:
             return DtypeShell(np.dtype(name))
     raise pickle.UnpicklingError(
         f"Weights only load failed: arrays of NumPy's dtype {shown(code)} are not loaded. If you trust the author of "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.core.tensor import Tensor
+from retrograd.ops.tensor.data import tensor
 from retrograd.serialization.files import to_write
 
 
@@ -37,9 +38,9 @@ def save_safetensors(
         filename: the path of the file, or a file open for writing bytes.
         metadata: texts by name, to be kept with them.
     """
-    for name, tensor in tensors.items():
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"save_safetensors(): {name!r} is a {type(tensor).__name__}, not a Tensor")
+    for name, given in tensors.items():
+        if not isinstance(given, Tensor):
+            raise ValueError(f"save_safetensors(): {name!r} is a {type(given).__name__}, not a Tensor")
     arrays = {name: np.ascontiguousarray(t.detach().to("cpu").array) for name, t in tensors.items()}
     arrays = {name: array.reshape(tensors[name].shape) for name, array in arrays.items()}
     data = _library("numpy").save(arrays, metadata=metadata)
@@ -55,5 +56,5 @@ def load_safetensors(filename: str | os.PathLike[str], device: Any = "cpu") -> d
         device: where the tensors are to be.
     """
     with _library("").safe_open(os.fspath(filename), framework="np") as file:
-        found = {name: Tensor(np.array(file.get_tensor(name))) for name in file.keys()}  # noqa: SIM118 - no dict
-    return {name: tensor.to(device) for name, tensor in found.items()}
+        found = {name: tensor(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118 - no dict
+    return {name: made.to(device) for name, made in found.items()}

@@ -15,7 +15,8 @@ import numpy as np
 
 from retrograd.backends.base import extent_of, owner_of
 from retrograd.backends.device import CPU, device
-from retrograd.backends.dtype_class import dtype
+from retrograd.backends.dtype_class import bfloat16, dtype
+from retrograd.backends.dtypes import as_dtype
 from retrograd.backends.mirror import behind, bits_of
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
@@ -102,7 +103,7 @@ class _Saved:
     def identifier(self) -> tuple[Any, ...]:
         """What stands for the storage in a pickle."""
         kind = STORAGE_NAMES.get(self.name)
-        count = self.memory.nbytes // (np.dtype(self.name).itemsize if kind else 1)
+        count = self.memory.nbytes // (as_dtype(self.name).itemsize if kind else 1)
         named = torch_name("torch", kind) if kind else torch_name("torch.storage", "UntypedStorage")
         return "storage", named, self.key, self.where, count
 
@@ -175,9 +176,9 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         args: tuple[Any, ...] = (storage, offset, array.shape, strides, requires_grad, OrderedDict())
         conj, neg = bits_of(tensor.array)
         mirror = ({name: True for name, on in (("conj", conj), ("neg", neg)) if on},) if conj or neg else ()
-        if array.dtype.name in STORAGE_NAMES:
+        if storage.name in STORAGE_NAMES:
             return torch_name("torch._utils", "_rebuild_tensor_v2"), (*args, *mirror)
-        kind = torch_name("torch", array.dtype.name)
+        kind = torch_name("torch", storage.name)
         return torch_name("torch._utils", "_rebuild_tensor_v3"), (*args, kind, *mirror)
 
     def _storage(self, tensor: Tensor) -> tuple[_Saved, Array]:
@@ -185,18 +186,19 @@ class _Pickler(_PurePickler):  # type: ignore[misc]
         array, where = behind(tensor.array), str(tensor.device)
         if tensor.device != CPU:
             array = behind(tensor.detach().to("cpu").array)
-        owner = owner_of(array)
-        if not _is_view_of(array, owner):
+        name, owner = array.dtype.name, owner_of(array)
+        array, memory = _bits(array), _bits(owner)
+        if not _is_view_of(array, memory):
             array = np.array(array, array.dtype.newbyteorder("="), order="C")
-            owner = array
+            owner = memory = array
         known = self.storages.get(id(owner))
         if known is None:
-            known = _Saved(owner, array.dtype.name, where, str(len(self.storages)))
+            known = _Saved(memory, name, where, str(len(self.storages)))
             self.storages[id(owner)] = known
-        elif known.name != array.dtype.name:
+        elif known.name != name:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: one is of "
-                f"{known.name}, another of {array.dtype.name}. Clone one of them first."
+                f"{known.name}, another of {name}. Clone one of them first."
             )
         return known, array
 
@@ -209,6 +211,11 @@ class _Reduced:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.reduced
+
+
+def _bits(array: Any) -> Any:
+    """The bits of bfloat16, which are no elements that NumPy has; any other memory as it is."""
+    return array.view(np.uint16) if array.dtype == bfloat16 else array
 
 
 def _is_view_of(array: Array, owner: Any) -> bool:

@@ -11,7 +11,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import check_device
+from retrograd.backends.casts import maker_of, reinterpreted
 from retrograd.backends.device import CPU, device
+from retrograd.backends.dtypes import as_dtype
 from retrograd.core.tensor import Tensor, rebuild_leaf
 from retrograd.values import Array, DType
 
@@ -24,6 +26,7 @@ STORAGE_NAMES: Final = {
     "int32": "IntStorage",
     "int64": "LongStorage",
     "float16": "HalfStorage",
+    "bfloat16": "BFloat16Storage",
     "float32": "FloatStorage",
     "float64": "DoubleStorage",
     "complex64": "ComplexFloatStorage",
@@ -41,7 +44,7 @@ class StorageKind:
     """What a file's `torch.FloatStorage` stands for: the dtype of a storage's elements, None for mere bytes."""
 
     def __init__(self, dtype: str | None) -> None:
-        self.dtype: DType = np.dtype(dtype or "uint8")
+        self.dtype: DType = as_dtype(dtype or "uint8")
         self.typed = dtype is not None
 
 
@@ -64,13 +67,18 @@ class Storage:
             if self.memory.dtype != dtype:
                 if self.memory.dtype != np.uint8 or self.memory.size % dtype.itemsize:
                     raise refused(f"a storage of {self.memory.nbytes} bytes is no whole number of {dtype}")
-                self.memory = self.memory.view(dtype)
-            if self.swap:
-                self.memory.byteswap(inplace=True)
+                self.memory = reinterpreted(swapped(self.memory, dtype) if self.swap else self.memory, dtype)
                 self.swap = False
         elif self.memory.dtype != dtype:
             raise refused(f"a tensor of {dtype} lies in a storage of {self.memory.dtype}")
         return self.memory
+
+
+def swapped(memory: Array, dtype: DType) -> Array:
+    """Bytes in the other order, turned in place for elements of a dtype."""
+    width = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    memory.view(f"u{width}").byteswap(inplace=True)
+    return memory
 
 
 def refused(why: str) -> pickle.UnpicklingError:
@@ -131,9 +139,10 @@ class Storages:
 
     def _placed(self, kind: StorageKind, key: str, location: str, nbytes: int) -> Storage:
         """A storage, read and brought to where it belongs."""
-        memory = self._read(key, nbytes).view(kind.dtype)
+        memory = self._read(key, nbytes)
         if self._swap and kind.typed:
-            memory.byteswap(inplace=True)
+            memory = swapped(memory, kind.dtype)
+        memory = reinterpreted(memory, kind.dtype)
         where, memory = moved(memory, location, self._locations)
         return Storage(memory, kind.typed, self._swap and not kind.typed, where)
 
@@ -182,12 +191,13 @@ def tensor_in(
         raise refused(f"a tensor of size {sizes} is larger than any memory")
     last = start + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     if 0 in sizes:
-        array: Array = np.empty(sizes, memory.dtype)
+        array: Array = maker_of(memory.dtype).empty(sizes, memory.dtype)
     elif last >= memory.size:
         raise refused(f"a tensor reaches element {last} of a storage of {memory.size}")
     else:
         item = memory.itemsize
-        array = np.ndarray(sizes, memory.dtype, memory, start * item, tuple(s * item for s in strides))
+        steps = tuple(s * item for s in strides)
+        array = maker_of(memory.dtype).strided(memory, memory.dtype, start * item, sizes, steps)
         if any(s == 0 and n > 1 for n, s in zip(sizes, strides, strict=True)):
             array.flags.writeable = False  # an expanded dimension: its elements share memory
     made: Tensor = rebuild_leaf(Tensor, array, False, None, {})

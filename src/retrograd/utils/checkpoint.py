@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from retrograd.autograd.backward import backward
 from retrograd.autograd.function import Function
 from retrograd.autograd.modes import enable_grad
+from retrograd.core.autocast import same_autocast
 from retrograd.core.modes import is_grad_enabled
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -233,6 +234,7 @@ class CheckpointFunction(Function):
         _check_some_requires_grad(args, 5)
         ctx.run_function = run_function
         ctx.rng_state = get_rng_state() if preserve_rng_state else None
+        ctx.autocast = same_autocast()
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*[a if isinstance(a, Tensor) else None for a in args])
         return run_function(*args)
@@ -249,7 +251,7 @@ class CheckpointFunction(Function):
         saved = ctx.saved_tensors
         args = tuple(o if t is None else t for o, t in zip(ctx.others, saved, strict=True))
         detached = detach_variable(args)
-        with random_numbers_again(ctx.rng_state), enable_grad():
+        with random_numbers_again(ctx.rng_state), ctx.autocast, enable_grad():
             outputs = ctx.run_function(*detached)
         if isinstance(outputs, Tensor):
             outputs = (outputs,)

@@ -27,6 +27,7 @@ import numpy as np
 
 from retrograd.autograd.modes import enable_grad
 from retrograd.autograd.saved_hooks import saved_tensors_hooks
+from retrograd.core.autocast import same_autocast
 from retrograd.core.modes import current
 from retrograd.core.node import Node
 from retrograd.core.places import Place, here, mark
@@ -176,6 +177,7 @@ class Frame:
         self.early_stop = early_stop
         self.checks_kinds = checks_kinds
         self.debug = debug
+        self.autocast = same_autocast()
         self.rng_state: Tensor | None = get_rng_state() if preserve_rng_state else None
         self.complete: bool = False  # whether the first run is over
         self.records: list[Record] = []
@@ -246,6 +248,7 @@ class Frame:
                 saved_tensors_hooks(run.pack, _as_is),
                 enable_grad(),
                 random_numbers_again(self.rng_state),
+                self.autocast,
                 self.recompute_context,
             ):
                 self.function(*args, **self.kwargs)

@@ -83,6 +83,14 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
     def heads() -> Any:
         return floats(2, 4, 3, 5)
 
+    def memory() -> Any:
+        """What a layer of an LSTM has: rows, states, weights."""
+        weights = [floats(16, 3), floats(16, 5), floats(16), None, floats(5, 4)]
+        return [floats(3, 3), floats(2, 5), floats(2, 4), *weights]
+
+    def noted() -> Any:
+        return (floats(3, 5), floats(3, 4), floats(3, 16), floats(3, 4))
+
     return {
         "attention": lambda: (heads(), heads(), heads(), floats(3, 3), False, 0.5),
         "attention_back": lambda: (heads(), heads(), heads(), heads(), floats(3, 3), True, 0.5, 7),
@@ -97,6 +105,16 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
         "group_norm_backward": lambda: (floats(3, 4, 2), floats(3, 4, 2), floats(4), floats(2, 6), 2, 7),
         "layer_norm": lambda: (floats(3, 4), floats(4), floats(4), 1e-5, 1),
         "layer_norm_backward": lambda: (floats(3, 4), floats(3, 4), floats(4), floats(2, 3), 1, 7),
+        "recurrence": lambda: (2, (2, 1), True, memory()),
+        "recurrence_backward": lambda: (
+            2,
+            (2, 1),
+            True,
+            memory(),
+            [floats(3, 5), None, floats(2, 4)],
+            noted(),
+            255,
+        ),
         "conv_correlate": lambda: (floats(2, 4, 5, 4), floats(6, 2, 2, 2), floats(6), SLIDING, 2),
         "conv_overlap": lambda: (floats(2, 2, 8), floats(2, 3, 4), APART, 1),
         "conv_spread": lambda: (floats(2, 3, 4), floats(3, 2, 3), floats(2), APART, 1),
@@ -112,6 +130,10 @@ def network_calls() -> dict[str, Callable[[], Arguments]]:
         "nll_backward": lambda: (floats(3), whole(0, 1, 3), floats(4), 0, -100, (3, 4)),
         "noise": lambda: (floats(3, 4), 0.5, 2.0, STATE),
         "sgd_steps": lambda: ([(floats(4), floats(4), floats(4), 1.0)], (0.1, 0.9, 0.0, 0.1, True, False)),
+        "rule_steps": lambda: (
+            1,
+            [(floats(4), floats(4), (floats(4), floats(4)), (1.0, 0.0, 1.0, 0.1, 0.9, 0.1, 1e-8, 0.5))],
+        ),
         "adam_steps": lambda: (
             [(floats(4), floats(4), floats(4), floats(4), floats(4), 1.0)],
             (0.1, 0.9, 0.99, 1e-8, 0.0, True, False),

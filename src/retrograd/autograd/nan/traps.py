@@ -15,6 +15,7 @@ import numpy as np
 
 from retrograd.autograd.nan.finding import Finding
 from retrograd.backends.base import whole
+from retrograd.backends.casts import maker_of
 from retrograd.core.node import Node
 from retrograd.core.op import Binary, Op
 from retrograd.core.views import CopySlices
@@ -56,7 +57,8 @@ class Masker:
         """Whether all it gives to `nodes` is 0 at the bad elements (or somewhere, if shapes have changed since)."""
         node = self.node
         ones: list[Any] = [
-            np.ones(node.input_shape(i), node.input_dtype(i)) for i in range(node.num_inputs())
+            maker_of(node.input_dtype(i)).ones(node.input_shape(i), node.input_dtype(i))
+            for i in range(node.num_inputs())
         ]
         try:
             results = node.apply(ones, False, 0)

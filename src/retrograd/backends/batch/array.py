@@ -25,6 +25,7 @@ from retrograd.backends.batch.level import RULES, Level
 from retrograd.backends.batch.methods import CONTROL_FLOW, NUMPY, ArrayMethods
 from retrograd.backends.batch.served import SERVED, summed
 from retrograd.backends.batch.shape import BatchedShape, Unbatchable
+from retrograd.backends.casts import cast
 from retrograd.backends.pack import PACK
 
 __all__ = ["CONTROL_FLOW", "RULES", "Level"]  # what is looked for here and defined elsewhere
@@ -224,7 +225,7 @@ class BatchedArray(ArrayMethods):
     # -- copies and conversions; what else NumPy has as methods is in methods.py -------------------------------------
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        value = self.value.astype(dtype, *args, **kwargs)
+        value = cast(self.value, dtype, *args, **kwargs)
         return self if value is self.value else BatchedArray(value, self.level)
 
     def copy(self, order: Any = "C") -> Any:

@@ -208,6 +208,8 @@ class BatchedBackend(NumpyBackend):
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         """See Note [Ops on batches]."""
+        if self.inner.rounds and not (op.is_view or op.moves_memory):
+            return self.inner.forward(op, xs)
         parameters = _parameters(op)
         if parameters is None and op.any_shape:
             level = newest_among(tuple(xs))
@@ -226,8 +228,13 @@ class BatchedBackend(NumpyBackend):
             return x
         return self.on_levels(x) if is_array(x) else x
 
+    def vjp(self, op: Any, given: Sequence[Any]) -> Any:
+        return self.inner.vjp(op, given) if self.inner.rounds else super().vjp(op, given)
+
     def compiled_vjp(self, kernel: Any, op: Any, given: Sequence[Any]) -> Any:
         """Gradients of all samples at once, if they are all alike."""
+        if kernel is None:
+            return NotImplemented
         level, shape = given[0].level, given[0].value.shape
         values: list[Any] = []
         for v in given:

@@ -84,3 +84,6 @@ class BatchedStream:
 
     def poisson(self, lam: Any) -> Any:
         return self._by(self.stream.poisson, lam)
+
+    def standard_gamma(self, shape: Any) -> Any:
+        return self._by(self.stream.standard_gamma, shape)

@@ -34,6 +34,11 @@ def places(shape: Shape, strides: Shape) -> list[tuple[slice, ...]]:
     return found
 
 
+def all_true(function: Callable[..., Array], x: Array, y: Array) -> bool:
+    """Whether a function of two arrays of one shape is true of all elements; it is not asked about those after a no."""
+    return all(bool(function(x[at], y[at]).all()) for at in places(x.shape, x.strides))
+
+
 def reduced(
     how: str, function: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, beside: Sequence[Array]
 ) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ float16, float32 = np.dtype("float16"), np.dtype("float32")
 
 def softmax(xp: Any, x: Array, axis: int | None) -> Array:
     """exp(x) / sum(exp(x)) along the axis."""
-    out = xp.exp(_centred(xp, x, axis))
+    out = _centred(xp, x, axis)
+    out = xp.exp(out, out=out) if type(out) is np.ndarray else xp.exp(out)
     out /= out.sum(axis=axis, keepdims=True)
     return out.astype(x.dtype, copy=False)
 
@@ -21,19 +23,25 @@ def softmax(xp: Any, x: Array, axis: int | None) -> Array:
 def log_softmax(xp: Any, x: Array, axis: int | None) -> Array:
     """The logarithm of softmax, without overflow."""
     out = _centred(xp, x, axis)
-    out -= xp.log(xp.exp(out).sum(axis=axis, keepdims=True))
+    out -= xp.log(xp.reduced("add", xp.exp, out, axis, True))
     return out.astype(x.dtype, copy=False)
 
 
 def logsumexp(xp: Any, x: Array, axis: Axis) -> Array:
     """log(sum(exp(x))) along the axes, which stay as 1, without overflow."""
     size = x.real
-    top = size.max(axis=axis, keepdims=True, initial=-np.inf)
+    top = xp.top(size, axis)
     top = xp.where(xp.isfinite(top), top, 0).astype(size.dtype)
-    return xp.log(xp.exp(x - top).sum(axis=axis, keepdims=True)) + top
+    return xp.log(xp.reduced("add", partial(_exp_above, xp), x, axis, True, top)) + top
+
+
+def _exp_above(xp: Any, x: Array, top: Array) -> Array:
+    """exp(x - top)"""
+    found: Array = xp.exp(x - top)
+    return found
 
 
 def _centred(xp: Any, x: Array, axis: int | None) -> Array:
     """Subtracts the maximum along the axis: a new array, in single precision for float16."""
     a = x.astype(float32) if x.dtype == float16 else x
-    return xp.asarray(a - a.max(axis=axis, keepdims=True, initial=-np.inf))
+    return xp.asarray(a - xp.top(a, axis))

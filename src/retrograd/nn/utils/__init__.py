@@ -24,12 +24,19 @@ if _typing.TYPE_CHECKING:
         fuse_linear_bn_weights,
     )
     from retrograd.nn.utils.init import skip_init
+    from retrograd.nn.utils.memory_format import (
+        convert_conv2d_weight_memory_format,
+        convert_conv3d_weight_memory_format,
+    )
     from retrograd.nn.utils.spectral_norm_hook import remove_spectral_norm, spectral_norm
     from retrograd.nn.utils.weight_norm_hook import remove_weight_norm, weight_norm
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
+            "retrograd.nn.utils.memory_format": (
+                "memory_format= convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format"
+            ),
             "retrograd.nn.utils.clip_grad": (
                 "clip_grad= clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm"
             ),
@@ -52,6 +59,8 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.autograd.modes import no_grad
+from retrograd.backends.limits import finfo
 from retrograd.core.tensor import Tensor
 from retrograd.nn import functional as F
 from retrograd.nn.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -39,9 +40,8 @@ def _is_orthogonal(Q: Tensor) -> bool:
 
 
 def _epsilon(Q: Tensor) -> float:
-    import numpy as np
 
-    return float(np.finfo(Q.array.dtype).eps)
+    return float(finfo(Q.array.dtype).eps)
 
 
 def _made_orthogonal(A: Tensor) -> Tensor:

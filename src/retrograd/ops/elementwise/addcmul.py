@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, is_array
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import result_of_arrays
 from retrograd.core.apply import apply2, apply_n
 from retrograd.core.op import ElementwiseBinary, Variadic, X, added, conjugate, scaled
@@ -151,7 +152,7 @@ def _together(function: str, x: Any, y: Any, z: Any) -> tuple[Tensor, Tensor, Te
     if a.array.dtype == b.array.dtype == c.array.dtype:
         return a, b, c
     dtype = result_of_arrays(b.array, c.array)
-    dtype = result_of_arrays(a.array, np.empty((1,) * max(b.array.ndim, c.array.ndim), dtype))
+    dtype = result_of_arrays(a.array, maker_of(dtype).empty((1,) * max(b.array.ndim, c.array.ndim), dtype))
     return convert(a, dtype), convert(b, dtype), convert(c, dtype)
 
 

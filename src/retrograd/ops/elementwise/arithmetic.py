@@ -11,6 +11,7 @@ from retrograd.backends.dtypes import python_number, result_type, result_with_sc
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import OUT, Binary, ElementwiseBinary, ElementwiseUnary, X, Y, added, conjugate
 from retrograd.core.tensor import Tensor
+from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import (
     check_division,
@@ -202,6 +203,9 @@ class Neg(ElementwiseUnary):
         return -1
 
 
+MulByNumber = variant(Mul, "MulBackward1", "a tensor times a number, inside of formulas")
+
+
 class Pow(ElementwiseUnary):
     """x ** exponent, the exponent a number"""
 
@@ -230,8 +234,9 @@ class Pow(ElementwiseUnary):
         if self.exponent == 0:
             return zero_like(x)
         # PyTorch's formula to the letter when it is recorded: each order keeps its place in the graph.
-        direct = self.exponent == 2 and not isinstance(x, Tensor)
-        return self.exponent * (x if direct else Pow(self.exponent - 1).on(x))
+        if isinstance(x, Tensor):
+            return MulByNumber().on(Pow(self.exponent - 1).on(x), self.exponent)
+        return self.exponent * (x if self.exponent == 2 else Pow(self.exponent - 1).on(x))
 
 
 def _power(xp: Backend, x: Any, y: Array) -> Array:
@@ -253,6 +258,12 @@ class PowTensor(ElementwiseBinary):
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
         no_bools("pow", x, y)
         return _power(xp, x, y)
+
+    def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
+        if i or not isinstance(x, Tensor):
+            return super().vjp(i, g, x, y, out)
+        slope = y * x ** (y - 1)
+        return Where().on(plain(y) == 0, 0.0, g * (conjugate(slope) if self.out_dtype.kind == "c" else slope))
 
     def slope(self, i: int, x: Any, y: Any, out: Any) -> Any:
         if i == 0:

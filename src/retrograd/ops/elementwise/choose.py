@@ -8,7 +8,14 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
-from retrograd.backends.dtypes import python_number, result_of_arrays, result_with_scalar, scalar_dtype
+from retrograd.backends.casts import maker_of
+from retrograd.backends.dtypes import (
+    promote_types,
+    python_number,
+    result_of_arrays,
+    result_with_scalar,
+    scalar_dtype,
+)
 from retrograd.core.apply import apply1, apply2, apply_n
 from retrograd.core.op import Binary, Unary, Variadic, X, Y, added
 from retrograd.core.places import warn
@@ -224,7 +231,8 @@ def dtype_of_all(arrays: Sequence[Array]) -> DType:
     """The dtype of a result of these arrays."""
     found = arrays[0]
     for other in arrays[1:]:
-        found = np.empty((1,) * max(found.ndim, other.ndim), result_of_arrays(found, other))
+        dtype = result_of_arrays(found, other)
+        found = maker_of(dtype).empty((1,) * max(found.ndim, other.ndim), dtype)
     return found.dtype
 
 
@@ -287,7 +295,7 @@ def where(
 def _pair(x: Any, y: Any, xp: Backend) -> tuple[Tensor, Tensor]:
     """Two branches as tensors of a common dtype; numbers count less than tensors, and `xp` makes arrays of them."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        dtype = result_of_arrays(np.empty((), scalar_dtype(x)), np.empty((), scalar_dtype(y)))
+        dtype = promote_types(scalar_dtype(x), scalar_dtype(y))
         return Tensor(xp.asarray(x, dtype)), Tensor(xp.asarray(y, dtype))
     if not isinstance(x, Tensor):
         return _beside(y, x, xp), y

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES, scalar_dtype
+from retrograd.backends.kernels import blocks
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary, Unary
 from retrograd.core.tensor import Tensor
@@ -215,10 +218,13 @@ def allclose(
             "vmap over torch.allclose isn't supported yet: each sample would have its own answer. Use "
             "torch.isclose(a, b).all(), or call it outside of vmap."
         )
-    return bool(_close("allclose", input, other, rtol, atol, equal_nan).all())
+    return bool(_close("allclose", input, other, rtol, atol, equal_nan, True))
 
 
-def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+def _close(
+    function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: bool, whole: bool = False
+) -> Any:
+    """Which elements are close, or whether all are."""
     a = require_tensor(function, "input", 1, x).array
     b = require_tensor(function, "other", 2, y).array
     if a.dtype != b.dtype:
@@ -234,7 +240,20 @@ def _close(function: str, x: Any, y: Any, rtol: float, atol: float, equal_nan: b
         np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
         raise broadcast_error(a.shape, b.shape) from None
-    return common_backend((a, b)).isclose(a, b, rtol, atol, equal_nan)
+    xp = common_backend((a, b))
+    close = partial(_are_close, xp, (rtol, atol, equal_nan))
+    if not whole:
+        return close(a, b)
+    return blocks.all_true(close, a, b) if _in_blocks(xp, a, b) else close(a, b).all()
+
+
+def _are_close(xp: Backend, tolerance: tuple[float, float, bool], a: Array, b: Array) -> Any:
+    return xp.isclose(a, b, *tolerance)
+
+
+def _in_blocks(xp: Backend, a: Array, b: Array) -> bool:
+    """Whether two arrays are large enough to be compared a part at a time."""
+    return xp.is_plain and a.size > blocks.LIMIT and a.shape == b.shape
 
 
 @public("equal", method=True)
@@ -247,4 +266,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
             "Batching rule not implemented for aten::equal. We could not generate a fallback: each sample would have "
             "its own answer. Use (a == b).all(), or call it outside of vmap."
         )
+    if _in_blocks(common_backend((a, b)), a, b):
+        return blocks.all_true(operator.eq, a, b)
     return bool(a.shape == b.shape and (a == b).all().item())

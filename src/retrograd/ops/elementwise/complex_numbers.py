@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
-from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, real_of
+from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, complex_of, real_of
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Binary, Unary, View, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError
@@ -145,6 +146,8 @@ def view_as_real(input: Tensor) -> Tensor:
 @public("view_as_complex")
 def view_as_complex(input: Tensor) -> Tensor:
     """A view of pairs of real numbers, in the last dimension, as complex ones."""
+    if autocasting():
+        return in_float32(view_as_complex, input)
     x = require_tensor("view_as_complex", "input", 1, input)
     a = x.array
     if a.dtype not in (np.float32, np.float64):
@@ -202,7 +205,7 @@ def _check_parts(function: str, first: str, second: str, x: Any, y: Any) -> tupl
     """Two real tensors of one floating-point dtype."""
     a, b = require_tensor(function, first, 1, x), require_tensor(function, second, 2, y)
     kinds = SCALAR_NAMES[a.array.dtype], SCALAR_NAMES[b.array.dtype]
-    if a.array.dtype.kind != "f" or b.array.dtype.kind != "f":
+    if any(t.array.dtype.kind != "f" or t.array.dtype == bfloat16 for t in (a, b)):
         raise DtypeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}"
         )
@@ -227,6 +230,8 @@ def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("polar")
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their absolute values and angles."""
+    if autocasting():
+        return in_float32(polar, abs, angle, out=out)
     return deliver(apply2(Polar(), *_check_parts("polar", "abs", "angle", abs, angle)), out)
 
 

@@ -183,6 +183,8 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to `decimals` places; halves go to the even neighbour."""
     _no_complex("round", input)
+    # 10 to the 400 is infinite; NumPy multiplies as often as it is told.
+    decimals = max(-400, min(decimals, 400))
     return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, unsupported_dtype
 from retrograd.ops.common import int_from, number_from, require_tensor, wrap_dim
@@ -31,9 +33,9 @@ def _frequencies(
     if target.kind == "c":
         raise unsupported_dtype("arange_cpu", target)
     width = n * number_from(f"fft_{function}", "d", 2, d)
-    step = np.asarray(np.inf if width == 0 else 1.0 / width, target)
+    step = maker_of(target).asarray(np.inf if width == 0 else 1.0 / width, target)
     with np.errstate(invalid="ignore"):
-        return finish(numbers.astype(target) * step, out, requires_grad, where)
+        return finish(cast(numbers, target) * step, out, requires_grad, where)
 
 
 @public("fft.fftfreq")
@@ -49,7 +51,8 @@ def fftfreq(
     """
     where = check_options(device, layout, False)
     count = shape_from("fft_fftfreq", (int_from("fft_fftfreq", "n", 1, n),), None)[0]
-    numbers = np.fft.ifftshift(np.arange(count) - count // 2)
+    with SHORTAGE_TOLD:
+        numbers = np.fft.ifftshift(np.arange(count) - count // 2)
     return _frequencies("fftfreq", numbers, count, d, dtype, out, requires_grad, where)
 
 
@@ -61,7 +64,8 @@ def rfftfreq(
     """The frequencies of the elements of `rfft` of `n` points at a distance `d`."""
     where = check_options(device, layout, False)
     count = int_from("fft_rfftfreq", "n", 1, n)
-    numbers = np.arange(shape_from("fft_rfftfreq", (count // 2 + 1,), None)[0])
+    with SHORTAGE_TOLD:
+        numbers = np.arange(shape_from("fft_rfftfreq", (count // 2 + 1,), None)[0])
     return _frequencies("rfftfreq", numbers, count, d, dtype, out, requires_grad, where)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, complex_of, get_default_dtype, real_of
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError
@@ -129,8 +130,10 @@ def scale_of(norm: Any, ahead: bool) -> int:
 def signal(function: str, input: Any) -> Tensor:
     """The input in a dtype that can be transformed."""
     x = require_tensor(f"fft_{function}", "input", 1, input)
-    if x.array.dtype == np.float16:
-        raise DtypeError("Unsupported dtype Half: convert the tensor with .float() first.")
+    if x.array.dtype.kind == "f" and x.array.dtype.itemsize == 2:
+        raise DtypeError(
+            f"Unsupported dtype {SCALAR_NAMES[x.array.dtype]}: convert the tensor with .float() first."
+        )
     return x if x.array.dtype.kind in "fc" else convert(x, get_default_dtype())
 
 
@@ -306,6 +309,8 @@ def fft(
     >>> rg.fft.fft(rg.tensor([1.0, 0.0, -1.0, 0.0]))
     tensor([0.+0.j, 2.+0.j, 0.+0.j, 2.+0.j])
     """
+    if autocasting():
+        return in_float32(fft, input, n, dim, norm, out=out, **numpy)
     return _full("fft", input, n, dim, norm, out, numpy, True)
 
 
@@ -315,6 +320,8 @@ def ifft(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `fft`; `norm="backward"` scales by 1/n."""
+    if autocasting():
+        return in_float32(ifft, input, n, dim, norm, out=out, **numpy)
     return _full("ifft", input, n, dim, norm, out, numpy, False)
 
 
@@ -329,6 +336,8 @@ def rfft(
     >>> rg.fft.rfft(rg.tensor([1.0, 0.0, -1.0, 0.0]))
     tensor([0.+0.j, 2.+0.j, 0.+0.j])
     """
+    if autocasting():
+        return in_float32(rfft, input, n, dim, norm, out=out, **numpy)
     return _half("rfft", input, n, dim, norm, out, numpy, True)
 
 
@@ -338,6 +347,8 @@ def irfft(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `rfft`. The signal's length `n` is even unless given: half a spectrum does not tell."""
+    if autocasting():
+        return in_float32(irfft, input, n, dim, norm, out=out, **numpy)
     return _real("irfft", input, n, dim, norm, out, numpy, False)
 
 
@@ -347,6 +358,8 @@ def hfft(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The Fourier transform, which is real, of a signal that is its own conjugate mirror image; half of it is given."""
+    if autocasting():
+        return in_float32(hfft, input, n, dim, norm, out=out, **numpy)
     return _real("hfft", input, n, dim, norm, out, numpy, True)
 
 
@@ -356,6 +369,8 @@ def ihfft(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `hfft`."""
+    if autocasting():
+        return in_float32(ihfft, input, n, dim, norm, out=out, **numpy)
     return _half("ihfft", input, n, dim, norm, out, numpy, False)
 
 
@@ -368,6 +383,8 @@ def fftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The Fourier transform over several dimensions, all unless `dim` (or `s`, for the last ones) is given."""
+    if autocasting():
+        return in_float32(fftn, input, s, dim, norm, out=out, **numpy)
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
@@ -377,6 +394,8 @@ def ifftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `fftn`."""
+    if autocasting():
+        return in_float32(ifftn, input, s, dim, norm, out=out, **numpy)
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
@@ -386,6 +405,8 @@ def rfftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The Fourier transform of a real signal over several dimensions; the last of them is halved."""
+    if autocasting():
+        return in_float32(rfftn, input, s, dim, norm, out=out, **numpy)
     x = real_signal("rfftn", input, "rfftn expects a real-valued input tensor, but got")
     dims, lengths = axes_and_sizes("rfftn", x, s, dim, numpy)
     some_axes("rfftn", dims)
@@ -400,6 +421,8 @@ def irfftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `rfftn`."""
+    if autocasting():
+        return in_float32(irfftn, input, s, dim, norm, out=out, **numpy)
     x = complex_signal("irfftn", input)
     dims, lengths = axes_and_sizes("irfftn", x, s, dim, numpy, half=True)
     some_axes("irfftn", dims)
@@ -413,6 +436,8 @@ def hfftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`hfft` over several dimensions; the last of them is halved."""
+    if autocasting():
+        return in_float32(hfftn, input, s, dim, norm, out=out, **numpy)
     x = complex_signal("hfftn", input)
     dims, lengths = axes_and_sizes("hfftn", x, s, dim, numpy, half=True)
     some_axes("hfftn", dims)
@@ -428,6 +453,8 @@ def ihfftn(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """The inverse of `hfftn`."""
+    if autocasting():
+        return in_float32(ihfftn, input, s, dim, norm, out=out, **numpy)
     x = real_signal("ihfftn", input, "Only supports floating-point dtypes, but found:")
     dims, lengths = axes_and_sizes("ihfftn", x, s, dim, numpy)
     some_axes("ihfftn", dims)
@@ -444,6 +471,8 @@ def fft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`fftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(fft2, input, s, dim, norm, out=out, **numpy)
     return _full_n("fftn", input, s, dim, norm, out, numpy, True)
 
 
@@ -453,6 +482,8 @@ def ifft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`ifftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(ifft2, input, s, dim, norm, out=out, **numpy)
     return _full_n("ifftn", input, s, dim, norm, out, numpy, False)
 
 
@@ -462,6 +493,8 @@ def rfft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`rfftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(rfft2, input, s, dim, norm, out=out, **numpy)
     return rfftn(input, s, dim, norm, out=out, **numpy)
 
 
@@ -471,6 +504,8 @@ def irfft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`irfftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(irfft2, input, s, dim, norm, out=out, **numpy)
     return irfftn(input, s, dim, norm, out=out, **numpy)
 
 
@@ -480,6 +515,8 @@ def hfft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`hfftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(hfft2, input, s, dim, norm, out=out, **numpy)
     return hfftn(input, s, dim, norm, out=out, **numpy)
 
 
@@ -489,4 +526,6 @@ def ihfft2(
     **numpy: Any
 ) -> Tensor:  # fmt: skip
     """`ihfftn` over the last two dimensions."""
+    if autocasting():
+        return in_float32(ihfft2, input, s, dim, norm, out=out, **numpy)
     return ihfftn(input, s, dim, norm, out=out, **numpy)

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, get_default_dtype, real_of
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
@@ -51,7 +54,9 @@ def _points(
         raise ShapeError(f"{function} requires non-negative window_length, got window_length={n}")
     # A periodic window is one that is longer by a point, without its last.
     count = n + 1 if periodic and n > 1 else n
-    return np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5), n, target, where
+    with SHORTAGE_TOLD:
+        points = np.linspace(0.0, 1.0, count) if count > 1 else np.full(count, 0.5)
+    return points, n, target, where
 
 
 @public("hann_window")
@@ -69,7 +74,7 @@ def hann_window(
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
     at, n, target, where = _points("hann_window", window_length, periodic, dtype, layout, device)
-    return finish((0.5 - 0.5 * np.cos(2 * np.pi * at))[:n].astype(target), None, requires_grad, where)
+    return finish(cast((0.5 - 0.5 * np.cos(2 * np.pi * at))[:n], target), None, requires_grad, where)
 
 
 @public("hamming_window")
@@ -83,7 +88,7 @@ def hamming_window(
         number_from("hamming_window", name, i, v) for name, i, v in (("alpha", 3, alpha), ("beta", 4, beta))
     )
     values = a - b * np.cos(2 * np.pi * at) if n != 1 else np.ones(1)
-    return finish(values[:n].astype(target), None, requires_grad, where)
+    return finish(cast(values[:n], target), None, requires_grad, where)
 
 
 @public("blackman_window")
@@ -94,7 +99,7 @@ def blackman_window(
     """A sum of three cosines that is 0 at its ends."""
     at, n, target, where = _points("blackman_window", window_length, periodic, dtype, layout, device)
     values = 0.42 - 0.5 * np.cos(2 * np.pi * at) + 0.08 * np.cos(4 * np.pi * at)
-    return finish(values[:n].astype(target), None, requires_grad, where)
+    return finish(cast(values[:n], target), None, requires_grad, where)
 
 
 @public("bartlett_window")
@@ -104,7 +109,7 @@ def bartlett_window(
 ) -> Tensor:  # fmt: skip
     """A triangle that is 0 at its ends."""
     at, n, target, where = _points("bartlett_window", window_length, periodic, dtype, layout, device)
-    return finish((1 - np.abs(2 * at - 1))[:n].astype(target), None, requires_grad, where)
+    return finish(cast((1 - np.abs(2 * at - 1))[:n], target), None, requires_grad, where)
 
 
 @public("kaiser_window")
@@ -116,7 +121,7 @@ def kaiser_window(
     at, n, target, where = _points("kaiser_window", window_length, periodic, dtype, layout, device)
     width = number_from("kaiser_window", "beta", 3, beta)
     values = np.i0(width * np.sqrt(np.maximum(1 - (2 * at - 1) ** 2, 0))) / np.i0(width)
-    return finish(np.atleast_1d(values)[:n].astype(target), None, requires_grad, where)
+    return finish(cast(np.atleast_1d(values)[:n], target), None, requires_grad, where)
 
 
 # -- transforms through a window -----------------------------------------------------------------------------------
@@ -164,6 +169,21 @@ def stft(
     >>> rg.stft(rg.ones(8), 4, window=rg.hann_window(4), return_complex=True).shape
     torch.Size([3, 9])
     """
+    if autocasting():
+        return in_float32(
+            stft,
+            input,
+            n_fft,
+            hop_length,
+            win_length,
+            window,
+            center,
+            pad_mode,
+            normalized,
+            onesided,
+            return_complex,
+            align_to_window,
+        )
     x = require_tensor("stft", "input", 1, input)
     points = int_from("stft", "n_fft", 2, n_fft)
     hop = points // 4 if hop_length is None else int_from("stft", "hop_length", 3, hop_length)
@@ -206,8 +226,8 @@ def _check_stft(x: Tensor, points: int, hop: int, length: int, window: Any) -> N
     what = f"stft(input={sizes(shape)}, n_fft={points}, hop_length={hop}, win_length={length})"
     if x.array.dtype.kind not in "fc":
         raise DtypeError(f"{what} : expected a tensor of floating point or complex values")
-    if x.array.dtype == np.float16:
-        raise DtypeError(f"{what} : FFT doesn't support tensors of type: Half")
+    if x.array.dtype.itemsize == 2:
+        raise DtypeError(f"{what} : FFT doesn't support tensors of type: {SCALAR_NAMES[x.array.dtype]}")
     if len(shape) not in (1, 2):
         raise ShapeError(f"{what} : expected a 1D or 2D tensor")
     if not 0 < points <= shape[-1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -10,12 +11,14 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import WHOLE, is_index
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import conjugate
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes
 from retrograd.ops.common import beside, deliver, differ, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
@@ -231,6 +234,8 @@ def index_copy(
     input: Tensor, dim: int, index: Tensor, source: Tensor, *, out: Tensor | None = None
 ) -> Tensor:
     """A copy of `input` with the rows of `source` written to those that `index` names along `dim`."""
+    if autocasting():
+        return widest(index_copy, input, dim, index, source, out=out)
     x, src = (
         require_tensor("index_copy", "input", 1, input),
         require_tensor("index_copy", "source", 3, source),
@@ -332,7 +337,11 @@ def repeat_interleave(
         raise ShapeError(f"Repeats must be non-negative, got {repeats}")
     if counts.ndim and counts.shape not in ((1,), (x.array.shape[d],)):
         raise ShapeError(f"repeats must have the same size as input along dim, but got {sizes(counts.shape)}")
-    index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
+    total = sum(counts.reshape(-1).tolist()) * (1 if counts.size > 1 else x.array.shape[d])
+    if total > sys.maxsize // 8:  # NumPy's sum would wrap around
+        raise out_of_memory((total,), x.array.dtype)
+    with SHORTAGE_TOLD:
+        index = np.repeat(np.arange(x.array.shape[d]), counts.reshape(-1) if counts.ndim else int(counts))
     if output_size is not None and output_size != len(index):
         raise ShapeError(
             f"allocated size does not match required size: repeat_interleave: Invalid output_size, expected "

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import positions
 from retrograd.core.apply import apply_n
@@ -312,7 +313,7 @@ def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) 
     else:
         number = number_for(source, x.array.dtype)
         shape = require_tensor("scatter", "index", 3, index).array.shape
-        source = Tensor(beside(np.full(shape, number, x.array.dtype), x.array))
+        source = Tensor(beside(maker_of(x.array.dtype).full(shape, number, x.array.dtype), x.array))
     return scatter_reduce(x, dim, index, source, "sum" if reduce == "add" else "prod")
 
 

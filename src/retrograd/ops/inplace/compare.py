@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
@@ -99,7 +100,7 @@ def _compare(name: str, compare: Any, input: Any, other: Any) -> Tensor:
     tracked = x.requires_grad or (isinstance(other, Tensor) and other.requires_grad)
     if result.array.shape == x.array.shape and tracked and current().grad_enabled:
         with_number, with_tensor = COMPARISONS[name]
-        values = result.array.astype(x.array.dtype)
+        values = cast(result.array, x.array.dtype)
         if isinstance(other, Tensor):
             result = apply_n(with_tensor(values), (x, other))
         else:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, device_of
+from retrograd.backends.casts import cast
 from retrograd.backends.layout import copied_like, is_dense, lies_like
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1, apply_n
@@ -50,11 +51,13 @@ FillInPlace = variant(Fill, "FillBackward2", "a number in place of x, in its own
 class Taken(Variadic):
     """y in place of x, in the shape and dtype of x"""
 
+    like_first = True
+
     def forward(self, xp: Backend, xs: Any) -> Any:
         x, y = xs
         if y.dtype.kind == "c" and x.dtype.kind != "c":
             y = y != 0 if x.dtype.kind == "b" else y.real
-        return xp.stretch(y, x.shape).astype(x.dtype)
+        return cast(xp.stretch(y, x.shape), x.dtype)
 
     def vjp(self, gs: Any, xs: Any, outs: Any) -> Any:
         return [zero_like(gs[0]) if self.needs(0) else None, gs[0] if self.needs(1) else None]

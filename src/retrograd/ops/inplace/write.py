@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from retrograd.backends.base import Backend
+from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, without_autocast
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.modes import current
 from retrograd.core.op import Linear
@@ -45,7 +47,7 @@ class Replaced(Independent):
 def write(x: Tensor, result: Tensor) -> Tensor:
     """`write_back`, also for results without a derivative."""
     if result._node is None and x.requires_grad and current().grad_enabled:
-        result = apply1(Replaced(result.array.astype(x.array.dtype)), x)
+        result = apply1(Replaced(cast(result.array, x.array.dtype)), x)
     return write_back(x, result)
 
 
@@ -76,4 +78,6 @@ def compute_in_place(
             "clone() the tensor first.",
             UserWarning,
         )
+    if autocasting():  # PyTorch's lists have no in-place forms
+        return write(x, without_autocast(function, x, *args, **kwargs))
     return write(x, function(x, *args, **kwargs))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
-from retrograd.backends.dtypes import SCALAR_NAMES
-from retrograd.core.apply import apply_n
+from retrograd.backends.dtypes import SCALAR_NAMES, promote_types, result_type
+from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Variadic, X, added, conjugate, scaled
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -15,6 +16,7 @@ from retrograd.ops.linalg.matmul import Bmm, Mm, Mv, Product, adjoint, conjugate
 from retrograd.ops.linalg.product_arguments import check_bmm, check_mm, check_mv, element_count, tensor_pair
 from retrograd.ops.register import public
 from retrograd.ops.shape.transpose import t
+from retrograd.ops.tensor.convert import ToCopy
 from retrograd.values import Array, Number, Shape
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -187,6 +189,8 @@ def addmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
+    if autocasting():
+        return lowered(addmm, input, mat1, mat2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("addmm", (input, mat1, mat2, *old), ("beta", "alpha"))
         return addmm(*tensors, **numbers, out=out)
@@ -236,6 +240,15 @@ def addr(
         raise ShapeError(
             f"addr: Expected 1-D arguments vec1 and vec2, but got {x.array.ndim}-D and {y.array.ndim}-D"
         )
+    a = require_tensor("addr", "input", 1, input)
+    if not a.array.dtype == x.array.dtype == y.array.dtype:  # of all sums with products, this one promotes
+        dtype = promote_types(result_type(a, x), result_type(x, y))
+        input, x, y = (v if v.array.dtype == dtype else apply1(ToCopy(dtype), v) for v in (a, x, y))
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        if x.array.dtype.kind in "biu" and isinstance(number, float):
+            raise RuntimeError(
+                f"For integral input tensors, argument {name} must not be a floating point number."
+            )
     return _add_product("addr", Addr(beta, alpha), input, x, y, (x.array.shape[0], y.array.shape[0]), out)
 
 
@@ -250,6 +263,8 @@ def baddbmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2)`."""
+    if autocasting():
+        return lowered(baddbmm, input, batch1, batch2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("baddbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return baddbmm(*tensors, **numbers, out=out)
@@ -270,6 +285,8 @@ def addbmm(
     out: Tensor | None = None,
 ) -> Tensor:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    if autocasting():
+        return lowered(addbmm, input, batch1, batch2, *old, beta=beta, alpha=alpha, out=out)
     if old:
         tensors, numbers = old_order("addbmm", (input, batch1, batch2, *old), ("beta", "alpha"))
         return addbmm(*tensors, **numbers, out=out)
@@ -287,6 +304,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     tensor([[3.5000],
             [3.5000]])
     """
+    if autocasting():
+        return lowered(linear, input, weight, bias)
     x, w = tensor_pair("linear", input, weight, "weight")
     turned = t(w)
     if bias is None:

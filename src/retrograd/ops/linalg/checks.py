@@ -46,8 +46,10 @@ def check_floating(function: str, x: Tensor, half: bool = True) -> None:
             f"{function}: Expected a floating point or complex tensor as input. Got {SCALAR_NAMES[dtype]}. Convert "
             "it with .float() or .double()."
         )
-    if dtype.char == "e" and not half:
-        raise DtypeError(f"{function}: Low precision dtypes not supported. Got Half. Convert with .float().")
+    if dtype.itemsize == 2 and not half:
+        raise DtypeError(
+            f"{function}: Low precision dtypes not supported. Got {SCALAR_NAMES[dtype]}. Convert with .float()."
+        )
 
 
 def check_kernel(kernel: str, x: Tensor) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Binary, Unary, X, Y, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
@@ -80,12 +81,20 @@ class Dist(Binary):
         self.p = p
 
     def forward(self, xp: Backend, x: Array, y: Array) -> Array:
-        return VectorNorm(self.p, None, False).forward(xp, x - y)
+        norm = VectorNorm(self.p, None, False)
+        if x.shape != y.shape or x.dtype != y.dtype or x.dtype.char not in "fd":
+            return norm.forward(xp, x - y)
+        return norm.measure(xp, x, y).astype(x.dtype, copy=False)
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         if self.p == 0:
             return None
-        pulled = VectorNorm(self.p, None, False).field(g, x - y, out)
+        d = x - y
+        if math.isinf(self.p):
+            out = VectorNorm(self.p, None, False).on(
+                d
+            )  # the one saved may have been rounded, and equal none of them
+        pulled = VectorNorm(self.p, None, False).field(g, d, out)
         return -pulled if i else pulled
 
     def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
@@ -315,6 +324,8 @@ def cdist(
     >>> rg.cdist(rg.tensor([[0.0, 0.0]]), rg.tensor([[3.0, 4.0], [1.0, 0.0]]))
     tensor([[5., 1.]])
     """
+    if autocasting():
+        return in_float32(cdist, x1, x2, p, compute_mode)
     if compute_mode not in MODES:
         raise ValueError(
             f"{compute_mode} is not a valid value for compute_mode: it is one of {', '.join(MODES)}"
@@ -327,6 +338,8 @@ def cdist(
     if power == 2 and max(rows, columns) > MODES[compute_mode] and x.array.size and y.array.size:
         found: Tensor = apply1(Reshape(shape), apply2(EuclideanDist(2.0), x, y))
         return found
+    if x.array.dtype.itemsize == 2 and x.array.size and y.array.size:
+        raise unsupported_dtype("cdist", x.array.dtype, "convert with .float() first.")
     found = apply2(Cdist(power), x, y)
     return found
 
@@ -351,8 +364,6 @@ def _check_rows(x: Array, y: Array, p: float) -> None:
         raise DtypeError(
             f"cdist(): expected scalar type {SCALAR_NAMES[x.dtype]} but found {SCALAR_NAMES[y.dtype]}"
         )
-    if x.dtype == np.float16:
-        raise unsupported_dtype("cdist", x.dtype, "convert with .float() first.")
 
 
 @public("pdist", "nn.functional.pdist")
@@ -371,7 +382,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         raise DtypeError(f"pdist only supports floating-point dtypes, not {SCALAR_NAMES[a.dtype]}")
     if power < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, not {power}")
-    if a.dtype == np.float16:
+    if a.dtype.itemsize == 2:
         raise unsupported_dtype("pdist", a.dtype, "convert with .float() first.")
     found: Tensor = apply1(Pdist(power), x)
     return found

@@ -16,6 +16,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
@@ -238,6 +239,8 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> 
     >>> rg.linalg.eigh(rg.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues
     tensor([1., 3.])
     """
+    if autocasting():
+        return in_float32(eigh, A, UPLO, out=out)
     return delivered(linalg_eigh, _eigh("linalg.eigh", A, UPLO), out)
 
 
@@ -254,6 +257,8 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 @public("linalg.eigvalsh")
 def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
+    if autocasting():
+        return in_float32(eigvalsh, A, UPLO, out=out)
     return deliver(_eigh("linalg.eigvalsh", A, UPLO)[0], out)
 
 
@@ -265,6 +270,8 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     >>> rg.linalg.eig(rg.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
+    if autocasting():
+        return in_float32(eig, A, out=out)
     return delivered(linalg_eig, _eig("linalg.eig", A), out)
 
 
@@ -282,6 +289,8 @@ def _eig(function: str, A: Any) -> Any:
 @public("linalg.eigvals")
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no particular order."""
+    if autocasting():
+        return in_float32(eigvals, A, out=out)
     return deliver(_eig("linalg.eigvals", A)[0], out)
 
 
@@ -310,12 +319,16 @@ def linalg_svd_of(
     >>> rg.linalg.svd(rg.tensor([[0.0, 2.0], [3.0, 0.0]])).S
     tensor([3., 2.])
     """
+    if autocasting():
+        return in_float32(linalg_svd_of, A, full_matrices, driver=driver, out=out)
     return delivered(linalg_svd, _svd("linalg.svd", A, full_matrices, driver), out)
 
 
 @public("linalg.svdvals")
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in decreasing order."""
+    if autocasting():
+        return in_float32(svdvals, A, driver=driver, out=out)
     return deliver(_svd("linalg.svdvals", A, False, driver)[1], out)
 
 
@@ -329,6 +342,8 @@ def svd(
         some: False makes U and V square.
         compute_uv: False gives zeros for U and V.
     """
+    if autocasting():
+        return in_float32(svd, input, some, compute_uv, out=out)
     x = matrix_argument("svd", input, "input")
     if x.array.ndim < 2:
         raise ShapeError(

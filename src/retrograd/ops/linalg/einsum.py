@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Variadic, X, added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name, unsupported_dtype
@@ -216,8 +217,17 @@ def einsum(*args: str | Tensor | Sequence[Any]) -> Tensor:
         terms[i], xs[i] = _cleaned(terms[i], x, sizes, equation.repeats)
     if len(xs) == 1:
         return _single(terms[0], xs[0], output)
+    if autocasting() and _has_products(terms, output):
+        xs = lowered(list, xs)
     found: Tensor = apply_n(Einsum(tuple(terms), output), _one_dtype(xs, terms, output))
     return found
+
+
+def _has_products(terms: list[Term], output: Term) -> bool:
+    """Whether operands share a label that is summed: then it is a product of matrices."""
+    return any(
+        label not in output and sum([label in term for term in terms]) > 1 for term in terms for label in term
+    )
 
 
 class Equation:

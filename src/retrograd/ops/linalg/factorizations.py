@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, type_name
@@ -220,6 +221,8 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None
     tensor([[2., 0.],
             [1., 2.]])
     """
+    if autocasting():
+        return in_float32(linalg_cholesky, A, upper=upper, out=out)
     low, info = _cholesky("linalg.cholesky", A, upper)
     check_info("linalg.cholesky", info, NOT_POSITIVE)
     return deliver(low, out)
@@ -238,6 +241,8 @@ def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_cholesky_ex:
     """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
+    if autocasting():
+        return in_float32(cholesky_ex, A, upper=upper, check_errors=check_errors, out=out)
     low, info = _cholesky("linalg.cholesky_ex", A, upper)
     if check_errors:
         check_info("linalg.cholesky_ex", info, NOT_POSITIVE)
@@ -247,6 +252,8 @@ def cholesky_ex(
 @public("cholesky", method=True)
 def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """`linalg.cholesky` under its older name."""
+    if autocasting():
+        return in_float32(cholesky, input, upper, out=out)
     deprecated("cholesky", "linalg.cholesky")
     x = matrix_argument("cholesky", input, "input")
     check_square("cholesky", x)
@@ -259,6 +266,8 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
 @public("cholesky_inverse", method=True)
 def cholesky_inverse(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a matrix that is given by its Cholesky factor."""
+    if autocasting():
+        return in_float32(cholesky_inverse, input, upper, out=out)
     x = matrix_argument("cholesky_inverse", input, "L")
     check_square("cholesky_inverse", x)
     check_kernel("cholesky_inverse_out_cpu", x)
@@ -272,6 +281,8 @@ def cholesky_solve(
     input: Tensor, input2: Tensor, upper: bool = False, *, out: Tensor | None = None
 ) -> Tensor:
     """X of `A @ X = input`, where A is given by its Cholesky factor `input2`."""
+    if autocasting():
+        return in_float32(cholesky_solve, input, input2, upper, out=out)
     b, factor = (
         matrix_argument("cholesky_solve", input, "B"),
         matrix_argument("cholesky_solve", input2, "L", 2),
@@ -304,6 +315,8 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
     >>> q.shape, r.shape
     (torch.Size([3, 2]), torch.Size([2, 2]))
     """
+    if autocasting():
+        return in_float32(linalg_qr_of, A, mode, out=out)
     x = matrix_argument("linalg.qr", A)
     if not isinstance(mode, str):
         raise TypeError(f"linalg_qr(): argument 'mode' (position 2) must be str, not {type_name(mode)}")
@@ -320,5 +333,7 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
 @public("qr", method=True)
 def qr(input: Tensor, some: bool = True, *, out: Sequence[Tensor] | None = None) -> qr_result:
     """`linalg.qr` under its older name; `some=False` gives a square Q."""
+    if autocasting():
+        return in_float32(qr, input, some, out=out)
     deprecated("qr", "linalg.qr")
     return delivered(qr_result, linalg_qr_of(input, "reduced" if some else "complete"), out)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.modes import current
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
@@ -20,6 +21,7 @@ from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     check_batches,
     check_kernel,
+    check_same_dtype,
     delivered,
     matrix_argument,
     plus,
@@ -225,6 +227,8 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
     tensor([[0.6000],
             [0.8000]])
     """
+    if autocasting():
+        return in_float32(householder_product, A, tau, out=out)
     a = matrix_argument("linalg.householder_product", A, "input")
     t = matrix_argument("linalg.householder_product", tau, "tau", 2)
     _check_reflections("torch.linalg.householder_product", a, t)
@@ -235,6 +239,8 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
 @public("orgqr", method=True)
 def orgqr(input: Tensor, input2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.householder_product` under LAPACK's name."""
+    if autocasting():
+        return in_float32(orgqr, input, input2, out=out)
     matrix_argument("orgqr", input, "input")
     return householder_product(input, input2, out=out)
 
@@ -250,8 +256,12 @@ def ormqr(
         left: whether the orthogonal matrix is the left factor.
         transpose: take its adjoint instead.
     """
+    if autocasting():
+        return in_float32(ormqr, input, input2, input3, left, transpose, out=out)
     a, t = matrix_argument("ormqr", input, "input"), matrix_argument("ormqr", input2, "tau", 2)
     c = matrix_argument("ormqr", input3, "other", 3)
+    check_same_dtype("torch.ormqr", a, t, "input tau")
+    check_same_dtype("torch.ormqr", a, c, "input other")
     for name, v in (("input", a), ("other", c)):
         if v.array.ndim < 2:
             raise ShapeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
@@ -272,6 +282,8 @@ def ormqr(
 @public("geqrf", method=True)
 def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> geqrf_result:
     """A QR factorization as LAPACK leaves it: R with the reflections below its diagonal, and their factors tau."""
+    if autocasting():
+        return in_float32(geqrf, input, out=out)
     x = matrix_argument("geqrf", input, "input")
     if x.array.ndim < 2:
         raise ShapeError("torch.geqrf: input must have at least 2 dimensions.")

@@ -115,17 +115,22 @@ def factor(a: Array, pivots: Array, hermitian: bool) -> int:
     return info
 
 
+def largest_of(x: Array) -> Any:
+    """The largest of numbers that are not negative; 0 if there are none."""
+    return x.max() if x.size else 0
+
+
 def choose(a: Array, k: int) -> tuple[int, int]:
     """Which row to bring to the front, and how many rows the block has: none where the column is zero."""
     own = size(a[k, k])
     below = size(a[k + 1 :, k])
-    largest = below.max(initial=0)
+    largest = largest_of(below)
     if max(own, largest) == 0:
         return k, 0
     if not own < ALPHA * largest:
         return k, 1
     row = k + 1 + int(below.argmax())
-    others = max(size(a[row, k:row]).max(initial=0), size(a[row + 1 :, row]).max(initial=0))
+    others = max(largest_of(size(a[row, k:row])), largest_of(size(a[row + 1 :, row])))
     if own >= ALPHA * largest * (largest / others):
         return k, 1
     return row, 1 if size(a[row, row]) >= ALPHA * others else 2
@@ -272,3 +277,8 @@ def _check_fits(function: str, ld: Tensor, pivots: Tensor, b: Tensor) -> None:
         )
     if pivots.array.dtype.kind not in "iu":
         raise DtypeError(f"{function}: Expected pivots to be integers. Got {pivots.dtype}.")
+    if pivots.array.size and not (abs(pivots.array).min() > 0 and abs(pivots.array).max() <= n):
+        raise RuntimeError(
+            f"{function}: pivots must name rows, from 1 to {n}, or minus that. Did you properly pass the result of "
+            "ldl_factor?"
+        )

@@ -9,7 +9,9 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
@@ -93,7 +95,7 @@ def bounds(function: str, x: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     a = 0.0 if atol is None else plain(atol)
     if rtol is not None:
         return a, plain(rtol)
-    eps = float(np.finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
+    eps = float(finfo(x.array.dtype).eps) * max(x.array.shape[-2:])
     return a, backend_of(a).where(a > 0, 0.0, eps)
 
 
@@ -196,6 +198,8 @@ def _checked(called: str, A: Any) -> Tensor:
 @public("pinverse", method=True)
 def pinverse(input: Tensor, rcond: Tensor | float = 1e-15) -> Tensor:
     """The pseudo-inverse of matrices."""
+    if autocasting():
+        return in_float32(pinverse, input, rcond)
     found: Tensor = apply_n(LinalgPinv(0.0, plain(rcond)), (_checked("pinverse", input),))
     return found
 
@@ -219,6 +223,8 @@ def lstsq(
     >>> rg.linalg.lstsq(rg.tensor([[2.0], [0.0]]), rg.tensor([[6.0], [1.0]])).solution
     tensor([[3.]])
     """
+    if autocasting():
+        return in_float32(lstsq, A, B, rcond, driver=driver, out=out)
     a, b = matrix_argument("linalg.lstsq", A, "input"), matrix_argument("linalg.lstsq", B, "b", 2)
     vector = _check_lstsq(a, b)
     name = "gelsy" if driver is None else driver
@@ -227,7 +233,7 @@ def lstsq(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
     m, n = a.array.shape[-2:]
-    rtol = float(np.finfo(a.array.dtype).eps) * max(m, n) if rcond is None else float(rcond)
+    rtol = float(finfo(a.array.dtype).eps) * max(m, n) if rcond is None else float(rcond)
     op = LinalgLstsq(rtol, m > n and name != "gelsy", vector)
     x, left, rank = apply_n(op, (a, b))
     xp = backend_of(a.array)

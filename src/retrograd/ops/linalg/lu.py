@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
@@ -32,6 +33,7 @@ from retrograd.ops.register import public
 from retrograd.ops.returns import linalg_lu, linalg_lu_factor, linalg_lu_factor_ex, lu_unpack_result
 from retrograd.ops.shape.diagonals import Tril, Triu
 from retrograd.ops.shape.join import Cat
+from retrograd.values import Array
 
 ZERO_PIVOT = (
     "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
@@ -339,6 +341,7 @@ def linalg_lu_solve(
     if b.array.ndim < 2:
         raise ShapeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
     check_system("linalg.lu_solve", a, b.array.shape, bool(left))
+    check_pivot_range("lu_solve", p.array, a.array)
     check_kernel("lu_solve_cpu", a)
     return deliver(apply_n(LinalgLuSolve(bool(left), bool(adjoint)), (a, b, p)), out)
 
@@ -346,8 +349,19 @@ def linalg_lu_solve(
 @public("lu_solve", method=True)
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
+    if autocasting():
+        return in_float32(lu_solve, b, LU_data, LU_pivots, out=out)
     deprecated("lu_solve", "linalg.lu_solve")
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
+
+
+def check_pivot_range(function: str, pivots: Array, factors: Array) -> None:
+    """Refuses pivots that name no row."""
+    if pivots.size and not (pivots.min() >= 1 and pivots.max() <= factors.shape[-2]):
+        raise RuntimeError(
+            f"pivots passed to {function} must be between 1 and LU.size(-2) inclusive. Did you properly pass the "
+            "result of lu_factor?"
+        )
 
 
 @public("lu_unpack")
@@ -365,11 +379,8 @@ def lu_unpack(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this "
             "function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
-    if unpack_pivots and p.array.size and not (p.array.min() >= 1 and p.array.max() <= a.array.shape[-2]):
-        raise RuntimeError(
-            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result "
-            "of lu_factor?"
-        )
+    if unpack_pivots:
+        check_pivot_range("lu_unpack", p.array, a.array)
     low, up = apply_n(LuUnpack(bool(unpack_data)), (a,))
     matrix = _permutation(p, a) if unpack_pivots else zeros_beside(a, (0,))
     return delivered(lu_unpack_result, (matrix, low, up), out)

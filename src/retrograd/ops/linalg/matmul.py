@@ -10,6 +10,7 @@ from retrograd.backends.base import Backend, backend_of, common_backend
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, LENGTH_SHIFT
 from retrograd.backends.native import CPU_BACKEND, quick_layout, small_product
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Bilinear, Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, broadcast_error
@@ -200,6 +201,8 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("mm", method=True)
 def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A matrix times a matrix."""
+    if autocasting():
+        return lowered(mm, input, mat2, out=out)
     x, y = tensor_pair("mm", input, mat2, "mat2")
     op = Mm()
     op.layout = check_mm(x, y)
@@ -209,6 +212,8 @@ def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("bmm", method=True)
 def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrices times matrices: the first dimension numbers the pairs."""
+    if autocasting():
+        return lowered(bmm, input, mat2, out=out)
     x, y = tensor_pair("bmm", input, mat2, "mat2")
     check_bmm(x, y)
     return deliver(apply2(Bmm(), x, y), out)
@@ -222,6 +227,8 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     >>> rg.matmul(rg.ones(4, 2, 3), rg.ones(3)).shape
     torch.Size([4, 2])
     """
+    if autocasting():
+        return lowered(matmul, input, other, out=out)
     x, y = tensor_pair("matmul", input, other, "other")
     return deliver(matmul_of(x, y), out)
 

@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32, lowered
 from retrograd.core.op import Bilinear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes, type_name, unsupported_dtype
@@ -213,6 +214,8 @@ def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("linalg.vecdot")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The sums of `x.conj() * y` along a dimension, broadcasting."""
+    if autocasting():
+        return lowered(vecdot, x, y, dim=dim, out=out)
     a: Any = matrix_argument("linalg.vecdot", x, "x")
     b: Any = matrix_argument("linalg.vecdot", y, "y", 2)
     check_floating("linalg.vecdot", a)
@@ -275,6 +278,8 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
 @public("linalg.tensorinv")
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
+    if autocasting():
+        return in_float32(tensorinv, A, ind, out=out)
     x: Any = matrix_argument("linalg.tensorinv", A, "input")
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
@@ -297,6 +302,8 @@ def tensorsolve(
     Args:
         dims: dimensions of A to move to its end first.
     """
+    if autocasting():
+        return in_float32(tensorsolve, A, B, dims, out=out)
     x: Any = matrix_argument("linalg.tensorsolve", A, "input")
     y: Any = matrix_argument("linalg.tensorsolve", B, "other", 2)
     if dims is not None:
@@ -340,7 +347,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1., 3., 9.]])
     """
     v = matrix_argument("linalg.vander", x, "x")
-    if v.array.dtype.char in "e?":
+    if v.array.dtype.char in "eE?":
         raise DtypeError(
             "linalg.vander supports floating point, complex, and integer tensors, but got "
             f"{SCALAR_NAMES[v.array.dtype]}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import as_dtype
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name
 from retrograd.ops.common import deliver, tensor_of, wrap_dim
@@ -138,6 +139,8 @@ def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) 
     >>> rg.linalg.cond(rg.tensor([[4.0, 0.0], [0.0, 2.0]]))
     tensor(2.)
     """
+    if autocasting():
+        return in_float32(cond, A, p, out=out)
     x: Any = matrix_argument("linalg.cond", A, "input")
     if x.array.ndim < 2:
         raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
@@ -181,6 +184,8 @@ def matrix_rank(
     >>> rg.linalg.matrix_rank(rg.tensor([[1.0, 2.0], [2.0, 4.0]]))
     tensor(1)
     """
+    if autocasting():
+        return in_float32(matrix_rank, A, tol, hermitian, atol=atol, rtol=rtol, out=out)
     x = matrix_argument("linalg.matrix_rank", A, "input")
     check_matrices("torch.linalg.matrix_rank", x, "input")
     if x.array.dtype.char not in "fdFD":

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Unary, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import LinAlgError
@@ -206,6 +207,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Tensor | None = None)
     >>> rg.linalg.solve(rg.tensor([[2.0, 0.0], [0.0, 4.0]]), rg.tensor([1.0, 1.0]))
     tensor([0.5000, 0.2500])
     """
+    if autocasting():
+        return in_float32(solve, A, B, left=left, out=out)
     x, info = _solved("linalg.solve", A, B, left)
     check_info("torch.linalg.solve", info, UNSOLVABLE)
     return deliver(x, out)
@@ -238,6 +241,8 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([[0.5000, 0.0000],
             [0.0000, 0.2500]])
     """
+    if autocasting():
+        return in_float32(inv, A, out=out)
     found, info = _inverse("linalg.inv", "A", A)
     check_info("linalg.inv", info, SINGULAR)
     return deliver(found, out)
@@ -246,6 +251,8 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("linalg.inv_ex")
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | None = None) -> linalg_inv_ex:
     """`inv` without an exception: `info` says where elimination met a zero pivot, 0 for nowhere."""
+    if autocasting():
+        return in_float32(inv_ex, A, check_errors=check_errors, out=out)
     found, info = _inverse("linalg.inv_ex", "A", A)
     if check_errors:
         check_info("linalg.inv_ex", info, SINGULAR)
@@ -255,6 +262,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False, out: Sequence[Tensor] | Non
 @public("inverse", method=True)
 def inverse(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices."""
+    if autocasting():
+        return in_float32(inverse, input, out=out)
     found, info = _inverse("inverse", "input", input)
     check_info("linalg.inv", info, SINGULAR)
     return deliver(found, out)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError
@@ -156,6 +157,8 @@ def triangular_solve(
     out: Sequence[Tensor] | None = None,
 ) -> triangular_solve_result:  # fmt: skip
     """X of `A @ X = input`, where A is triangular, and a copy of A; `solve_triangular` replaces it."""
+    if autocasting():
+        return in_float32(triangular_solve, input, A, upper, transpose, unitriangular, out=out)
     deprecated("triangular_solve", "linalg.solve_triangular")
     b, a = matrix_argument("triangular_solve", input, "input"), matrix_argument("triangular_solve", A, "A", 2)
     for name, v in (("b", b), ("A", a)):

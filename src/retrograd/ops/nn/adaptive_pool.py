@@ -8,7 +8,9 @@ from typing import Any, ClassVar, Literal, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, device_of
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.saved import SavedConstant
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, unsupported_dtype
@@ -136,6 +138,10 @@ def _check_filled(function: str, x: Tensor, rank: int) -> None:
 def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
     """Averages over windows that divide the last dimensions evenly."""
     rank = len(size)
+    if min(size) < 0:
+        raise ShapeError(
+            f"{function}: elements of output_size must be greater than or equal to 0 but received {sizes(size)}"
+        )
     if rank == 1:
         return adaptive_avg(function, x.unsqueeze(-2), (1, *size)).squeeze(-2)
     if all(n == 1 for n in size):
@@ -144,7 +150,8 @@ def adaptive_avg(function: str, x: Tensor, size: Shape) -> Tensor:
     if x.array.dtype.kind != "f":
         kernel = "adaptive_avg_pool2d" if rank == 2 else "adaptive_avg_pool3d_cpu"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
-    maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    with SHORTAGE_TOLD:
+        maps = tuple([average_taps(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     found: Tensor = apply1((AdaptiveAvgPool2D if rank == 2 else AdaptiveAvgPool3D)(maps), x)
     return found
 
@@ -161,7 +168,8 @@ def _adaptive_max(function: str, rank: int, input: Any, output_size: Any, return
     if x.array.dtype.kind != "f":
         kernel = "adaptive_max_pool3d_cpu" if rank == 3 else "adaptive_max_pool2d"
         raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float()")
-    covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
+    with SHORTAGE_TOLD:
+        covers = tuple([_cover(n, m) for n, m in zip(x.array.shape[-rank:], size, strict=True)])
     if rank == 1:
         values, indices = both(AdaptiveMaxPool2D((_cover(1, 1), *covers)), x.unsqueeze(-2))
         values, indices = values.squeeze(-2), indices.squeeze(-2)
@@ -195,6 +203,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
 @public("nn.functional.adaptive_avg_pool3d")
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """The averages of windows that divide volumes evenly; None in `output_size` keeps a dimension."""
+    if autocasting():
+        return in_float32(adaptive_avg_pool3d, input, output_size)
     return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
 
 
@@ -285,6 +295,8 @@ def adaptive_max_pool3d(
     input: Tensor, output_size: Sizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that divide volumes evenly, and if asked where they are."""
+    if autocasting():
+        return in_float32(adaptive_max_pool3d, input, output_size, return_indices)
     found: Tensor | tuple[Tensor, Tensor] = _adaptive_max(
         "adaptive_max_pool3d", 3, input, output_size, return_indices
     )
@@ -452,6 +464,16 @@ def fractional_max_pool2d(
         return_indices: whether to return where the largest elements are, too.
         _random_samples: the random numbers in [0, 1), of shape [batch, channel, 2].
     """
+    if autocasting():
+        return in_float32(
+            fractional_max_pool2d,
+            input,
+            kernel_size,
+            output_size,
+            output_ratio,
+            return_indices,
+            _random_samples,
+        )
     found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool2d",
         2,
@@ -509,6 +531,16 @@ def fractional_max_pool3d(
     _random_samples: Tensor | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest elements of windows that begin at random distances, for volumes; see fractional_max_pool2d."""
+    if autocasting():
+        return in_float32(
+            fractional_max_pool3d,
+            input,
+            kernel_size,
+            output_size,
+            output_ratio,
+            return_indices,
+            _random_samples,
+        )
     found: Tensor | tuple[Tensor, Tensor] = _fractional(
         "fractional_max_pool3d",
         3,

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, stands_for_many
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
@@ -25,7 +26,7 @@ from retrograd.ops.nn.activation import dropout
 from retrograd.ops.nn.host import as_constant
 from retrograd.ops.nn.layer_norm import wide
 from retrograd.ops.nn.softmax import Softmax
-from retrograd.ops.reduce.sums import SumDim, float16, float32
+from retrograd.ops.reduce.sums import SumDim, float32
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, DType, Shape
@@ -139,6 +140,18 @@ class ScaledDotProductFlashAttentionForCpu(WithConstants):
 
 # -- functions -----------------------------------------------------------------------------------------------------
 
+MATH, FUSED = 0, 1  # PyTorch's numbers of kernels
+
+
+class _Kernels:
+    """Which kernels may be used, in the whole process: see `nn.attention.sdpa_kernel`."""
+
+    def __init__(self) -> None:
+        self.allowed: frozenset[int] = frozenset(range(5))
+
+
+KERNELS: Final = _Kernels()
+
 
 @public("nn.functional.scaled_dot_product_attention")
 def scaled_dot_product_attention(
@@ -168,6 +181,20 @@ def scaled_dot_product_attention(
     >>> rg.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
+    if is_causal and getattr(attn_mask, "variant", None) is not None:
+        raise ValueError("CausalBias should not be used with causal=True: it is a causal mask itself")
+    if autocasting():
+        return lowered(
+            scaled_dot_product_attention,
+            query,
+            key,
+            value,
+            attn_mask,
+            dropout_p,
+            is_causal,
+            scale=scale,
+            enable_gqa=enable_gqa,
+        )
     name = "scaled_dot_product_attention"
     q, k = require_tensor(name, "query", 1, query), require_tensor(name, "key", 2, key)
     v = require_tensor(name, "value", 3, value)
@@ -183,15 +210,23 @@ def scaled_dot_product_attention(
         return scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal, **options).squeeze(0)
     factor = 1 / math.sqrt(q.array.shape[-1] or 1) if scale is None else scale
     mask = None if attn_mask is None else _as_bias(attn_mask, q.array.dtype)
-    if not dropout_p and _is_fused(q, k, v, mask, enable_gqa):
+    fused = FUSED in KERNELS.allowed and not dropout_p and _is_fused(q, k, v, mask, enable_gqa)
+    if not fused and MATH not in KERNELS.allowed:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the "
+            "math kernel and the fused kernels. Allow SDPBackend.MATH, which takes everything."
+        )
+    if fused:
         _check_mask(mask, (*q.array.shape[:-1], k.array.shape[-2]))
         found: Tensor = apply_n(
             ScaledDotProductFlashAttentionForCpu(bool(is_causal), factor), (q, k, v, mask)
         )
         return found
-    if q.array.dtype == float16:  # computed in single precision
+    if q.array.dtype.itemsize == 2:  # computed in single precision
         q32, k32, v32 = (convert(t, float32) for t in (q, k, v))
-        return convert(_composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), float16)
+        return convert(
+            _composed(q32, k32, v32, mask, dropout_p, is_causal, factor, enable_gqa), q.array.dtype
+        )
     return _composed(q, k, v, mask, dropout_p, is_causal, factor, enable_gqa)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, is_array
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
@@ -199,6 +200,10 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Tensor:
     """The average of every window of volumes; `divisor_override` divides by another number. See avg_pool1d."""
+    if autocasting():
+        return in_float32(
+            avg_pool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
     return _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.casts import maker_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError
+from retrograd.errors import DimensionError, ShapeError
 from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
 from retrograd.ops.elementwise.exponential import Rsqrt
@@ -163,6 +164,8 @@ def functional_batch_norm(
     tensor([0.2000])
     """
     x = require_tensor("batch_norm", "input", 1, input)
+    if training and x.array.ndim == 0:
+        raise DimensionError("batch_norm: the input has no dimensions; it should have a batch and channels")
     if training and x.array.ndim > 1:
         check_several(x, int(np.prod(x.array.shape[:1] + x.array.shape[2:])), str(x.shape))
     return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -182,7 +185,7 @@ def native_batch_norm(
     """`batch_norm`, with the mean and the reciprocal standard deviation of the batch (both empty if not training)."""
     out = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
     if not training:
-        nothing = np.empty(0, input.array.dtype)
+        nothing = maker_of(input.array.dtype).empty(0, input.array.dtype)
         return out, as_constant(nothing, input), as_constant(nothing.copy(), input)
     return out, *statistics(input.array, (0, *range(2, input.array.ndim)), eps, False)
 

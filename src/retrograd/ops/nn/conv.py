@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.kernels.along_axis import WHOLE
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Bilinear, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -368,7 +369,7 @@ def _check_dtypes(x: Array, w: Array, b: Array | None) -> None:
         raise unsupported_dtype("slow_conv2d_cpu", x.dtype, "convert it with .float()")
     for name, other in (("weight", w), ("bias", b)):
         if other is not None and other.dtype != x.dtype:
-            mine, its = DTYPE_NAMES[str(x.dtype)], DTYPE_NAMES[str(other.dtype)]
+            mine, its = DTYPE_NAMES[x.dtype.name], DTYPE_NAMES[other.dtype.name]
             raise DtypeError(
                 f"Input type ({mine.lower()}) and {name} type ({its.lower()}) should be the same: expected scalar type "
                 f"{mine} but found {its}. Convert one with .to(dtype)."
@@ -506,6 +507,8 @@ def conv1d(
     >>> rg.conv1d(rg.tensor([[[1.0, 2.0, 4.0]]]), rg.tensor([[[-1.0, 1.0]]]))
     tensor([[[1., 2.]]])
     """
+    if autocasting():
+        return lowered(conv1d, input, weight, bias, stride, padding, dilation, groups)
     return _convolve("conv1d", 1, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
@@ -525,6 +528,8 @@ def conv2d(
     >>> rg.conv2d(rg.ones(1, 3, 32, 32), rg.ones(16, 3, 3, 3), padding=1).shape
     torch.Size([1, 16, 32, 32])
     """
+    if autocasting():
+        return lowered(conv2d, input, weight, bias, stride, padding, dilation, groups)
     return _convolve("conv2d", 2, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
@@ -539,6 +544,8 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     """The convolution of volumes [batch, channel, depth, height, width]; see conv1d."""
+    if autocasting():
+        return lowered(conv3d, input, weight, bias, stride, padding, dilation, groups)
     return _convolve("conv3d", 3, (input, weight, bias), stride, padding, dilation, 0, groups, False)
 
 
@@ -563,6 +570,10 @@ def conv_transpose1d(
     >>> rg.conv_transpose1d(rg.tensor([[[1.0, 2.0]]]), rg.tensor([[[1.0, 1.0, 1.0]]]), stride=2)
     tensor([[[1., 1., 3., 2., 2.]]])
     """
+    if autocasting():
+        return lowered(
+            conv_transpose1d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     operands = (input, weight, bias)
     return _convolve("conv_transpose1d", 1, operands, stride, padding, dilation, output_padding, groups, True)
 
@@ -579,6 +590,10 @@ def conv_transpose2d(
     dilation: Ints = 1,
 ) -> Tensor:
     """The transpose of conv2d; see conv_transpose1d."""
+    if autocasting():
+        return lowered(
+            conv_transpose2d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     operands = (input, weight, bias)
     return _convolve("conv_transpose2d", 2, operands, stride, padding, dilation, output_padding, groups, True)
 
@@ -595,6 +610,10 @@ def conv_transpose3d(
     dilation: Ints = 1,
 ) -> Tensor:
     """The transpose of conv3d; see conv_transpose1d."""
+    if autocasting():
+        return lowered(
+            conv_transpose3d, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
     operands = (input, weight, bias)
     return _convolve("conv_transpose3d", 3, operands, stride, padding, dilation, output_padding, groups, True)
 
@@ -634,6 +653,8 @@ def convolution(
 @public("conv_tbc", "nn.functional.conv_tbc")
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """A convolution of [time, batch, channel] with a weight [place, channel, output channel]."""
+    if autocasting():
+        return lowered(conv_tbc, input, weight, bias, pad)
     x, w = require_tensor("conv_tbc", "input", 1, input), require_tensor("conv_tbc", "weight", 2, weight)
     b = require_tensor("conv_tbc", "bias", 3, bias)
     if x.array.ndim != 3:

@@ -11,6 +11,7 @@ import numpy as np
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, is_array, whole
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -267,6 +268,8 @@ def nll_loss(
     >>> nll_loss(rg.tensor([[-0.5, -1.0], [-2.0, -0.1]]), rg.tensor([0, 1]))
     tensor(0.3000)
     """
+    if autocasting():
+        return in_float32(nll_loss, input, target, weight, size_average, ignore_index, reduce, reduction)
     code = reduction_code(reduction, size_average, reduce)
     x, t = require_tensor("nll_loss_nd", "self", 1, input), require_tensor("nll_loss_nd", "target", 2, target)
     return _likelihood(x, t, constant("nll_loss_forward", "weight", weight), code, ignore_index)
@@ -286,6 +289,10 @@ def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int)
     if ndim < 3:
         _check_classes(x, t, weight)
         if t.array.shape != shape[:-1]:
+            if ndim == t.array.ndim == 1 and t.array.size != 1:
+                raise ValueError(
+                    f"For 1D input, 1D target must have size 1, but got target size: {t.array.size}"
+                )
             if t.array.ndim > 1 or t.array.size != 1:
                 raise ShapeError(
                     "0D or 1D target tensor expected, multi-target not supported. The input is "
@@ -365,6 +372,18 @@ def cross_entropy(
     >>> cross_entropy(rg.tensor([[2.0, 0.0], [0.0, 2.0]]), rg.tensor([0, 1]))
     tensor(0.1269)
     """
+    if autocasting():
+        return in_float32(
+            cross_entropy,
+            input,
+            target,
+            weight,
+            size_average,
+            ignore_index,
+            reduce,
+            reduction,
+            label_smoothing,
+        )
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("cross_entropy_loss", "input", 1, input)
     t = require_tensor("cross_entropy_loss", "target", 2, target)
@@ -458,6 +477,8 @@ def binary_cross_entropy(
     >>> binary_cross_entropy(rg.tensor([0.5, 0.5]), rg.tensor([1.0, 0.0]))
     tensor(0.6931)
     """
+    if autocasting():
+        return in_float32(binary_cross_entropy, input, target, weight, size_average, reduce, reduction)
     code = reduction_code(reduction, size_average, reduce)
     name = "binary_cross_entropy"
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)
@@ -502,6 +523,17 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """The binary cross entropy of `sigmoid(input)`, without overflow; `pos_weight` weighs positive targets."""
+    if autocasting():
+        return in_float32(
+            binary_cross_entropy_with_logits,
+            input,
+            target,
+            weight,
+            size_average,
+            reduce,
+            reduction,
+            pos_weight,
+        )
     code = reduction_code(reduction, size_average, reduce)
     name = "binary_cross_entropy_with_logits"
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)
@@ -533,6 +565,8 @@ def kl_div(
         reduction: "none", "sum", "mean" (over all elements) or "batchmean" (the sum over the size of the batch).
         log_target: whether `target` is a logarithm too.
     """
+    if autocasting():
+        return in_float32(kl_div, input, target, size_average, reduce, reduction, log_target)
     x: Any = require_tensor("kl_div", "input", 1, input)
     t: Any = require_tensor("kl_div", "target", 2, target)
     if reduction == "mean" and size_average is None and reduce is None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.saved import constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
@@ -186,7 +187,7 @@ def _rows(targets: Array, lengths: Array, classes: int) -> Array:
     """The targets as rows of equal length, filled up with zeros."""
     if (lengths < 0).any():
         raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {lengths.min()}")
-    longest = int(lengths.max(initial=0))
+    longest = int(lengths.max()) if lengths.size else 0
     there = np.arange(longest) < lengths[:, None]
     if targets.ndim == 1:
         if targets.size != lengths.sum():
@@ -219,6 +220,10 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """`nn.functional.ctc_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(
+            ctc_loss, log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+        )
     if differ(targets, input_lengths, target_lengths):
         lengths = input_lengths, target_lengths
         found: Tensor = UPWARD.by_sample(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Binary, X, Y
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -83,9 +85,23 @@ class DifferenceLoss(Binary):
 
     def computed(self, xp: Backend, x: Array, y: Array) -> Array:
         """The result by the array library."""
+        if (
+            self.reduction != NONE
+            and x.shape == y.shape
+            and x.dtype == y.dtype
+            and x.dtype.char in "fd"
+            and x.size
+        ):
+            self.count = x.size
+            total = xp.reduced("add", partial(self.of_pair, xp), x, None, False, y)
+            return total / total.dtype.type(x.size) if self.reduction == MEAN else total
         d = xp.asarray(xp.subtract(x, y))
         self.count = d.size
         return reduced(self.height(xp, d), self.reduction)
+
+    def of_pair(self, xp: Backend, x: Array, y: Array) -> Array:
+        """The losses of all pairs."""
+        return self.height(xp, xp.asarray(xp.subtract(x, y)))
 
     def vjp(self, i: int, g: Any, x: Any, y: Any, out: Any) -> Any:
         return common_backend((g, x, y)).loss_backward(self, i, g, x, y)
@@ -219,6 +235,8 @@ def mse_loss(
     >>> mse_loss(rg.tensor([1.0, 2.0]), rg.tensor([0.0, 4.0]))
     tensor(2.5000)
     """
+    if autocasting():
+        return in_float32(mse_loss, input, target, size_average, reduce, reduction, weight)
     x, t = _pair("mse_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     if weight is not None:
@@ -237,6 +255,8 @@ def l1_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """The absolute difference, its mean or its sum."""
+    if autocasting():
+        return in_float32(l1_loss, input, target, size_average, reduce, reduction, weight)
     x, t = _pair("l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     losses: Tensor = Abs().on(x - t)
@@ -255,6 +275,8 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """Squared differences (halved, over `beta`) below `beta`, absolute ones above."""
+    if autocasting():
+        return in_float32(smooth_l1_loss, input, target, size_average, reduce, reduction, beta)
     x, t = _pair("smooth_l1_loss", input, target)
     code = reduction_code(reduction, size_average, reduce)
     beta = number_from("smooth_l1_loss", "beta", 4, beta)
@@ -268,6 +290,8 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """Half the squared difference below `delta`, `delta` times the absolute one above."""
+    if autocasting():
+        return in_float32(huber_loss, input, target, reduction, delta, weight)
     x, t = _pair("huber_loss", input, target)
     code = reduction_code(reduction)
     delta = number_from("huber_loss", "delta", 4, delta)

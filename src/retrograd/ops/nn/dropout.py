@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, device_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -94,7 +95,9 @@ def _dropped(input: Any, rate: Any, train: bool, inplace: bool, channels: bool, 
     if inplace:
         check_writable(x)
     found: Tensor = (
-        x * as_constant(np.zeros((), x.array.dtype), x) if p == 1 else _noisy(x, p, channels, alpha)
+        x * as_constant(maker_of(x.array.dtype).zeros((), x.array.dtype), x)
+        if p == 1
+        else _noisy(x, p, channels, alpha)
     )
     return write_back(x, found) if inplace else found
 

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, backend_of, stands_for_many, whole
 from retrograd.backends.dtypes import LIMITS, SCALAR_NAMES
 from retrograd.backends.kernels.along_axis import is_index
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
@@ -200,6 +201,8 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
     size = abs(x.array[rows])
     if norm_type == math.inf and size.size:
         norms = size.max(axis=1)
+    elif norm_type == 0:
+        norms = (size != 0).sum(axis=1).astype(size.dtype)
     else:
         norms = (size**norm_type).sum(axis=1) ** (1 / norm_type) if norm_type else (size != 0).sum(axis=1)
     large = norms > max_norm
@@ -239,4 +242,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     count = int(classes.max()) + 1 if num_classes == -1 else num_classes
     if backend_of(classes).outside(classes, 0, count) is not None:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return tensor_of((classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C"))
+    with SHORTAGE_TOLD:
+        return tensor_of(
+            (classes[..., None] == backend_of(classes).arange(count)).astype(np.int64, order="C")
+        )

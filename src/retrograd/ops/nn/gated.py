@@ -8,7 +8,9 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1, apply2
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Binary, Unary, X, Y, added
 from retrograd.core.tensor import Tensor
@@ -163,9 +165,9 @@ def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) 
     """`input` moved towards 0 by `lambd`, and 0 where that would pass it."""
     x = require_tensor("softshrink", "input", 1, input)
     lambd = number_from("softshrink", "lambd", 2, lambd)
-    if x.array.dtype.kind == "f" and not 0 <= lambd <= np.finfo(x.array.dtype).max:
+    if x.array.dtype.kind == "f" and not 0 <= lambd <= finfo(x.array.dtype).max:
         raise RuntimeError(
-            f"lambda must be in range [0, {np.finfo(x.array.dtype).max:g}] for input dtype "
+            f"lambda must be in range [0, {finfo(x.array.dtype).max:g}] for input dtype "
             f"{SCALAR_NAMES[x.array.dtype]}, but found {lambd:g}"
         )
     found: Tensor = deliver(apply1(Softshrink(lambd), x), out)
@@ -180,6 +182,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     >>> rg.prelu(rg.tensor([-2.0, 1.0]), rg.tensor(0.25))
     tensor([-0.5000,  1.0000])
     """
+    if autocasting():
+        return lowered(prelu, input, weight)
     x: Any = require_tensor("prelu", "input", 1, input)
     w: Any = require_tensor("prelu", "weight", 2, weight)
     if x.array.dtype != w.array.dtype:

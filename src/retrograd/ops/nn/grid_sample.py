@@ -19,6 +19,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, in_float32, lowered
 from retrograd.core.op import Linear, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -289,6 +290,8 @@ def grid_sample(
     >>> rg.nn.functional.grid_sample(rg.tensor([[[[0.0, 4.0]]]]), points, align_corners=False)
     tensor([[[[0., 2.]]]])
     """
+    if autocasting():
+        return in_float32(grid_sample, input, grid, mode, padding_mode, align_corners)
     if mode not in MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
@@ -335,8 +338,8 @@ def _check_sampler(x: Array, grid: Array, mode: str) -> None:
         raise unsupported_dtype("grid_sampler_2d_cpu_kernel_impl", x.dtype, "convert it with .float()")
     if x.dtype != grid.dtype:
         raise DtypeError(
-            f"grid_sampler(): expected scalar type {DTYPE_NAMES[str(x.dtype)]} but found "
-            f"{DTYPE_NAMES[str(grid.dtype)]}. Convert the grid with .to(input.dtype)."
+            f"grid_sampler(): expected scalar type {DTYPE_NAMES[x.dtype.name]} but found "
+            f"{DTYPE_NAMES[grid.dtype.name]}. Convert the grid with .to(input.dtype)."
         )
 
 
@@ -345,8 +348,14 @@ def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """`grid_sample` with its modes as numbers: bilinear, nearest, bicubic; zeros, border, reflection."""
-    mode, padding = MODES[integer(interpolation_mode)], PADDINGS[integer(padding_mode)]
-    return _sampled(input, grid, mode, padding, bool(align_corners))
+    if autocasting():
+        return in_float32(grid_sampler, input, grid, interpolation_mode, padding_mode, align_corners)
+    mode, padding = integer(interpolation_mode), integer(padding_mode)
+    if not (0 <= mode < len(MODES) and 0 <= padding < len(PADDINGS)):
+        raise RuntimeError(
+            f"grid_sampler(): modes are 0, 1 or 2, but got {mode} for interpolation and {padding} for padding"
+        )
+    return _sampled(input, grid, MODES[mode], PADDINGS[padding], bool(align_corners))
 
 
 @public("nn.functional.affine_grid")
@@ -393,6 +402,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 @public("affine_grid_generator")
 def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """`affine_grid`, all arguments given."""
+    if autocasting():
+        return lowered(affine_grid_generator, theta, size, align_corners)
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
     target = tuple([integer(n) for n in size])
     if len(target) not in (4, 5):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear
 from retrograd.core.places import warn
@@ -76,10 +77,11 @@ def interpolate(
     if (mode, rank) not in CLASSES and (mode, rank) != ("lanczos", 2):
         raise _unsupported(mode, x.array.ndim)
     _check_input(x, target, f"upsample_{mode.replace('-', '_')}{rank}d")
-    maps = [
-        _taps(mode, n, m, scale, bool(align_corners), antialias)
-        for n, m, scale in zip(x.array.shape[2:], target, scales, strict=True)
-    ]
+    with SHORTAGE_TOLD:
+        maps = [
+            _taps(mode, n, m, scale, bool(align_corners), antialias)
+            for n, m, scale in zip(x.array.shape[2:], target, scales, strict=True)
+        ]
     found: Tensor = apply1((SMOOTHED[mode] if antialias else CLASSES[mode, rank])(tuple(maps)), x)
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
@@ -18,7 +19,7 @@ from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
 from retrograd.ops.nn.pad import pad
-from retrograd.ops.reduce.sums import MeanDim, SumDim, float16, float32
+from retrograd.ops.reduce.sums import MeanDim, SumDim, float32
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import ToCopy, contiguous, convert
 from retrograd.values import Array, Shape
@@ -27,8 +28,8 @@ from retrograd.values import Array, Shape
 
 
 def wide(v: Any) -> Any:
-    """float16 as float32, in which statistics are computed; others as they are."""
-    return ToCopy(float32).on(v) if v.dtype == float16 else v
+    """Half precision as float32, in which statistics are computed; others as they are."""
+    return ToCopy(float32).on(v) if v.dtype.itemsize == 2 else v
 
 
 class Normalised(WithConstants):
@@ -39,6 +40,7 @@ class Normalised(WithConstants):
     """
 
     in_rows: ClassVar[bool] = True
+    like_first: ClassVar[bool] = True
     tracked: ClassVar[int] = 3
     kernel: ClassVar[str] = ""  # how PyTorch's messages call it
     axes: Shape = ()  # along which x, as it is arranged, is normalised
@@ -226,8 +228,8 @@ def _check_last(x: Tensor, shape: Shape, weight: Any, bias: Any) -> None:
 
 
 def check_mixed(x: Tensor, parameters: Sequence[Any]) -> None:
-    """Parameters have the dtype of x; those of a float16 input may also be float32."""
-    allowed = (x.array.dtype, float32) if x.array.dtype == float16 else (x.array.dtype,)
+    """Parameters have the dtype of x; those of an input of half precision may also be float32."""
+    allowed = (x.array.dtype, float32) if x.array.dtype.itemsize == 2 else (x.array.dtype,)
     for v in parameters:
         if v is None or v.array.dtype is x.array.dtype:
             continue
@@ -296,8 +298,8 @@ def rms_norm(
     _check_last(x, shape, weight, None)
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
-    small = float(np.finfo(x.array.dtype).eps) if eps is None else eps
-    a = contiguous(convert(x, float32) if x.array.dtype == float16 else x)
+    small = float(finfo(x.array.dtype).eps) if eps is None else eps
+    a = contiguous(convert(x, float32) if x.array.dtype.itemsize == 2 else x)
     axes = tuple(range(x.array.ndim - len(shape), x.array.ndim))
     out = a * Rsqrt().on(MeanDim(axes, True).on(a**2) + small)
     return convert(out if weight is None else out * weight, x.array.dtype)
@@ -354,6 +356,8 @@ def functional_group_norm(
     if x.array.ndim < 2:
         raise ShapeError(f"Expected at least 2 dimensions for input tensor but received {x.array.ndim}")
     n, c = x.array.shape[:2]
+    if num_groups == 0:
+        raise ZeroDivisionError("group_norm: the channels cannot be split into 0 groups")
     check_several(x, n * c // num_groups * int(np.prod(x.array.shape[2:])), str(list(x.array.shape)))
     return group_norm(x, num_groups, weight, bias, eps)
 

@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, sizes
 from retrograd.ops.common import int_from, number_from, require_tensor
@@ -30,6 +30,8 @@ def poisson_nll_loss(
     input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Tensor:
     """Minus the log-likelihood of counts: `nn.functional.poisson_nll_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(poisson_nll_loss, input, target, log_input, full, eps, reduction)
     x: Any = require_tensor("poisson_nll_loss", "input", 1, input)
     t: Any = require_tensor("poisson_nll_loss", "target", 2, target)
     eps = float(number_from("poisson_nll_loss", "eps", 5, eps))
@@ -109,7 +111,7 @@ def _variance(x: Tensor, var: Any) -> Any:
     if isinstance(var, float | int):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return as_constant(np.full(x.array.shape, var, x.array.dtype), x)
+        return as_constant(maker_of(x.array.dtype).full(x.array.shape, var, x.array.dtype), x)
     v: Any = require_tensor("gaussian_nll_loss", "var", 3, var)
     shape, given = x.array.shape, v.array.shape
     if given == shape:

@@ -10,6 +10,7 @@ import numpy as np
 from retrograd.backends.base import Backend, common_backend
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, plain, require_tensor
@@ -223,6 +224,10 @@ def multi_margin_loss(
     >>> rg.nn.functional.multi_margin_loss(rg.tensor([[0.5, 0.0]]), rg.tensor([0]))
     tensor(0.2500)
     """
+    if autocasting():
+        return in_float32(
+            multi_margin_loss, input, target, p, margin, weight, size_average, reduce, reduction
+        )
     code = reduction_code(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, not {p}")
@@ -261,6 +266,8 @@ def multilabel_margin_loss(
         input: scores of shape (N, C) or (C).
         target: of the same shape; each row begins with its right classes, and -1 ends them.
     """
+    if autocasting():
+        return in_float32(multilabel_margin_loss, input, target, size_average, reduce, reduction)
     code = reduction_code(reduction, size_average, reduce)
     name = "multilabel_margin_loss"
     x, t = require_tensor(name, "self", 1, input), require_tensor(name, "target", 2, target)
@@ -308,6 +315,8 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """`log(1 + exp(-target * input))`, for targets 1 and -1."""
+    if autocasting():
+        return in_float32(soft_margin_loss, input, target, size_average, reduce, reduction)
     code = reduction_code(reduction, size_average, reduce)
     x = require_tensor("soft_margin_loss", "self", 1, input)
     t = require_tensor("soft_margin_loss", "target", 2, target)

@@ -10,6 +10,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend, common_backend, whole
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
@@ -385,6 +386,10 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest element of every window of volumes [batch, channel, depth, height, width]; see max_pool1d."""
+    if autocasting():
+        return in_float32(
+            max_pool3d, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        )
     found: Tensor | tuple[Tensor, Tensor] = _max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
@@ -539,6 +544,8 @@ def max_unpool2d(
     tensor([[[0., 0.],
              [0., 3.]]])
     """
+    if autocasting():
+        return in_float32(max_unpool2d, input, indices, kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -552,4 +559,6 @@ def max_unpool3d(
     output_size: Sequence[int] | None = None,
 ) -> Tensor:
     """What max_pool3d returned, put back where it came from, among zeros; `output_size` where the size is open."""
+    if autocasting():
+        return in_float32(max_unpool3d, input, indices, kernel_size, stride, padding, output_size)
     return _max_unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import backend_of
+from retrograd.backends.casts import maker_of
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import require_tensor
@@ -205,7 +206,7 @@ def multi_head_attention_forward(
     q = q.reshape((length, heads, narrow)).transpose(0, 1)
     k, v = _in_heads(k, static_k, "k", heads, narrow), _in_heads(v, static_v, "v", heads, narrow)
     if add_zero_attn:
-        zeros = as_constant(np.zeros((heads, 1, narrow), k.array.dtype), k)
+        zeros = as_constant(maker_of(k.array.dtype).zeros((heads, 1, narrow), k.array.dtype), k)
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
         mask, padding = _widened(mask), _widened(padding)
     mask = _with_padding(mask, padding, batch, num_heads, k.shape[1])

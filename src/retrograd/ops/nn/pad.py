@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
@@ -195,7 +196,8 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
     for i in range(count):
         d = ndim - 1 - i
         _check_width(mode, widths[2 * i], widths[2 * i + 1], shape, d)
-        indices.append(border_index(mode, widths[2 * i], shape[d], widths[2 * i + 1]))
+        with SHORTAGE_TOLD:
+            indices.append(border_index(mode, widths[2 * i], shape[d], widths[2 * i + 1]))
     found: Tensor = apply1(BORDERS[mode][count - 1](widths, indices), x)
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import number_from, require_tensor
@@ -27,6 +28,8 @@ TINY = float(np.float32(1e-12))
 @public("hinge_embedding_loss")
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """`nn.functional.hinge_embedding_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(hinge_embedding_loss, input, target, margin, reduction)
     x: Any = require_tensor("hinge_embedding_loss", "input", 1, input)
     t = require_tensor("hinge_embedding_loss", "target", 2, target)
     if x.array.dtype.kind in "iu" and reduction == MEAN:
@@ -65,6 +68,8 @@ def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.margin_ranking_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(margin_ranking_loss, input1, input2, target, margin, reduction)
     name = "margin_ranking_loss"
     x: Any = require_tensor(name, "input1", 1, input1)
     y: Any = require_tensor(name, "input2", 2, input2)
@@ -129,6 +134,8 @@ def triplet_margin_loss(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.triplet_margin_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(triplet_margin_loss, anchor, positive, negative, margin, p, eps, swap, reduction)
     name = "triplet_margin_loss"
     a, near, far = _same_dims(name, anchor, positive, negative)
     margin, eps = float(number_from(name, "margin", 4, margin)), float(number_from(name, "eps", 6, eps))
@@ -199,6 +206,8 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """`nn.functional.cosine_embedding_loss` with a number for `reduction`."""
+    if autocasting():
+        return in_float32(cosine_embedding_loss, input1, input2, target, margin, reduction)
     name = "cosine_embedding_loss"
     x: Any = require_tensor(name, "input1", 1, input1)
     y: Any = require_tensor(name, "input2", 2, input2)

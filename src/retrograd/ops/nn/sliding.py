@@ -42,8 +42,9 @@ class Sliding(NamedTuple):
         """All windows of an array that is padded already, as a view."""
         lead = x.ndim - len(self.kernel)
         steps = x.strides[lead:]
-        strides = [n * d for n, d in zip(steps, self.dilation, strict=True)]
-        strides += [n * s for n, s in zip(steps, self.stride, strict=True)]
+        # What is never stepped over does not matter, and may be more than an address can be.
+        strides = [n * d if k > 1 else n for n, d, k in zip(steps, self.dilation, self.kernel, strict=True)]
+        strides += [n * s if c > 1 else n for n, s, c in zip(steps, self.stride, self.number, strict=True)]
         shape = x.shape[:lead] + self.kernel + self.number
         return xp.lib.stride_tricks.as_strided(x, shape, x.strides[:lead] + tuple(strides))
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import as_array, device_of
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.inplace import check_writable, write_back
@@ -20,6 +21,7 @@ from retrograd.ops.random.sampling import (
     NormalBoth,
     bernoulli_array,
     check_std,
+    fraction_bits,
     integer_array,
     normal_array,
     scale_noise,
@@ -79,7 +81,7 @@ def uniform_(self: Tensor, low: float = 0, to: float = 1, *, generator: Generato
     dtype = self.array.dtype
     unit = uniform_array(_stream(self, generator), self.array.shape, dtype)
     offset = complex(low, low) if dtype.kind == "c" else low
-    values = as_array(unit * (to - low) + offset).astype(dtype, copy=False)
+    values = cast(as_array(unit * (to - low) + offset), dtype, copy=False)
     return write_back(self, apply1(Uniform(beside(values, self.array)), self))
 
 
@@ -123,7 +125,7 @@ def _largest_exact(dtype: DType) -> int:
     """The largest integer up to which a dtype holds every one."""
     if dtype.kind in "iu":
         return int(np.iinfo(dtype).max)
-    return 1 if dtype.kind == "b" else 1 << (np.finfo(dtype).nmant + 1)
+    return 1 if dtype.kind == "b" else 1 << fraction_bits(dtype)
 
 
 @public("Tensor.exponential_")
@@ -140,7 +142,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     width = np.dtype("float32") if dtype.itemsize == 2 else dtype
     drawn = _stream(self, generator).standard_exponential(self.array.shape, width)
-    values = as_array(drawn / lambd).astype(dtype)
+    values = cast(as_array(drawn / lambd), dtype)
     return write_back(self, apply1(Exponential(beside(values, self.array)), self))
 
 
@@ -160,7 +162,7 @@ def cauchy_(
     if not width > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={width}")
     values = middle + width * _stream(self, generator).standard_cauchy(self.array.shape)
-    return write_back(self, apply1(Cauchy(beside(as_array(values).astype(dtype), self.array)), self))
+    return write_back(self, apply1(Cauchy(beside(cast(as_array(values), dtype), self.array)), self))
 
 
 @public("Tensor.geometric_")
@@ -174,7 +176,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     if dtype.kind in "cb":
         raise unsupported_dtype("geometric_cpu", dtype)
     values = as_array(_stream(self, generator).geometric(chance, self.array.shape))
-    return write_back(self, apply1(Geometric(beside(values.astype(dtype), self.array)), self))
+    return write_back(self, apply1(Geometric(beside(cast(values, dtype), self.array)), self))
 
 
 @public("Tensor.log_normal_")
@@ -190,4 +192,4 @@ def log_normal_(
     if dtype.kind != "f":
         raise unsupported_dtype("log_normal_cpu", dtype)
     values = _stream(self, generator).lognormal(middle, width, self.array.shape)
-    return write_back(self, apply1(LogNormal(beside(as_array(values).astype(dtype), self.array)), self))
+    return write_back(self, apply1(LogNormal(beside(cast(as_array(values), dtype), self.array)), self))

@@ -186,6 +186,12 @@ def manual_seed(seed: int) -> Generator:
     return default_generator
 
 
+@public("thread_safe_generator")
+def thread_safe_generator() -> Generator | None:
+    """The generator of a thread that loads data; None elsewhere, and workers are processes here."""
+    return None
+
+
 @public("seed")
 def seed() -> int:
     """Gives the default generators a seed nobody can foresee, and returns it."""

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, device_of, is_array
+from retrograd.backends.casts import cast
 from retrograd.backends.device import device as Device
-from retrograd.backends.dtypes import SCALAR_NAMES, get_default_dtype, real_of
+from retrograd.backends.dtypes import SCALAR_NAMES, bfloat16, get_default_dtype, real_of
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import Binary
 from retrograd.core.places import warn
@@ -36,9 +38,11 @@ def uniform_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array
         return rng.random((*shape, 2), real_of(dtype)).view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"check_uniform_bounds\" not implemented for '{SCALAR_NAMES[dtype]}'")
-    if dtype.itemsize == 2:
-        return (rng.integers(0, 2048, shape) / 2048).astype(dtype)
-    return as_array(rng.random(shape, dtype))
+    with SHORTAGE_TOLD:
+        if dtype.itemsize == 2:
+            steps = 256 if dtype is bfloat16 else 2048
+            return cast(as_array(rng.integers(0, steps, shape) / steps), dtype)
+        return as_array(rng.random(shape, dtype))
 
 
 def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
@@ -48,9 +52,15 @@ def normal_array(rng: np.random.Generator, shape: Shape, dtype: DType) -> Array:
         return parts.view(dtype).reshape(shape)
     if dtype.kind != "f":
         raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{SCALAR_NAMES[dtype]}'")
-    if dtype.itemsize == 2:
-        return as_array(rng.standard_normal(shape, np.float32)).astype(dtype)
-    return as_array(rng.standard_normal(shape, dtype))
+    with SHORTAGE_TOLD:
+        if dtype.itemsize == 2:
+            return cast(as_array(rng.standard_normal(shape, np.float32)), dtype)
+        return as_array(rng.standard_normal(shape, dtype))
+
+
+def fraction_bits(dtype: DType) -> int:
+    """How many bits of a floating-point number are its digits: up to there every whole number has its own."""
+    return 8 if dtype is bfloat16 else int(np.finfo(dtype).nmant) + 1
 
 
 _C_NAMES = {"u1": "unsigned char", "i1": "signed char", "i2": "short", "i4": "int", "i8": "long"}
@@ -68,15 +78,18 @@ def integer_array(rng: np.random.Generator, low: int, high: int, shape: Shape, d
             if not (limit.min <= value <= limit.max if limit else 0 <= value <= 1):
                 where = _C_NAMES.get(dtype.str[1:], dtype.name)
                 raise RuntimeError(f"{name} is out of bounds for {where}")
-        elif abs(value) > 1 << (np.finfo(dtype).nmant + 1):
-            bits = np.finfo(dtype).nmant + 1
+        elif abs(value) > 1 << fraction_bits(dtype):
+            bits = fraction_bits(dtype)
             warn(
                 f"{name} is out of bounds [-(2^{bits}), 2^{bits}]. Due to precision limitations {dtype} can support "
                 "discrete uniform distribution only within this range.",
                 UserWarning,
             )
-    drawn = rng.integers(low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True)
-    return as_array(drawn).astype(dtype, copy=False)
+    with SHORTAGE_TOLD:
+        drawn = rng.integers(
+            low, high - 1, shape, np.uint64 if dtype == "uint64" else np.int64, endpoint=True
+        )
+        return cast(as_array(drawn), dtype, copy=False)
 
 
 def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType) -> Array:
@@ -88,7 +101,7 @@ def bernoulli_array(rng: np.random.Generator, p: Any, shape: Shape, dtype: DType
             )
     elif not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return as_array(beside(rng.random(shape), p) < p).astype(dtype)
+    return cast(as_array(beside(rng.random(shape), p) < p), dtype)
 
 
 def check_std(std: Any) -> None:
@@ -172,7 +185,8 @@ def randperm(
     wanted = dtype_for(dtype, out, np.dtype("int64"))
     if wanted.kind in "iu" and count and count - 1 > np.iinfo(wanted).max:
         raise RuntimeError(f"randperm: value cannot be converted to type {wanted} without overflow")
-    array = stream_of(generator, where).permutation(count).astype(wanted)
+    with SHORTAGE_TOLD:
+        array = cast(stream_of(generator, where).permutation(count), wanted)
     return finish(array, out, requires_grad, where)
 
 
@@ -313,12 +327,12 @@ def normal(
 
 
 def _bare(xp: Backend, v: Any, dtype: DType) -> Array:
-    return v.array.astype(dtype, copy=False) if isinstance(v, Tensor) else xp.asarray(v, dtype)
+    return cast(v.array, dtype, copy=False) if isinstance(v, Tensor) else xp.asarray(v, dtype)
 
 
 def scale_noise(noise: Array, mean: Any, std: Any) -> Array:
     """`mean + std * noise` in the dtype of the noise."""
-    return as_array(noise * std + mean).astype(noise.dtype, copy=False)
+    return cast(as_array(noise * std + mean), noise.dtype, copy=False)
 
 
 @public("bernoulli", method=True)
@@ -347,7 +361,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     if (x.array < 0).any():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     drawn = stream_of(generator, device_of(x.array), x.array).poisson(x.array)
-    found: Tensor = apply1(Poisson(beside(as_array(drawn).astype(x.array.dtype), x.array)), x)
+    found: Tensor = apply1(Poisson(beside(cast(as_array(drawn), x.array.dtype), x.array)), x)
     return found
 
 
@@ -374,7 +388,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     whole = xp.where(known, xp.maximum(trials, 0), 0).astype(np.int64)
     stream = stream_of(generator, device_of(n.array), n.array, p.array)
     drawn = stream.binomial(whole, xp.where(known, chance, 0).clip(0, 1))
-    values = xp.where(known, beside(drawn, n.array), np.nan).astype(n.array.dtype)
+    values = cast(xp.where(known, beside(drawn, n.array), np.nan), n.array.dtype)
     found: Tensor = apply2(BinomialDraw(beside(values, n.array)), n, p)
     return found
 
@@ -402,7 +416,8 @@ def multinomial(
     rng = stream_of(generator, device_of(p), p)
     if replacement:
         steps = rows.cumsum(axis=1)
-        draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
+        with SHORTAGE_TOLD:
+            draws = beside(rng.random((len(rows), count)), p) * steps[:, -1:]
         found = _intervals(xp, steps, draws)
     else:
         # Exponential waiting times: the first `count` to arrive are a sample without replacement.

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.shortage import made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Unary, Variadic
 from retrograd.core.tensor import Tensor
@@ -354,4 +355,5 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return tensor_of(beside(spaced([low, high], bins + 1, column.dtype).astype(column.dtype), column))
+    edges = made(spaced, (bins + 1,), column.dtype, [low, high]).astype(column.dtype)
+    return tensor_of(beside(edges, column))

@@ -8,6 +8,7 @@ import numpy as np
 
 from retrograd.backends.base import backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
 from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
@@ -42,6 +43,8 @@ def quantile(
     >>> rg.quantile(rg.tensor([4.0, 1.0, 3.0, 2.0]), 0.5)
     tensor(2.5000)
     """
+    if autocasting():
+        return in_float32(quantile, input, q, dim, keepdim, interpolation=interpolation, out=out, **numpy)
     return _quantile("quantile", input, q, dim, keepdim, interpolation, out, numpy)
 
 
@@ -51,6 +54,8 @@ def nanquantile(
     interpolation: str = "linear", out: Tensor | None = None, **numpy: Any,
 ) -> Tensor:  # fmt: skip
     """The `q`-quantiles of the elements that are not NaN; see `quantile`."""
+    if autocasting():
+        return in_float32(nanquantile, input, q, dim, keepdim, interpolation=interpolation, out=out, **numpy)
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, out, numpy)
 
 

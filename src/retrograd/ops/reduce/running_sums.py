@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from retrograd.backends import casts
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, int64
 from retrograd.core.apply import apply1
@@ -42,7 +43,7 @@ def cast(x: Array, target: DType) -> Array:
     """`x` in another dtype; a complex array that must become real loses its imaginary part."""
     if x.dtype is target or x.dtype == target:
         return x
-    return (x.real if x.dtype.kind == "c" and target.kind not in "bc" else x).astype(target)
+    return casts.cast(x.real if x.dtype.kind == "c" and target.kind not in "bc" else x, target)
 
 
 def one_dim(function: str, dim: Any, ndim: int, numpy: dict[str, Any]) -> int:
@@ -76,6 +77,9 @@ class Cumsum(Linear):
         a = x if self.target is None else cast(x, self.target)
         return xp.running_sum(a, self.axis, self.reverse)
 
+    def given_dtype(self) -> DType:
+        return self.target
+
     def transpose(self, g: Any) -> Any:
         return Cumsum(self.axis, not self.reverse).on(g)
 
@@ -101,6 +105,9 @@ class Cumprod(Unary):
     def forward(self, xp: Backend, x: Array) -> Array:
         a = x if self.target is None else cast(x, self.target)
         return xp.running_product(a, self.axis, self.reverse)
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
         if plain(x).ndim == 0:

@@ -61,6 +61,11 @@ def squared_offset(x: Array, mean: Array) -> Array:
     return squares(x.astype(mean.dtype, copy=False) - mean)
 
 
+def of_difference(function: Any, x: Array, y: Array) -> Array:
+    found: Array = function(x - y)
+    return found
+
+
 def power(p: float, x: Array) -> Array:
     """|x|**p"""
     found: Array = abs(x) ** p
@@ -223,20 +228,19 @@ class VectorNorm(Reduction):
         dtype = real_of(a.dtype)
         return self.measure(xp, a.astype(float32) if dtype == float16 else a).astype(dtype, copy=False)
 
-    def measure(self, xp: Backend, a: Array) -> Array:
-        """The norm of an array, by its order."""
+    def measure(self, xp: Backend, a: Array, *minus: Array) -> Array:
+        """The norm of an array, by its order; or of what is left of it when another is taken away."""
         p, axis, keep = self.ord, self.axis, self.keepdims
         if p != 0 and reduced_count(a.shape, axis) == 1:
-            return xp.sum(xp.absolute(a), axis=axis, keepdims=keep)  # exact, however large or small
-        if p == 2:
-            return xp.sqrt(xp.reduced("add", squares, a, axis, keep))
+            return xp.sum(
+                xp.absolute(a - minus[0] if minus else a), axis=axis, keepdims=keep
+            )  # exact, whatever it is
         if p == 0:
-            return (a != 0).sum(axis=axis, keepdims=keep)
-        if math.isinf(p):
-            return xp.reduced("maximum" if p > 0 else "minimum", abs, a, axis, keep)
-        if p == 1:
-            return xp.reduced("add", abs, a, axis, keep)
-        return xp.reduced("add", partial(power, p), a, axis, keep) ** (1 / p)
+            return ((a != minus[0]) if minus else (a != 0)).sum(axis=axis, keepdims=keep)
+        how = "add" if math.isfinite(p) else "maximum" if p > 0 else "minimum"
+        size = squares if p == 2 else abs if p == 1 or math.isinf(p) else partial(power, p)
+        found = xp.reduced(how, partial(of_difference, size) if minus else size, a, axis, keep, *minus)
+        return xp.sqrt(found) if p == 2 else found if p == 1 or math.isinf(p) else found ** (1 / p)
 
     def field(self, v: Any, x: Any, out: Any) -> Any:
         """`v` times the derivative of the norm at x; `v` and `out` broadcast against x. At the origin it is 0."""

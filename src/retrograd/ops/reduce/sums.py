@@ -5,14 +5,17 @@ Extrema are in `extrema.py`, variances and norms in `statistics.py`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.kernels.blocks import LIMIT
 from retrograd.backends.native import CPU_BACKEND as XP
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
@@ -72,6 +75,11 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     return x.sum(axis=axis, keepdims=keepdims)
 
 
+def without_nan(xp: Backend, x: Array) -> Array:
+    """0 in the place of every NaN."""
+    return xp.where(xp.isnan(x), 0, x)
+
+
 def dims_given(function: str, dim: Any, keepdim: Any, numpy: dict[str, Any]) -> tuple[Any, bool]:
     """`dim` and `keepdim`, which may have come under NumPy's names."""
     if numpy:
@@ -108,12 +116,19 @@ class Reduction(Unary):
         self.in_shape = x.shape
         return x if self.target is None else cast(x, self.target)
 
+    def given_dtype(self) -> DType:
+        return self.target
+
     def back(self, v: Any) -> Any:
         """A value of the result's shape, ready to broadcast against the input."""
         return restored_axes(v, self.axis, self.keepdims, len(self.in_shape))
 
 
 # -- sums and means ------------------------------------------------------------------------------------------------
+
+
+def in_dtype(target: DType, x: Array) -> Array:
+    return cast(x, target)
 
 
 class Sum(Linear):
@@ -130,7 +145,14 @@ class Sum(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return total(x if self.target is None else cast(x, self.target), self.axis, self.keepdims)
+        if self.target is None:
+            return total(x, self.axis, self.keepdims)
+        if x.size > LIMIT and x.dtype != self.target and self.target.char in "fdl":  # the copy would be large
+            return xp.reduced("add", partial(in_dtype, self.target), x, self.axis, self.keepdims)
+        return total(cast(x, self.target), self.axis, self.keepdims)
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def transpose(self, g: Any) -> Any:
         if self.axis is not None:
@@ -152,7 +174,11 @@ class Nansum(Reduction):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         a = self.taken(x)
-        return total(xp.where(xp.isnan(a), 0, a) if a.dtype.kind == "f" else a, self.axis, self.keepdims)
+        if a.dtype.kind != "f":
+            return total(a, self.axis, self.keepdims)
+        if a.dtype == float16:
+            return total(without_nan(xp, a), self.axis, self.keepdims)
+        return xp.reduced("add", partial(without_nan, xp), a, self.axis, self.keepdims)
 
     def present(self, v: Any, x: Any) -> Any:
         """1 where x is a number, else 0."""
@@ -418,6 +444,8 @@ def prod(
     >>> rg.prod(rg.tensor([2.0, 3.0, 4.0]))
     tensor(24.)
     """
+    if autocasting():
+        return in_float32(prod, input, dim, keepdim, dtype=dtype, out=out, **numpy)
     dim, keepdim = dims_given("prod", dim, keepdim, numpy)
     x = require_tensor("prod", "input", 1, input)
     target = summed_dtype(x, dtype, out)

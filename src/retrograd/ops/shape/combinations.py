@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.shortage import made
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, operand_error, sizes, type_name
+from retrograd.errors import OutOfMemoryError, ShapeError, operand_error, sizes, type_name
 from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zeros_beside
 from retrograd.ops.elementwise.choose import dtype_of_all
 from retrograd.ops.index.getitem import filled
@@ -106,6 +107,9 @@ def vector(function: str, x: Any) -> Tensor:
     return x
 
 
+MOST_AT_ONCE: Final = 64  # elements of a combination: there are more combinations of more than bytes
+
+
 @public("combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All choices of `r` elements of a vector, in their order, one row each.
@@ -123,8 +127,10 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if count == 0:
         found: Tensor = zeros_beside(x, (0,))
         return found
+    if count > MOST_AT_ONCE:
+        raise OutOfMemoryError(f"not enough memory: combinations of {count} elements of {x.array.size}")
     numbers = np.meshgrid(*[np.arange(x.array.size)] * count, indexing="ij", sparse=True)
-    chosen = np.ones((x.array.size,) * count, bool)
+    chosen = made(np.ones, (x.array.size,) * count, np.dtype(bool))
     for a, b in pairwise(numbers):
         chosen &= a <= b if with_replacement else a < b
     mask = beside(chosen, x.array)
@@ -174,7 +180,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     if count < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     xp = backend_of(a)
-    found = xp.full((count, a.ndim), integer(fill_value), np.int64)
+    found = made(xp.full, (count, a.ndim), np.dtype(np.int64), integer(fill_value))
     rows = xp.argwhere(a)[:count]
     found[: len(rows)] = rows
     return deliver(tensor_of(found), out)

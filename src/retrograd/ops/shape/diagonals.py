@@ -8,7 +8,9 @@ import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, check_device, is_writable, placed
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear, View
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, dimension_error, unsupported_dtype
@@ -31,7 +33,7 @@ class Tril(Linear):
         self.offset = offset
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.tril(x, self.offset)
+        return xp.tril(x, max(-x.shape[-2], min(self.offset, x.shape[-1])))
 
     def transpose(self, g: Any) -> Any:
         return self.fresh().on(g)  # a choice of elements is its own adjoint
@@ -43,7 +45,7 @@ class Triu(Tril):
     node_name = "TriuBackward0"
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.triu(x, self.offset)
+        return xp.triu(x, max(-x.shape[-2], min(self.offset, x.shape[-1])))
 
 
 class Diagonal(View):
@@ -146,7 +148,8 @@ class Trace(Linear):
 
 def diagonal_view(x: Array, offset: int, dim1: int, dim2: int) -> Array:
     """A diagonal as a view that can be written to wherever `x` can."""
-    view = x.diagonal(offset, dim1, dim2)
+    inside = max(-x.shape[dim1], min(offset, x.shape[dim2]))  # all that lie outside are empty
+    view = x.diagonal(inside, dim1, dim2)
     if is_writable(x):
         backend_of(view).set_writable(
             view, True
@@ -242,6 +245,8 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 @public("trace", method=True)
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
+    if autocasting():
+        return in_float32(trace, input)
     x = require_tensor("trace", "input", 1, input)
     if x.array.dtype.kind == "b":
         raise unsupported_dtype("trace", x.array.dtype)
@@ -257,7 +262,9 @@ def tril_indices(
     layout: str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the lower triangle of a matrix, as two rows."""
-    rows, cols = np.tril_indices(_side("row", row), integer(offset), _side("col", col))
+    with SHORTAGE_TOLD:
+        height, width = _side("row", row), _side("col", col)
+        rows, cols = np.tril_indices(height, max(-height, min(integer(offset), width)), width)
     return _pairs("tril_indices", rows, cols, dtype, device)
 
 
@@ -267,7 +274,9 @@ def triu_indices(
     layout: str | None = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The row and column numbers of the upper triangle of a matrix, as two rows."""
-    rows, cols = np.triu_indices(_side("row", row), integer(offset), _side("col", col))
+    with SHORTAGE_TOLD:
+        height, width = _side("row", row), _side("col", col)
+        rows, cols = np.triu_indices(height, max(-height, min(integer(offset), width)), width)
     return _pairs("triu_indices", rows, cols, dtype, device)
 
 

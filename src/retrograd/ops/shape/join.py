@@ -8,6 +8,7 @@ from typing import Any, ClassVar, overload
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import promote_types
 from retrograd.core.apply import apply1, apply_n
+from retrograd.core.autocast import autocasting, widest
 from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -130,6 +131,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None, *
     >>> rg.cat([rg.tensor([1, 2]), rg.tensor([3])])
     tensor([1, 2, 3])
     """
+    if autocasting():
+        return widest(cat, tensors, dim, out=out, **numpy)
     given = tensors_of("cat", tensors)
     if not given:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
@@ -190,6 +193,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, *, out: Tensor | None = None,
     tensor([[1, 3],
             [2, 4]])
     """
+    if autocasting():
+        return widest(stack, tensors, dim, out=out, **numpy)
     given = tensors_of("stack", tensors)
     if not given:
         raise ShapeError("stack expects a non-empty TensorList")

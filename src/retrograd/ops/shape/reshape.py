@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, TypeAlias
@@ -9,15 +10,17 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import Backend
-from retrograd.backends.dtype_class import dtype as dtype_class
+from retrograd.backends.casts import reinterpreted
+from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.core.variant import variant
-from retrograd.errors import ShapeError, broadcast_error, sizes, type_name
+from retrograd.errors import OutOfMemoryError, ShapeError, broadcast_error, sizes, type_name
 from retrograd.ops.common import require_tensor, wrap_dim
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import Clone, contiguous
@@ -51,7 +54,10 @@ class Expand(View):
         # A broadcast array is read-only; where nothing is repeated it can stay writable.
         if x.shape == self.size:
             return x[...]
-        return x.reshape(self.size) if x.size == prod(self.size) else xp.stretch(x, self.size)
+        if x.size == prod(self.size):
+            return x.reshape(self.size)
+        with SHORTAGE_TOLD:  # PyTorch has views of more elements than there are addresses
+            return xp.stretch(x, self.size)
 
     def transpose(self, g: Any) -> Any:
         return UPWARD.operators.sum_to(g, self.in_shape)
@@ -69,7 +75,10 @@ class Reshape(View):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
-        return x.reshape(self.size)
+        if x.size:
+            return x.reshape(self.size)
+        with SHORTAGE_TOLD:  # lengths beside a 0 may be anything to PyTorch, but not to NumPy
+            return x.reshape(self.size)
 
     def transpose(self, g: Any) -> Any:
         return g.reshape(self.in_shape)
@@ -159,6 +168,10 @@ class Repeat(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         self.in_shape = x.shape
+        if x.size * prod(self.repeats) * x.itemsize > sys.maxsize:  # NumPy's product would wrap around
+            raise OutOfMemoryError(
+                f"not enough memory: {sizes(self.repeats)} copies of a tensor of {sizes(x.shape)}"
+            )
         return xp.tile(x, self.repeats)
 
     def transpose(self, g: Any) -> Any:
@@ -334,7 +347,7 @@ def view(
     """
     x = require_tensor("view", "input", 1, input)
     kind = dtype if dtype is not None else given[0] if len(given) == 1 else None
-    if isinstance(kind, (dtype_class, np.dtype, type)):
+    if isinstance(kind, (DtypeClass, np.dtype, type)):
         return _viewed_as(x, as_dtype(kind))
     shape = inferred_shape(sizes_of("view", "size", given or (size,)), x.array.size)
     if not shares_memory_as(x.array, shape):
@@ -349,25 +362,35 @@ def view(
 def _viewed_as(x: Tensor, dtype: Any) -> Tensor:
     """The same bytes as another dtype, which no gradient passes."""
     a = x.array
-    old, new = a.dtype.itemsize, dtype.itemsize
-    what = f"to view {SCALAR_NAMES[a.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
-    if old != new and a.ndim == 0:
-        raise ShapeError(f"self.dim() cannot be 0 {what}")
-    if old != new and a.strides[-1] != old:
-        raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {a.strides[-1] // old}")
-    if new > old and a.shape[-1] * old % new:
-        raise ShapeError(f"self.size(-1) must be divisible by {new // old} {what}, but got {a.shape[-1]}")
-    start = x.storage_offset()
-    if new > old and start * old % new:
-        raise ShapeError(f"self.storage_offset() must be divisible by {new // old} {what}, but got {start}")
     if x.is_conj() and dtype != a.dtype:
         raise RuntimeError(
             "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype. Call "
-            ".resolve_conj() first."
+            "resolve_conj() first."
         )
-    twin = Tensor(a.view(dtype))
+    if a.dtype.itemsize != dtype.itemsize:
+        _check_memory_as(x, dtype)
+    twin = Tensor(reinterpreted(a, dtype))
     twin._counter = x._version_counter()
     return twin
+
+
+def _check_memory_as(x: Tensor, dtype: Any) -> None:
+    """Refuses to view memory as elements of another size where they would not lie one behind the other."""
+    a, steps, offset = x.array, x.stride(), x.storage_offset()
+    old, new = a.dtype.itemsize, dtype.itemsize
+    what = f"to view {SCALAR_NAMES[a.dtype]} as {SCALAR_NAMES[dtype]} (different element sizes)"
+    if a.ndim == 0:
+        raise ShapeError(f"self.dim() cannot be 0 {what}")
+    if steps[-1] != 1:
+        raise ShapeError(f"self.stride(-1) must be 1 {what}, but got {steps[-1]}")
+    if new < old:
+        return
+    ratio = new // old
+    found = [("size(-1)", a.shape[-1]), ("storage_offset()", offset)]
+    found += [(f"stride({i})", step) for i, step in enumerate(steps[:-1])]
+    for name, number in found:
+        if number % ratio:
+            raise ShapeError(f"self.{name} must be divisible by {ratio} {what}, but got {number}")
 
 
 @public("Tensor.view_as")
@@ -489,6 +512,8 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One dimension as several; one of `sizes` may be -1."""
     x = require_tensor("unflatten", "input", 1, input)
     shape = x.array.shape
+    if not shape:
+        raise ShapeError(f"unflatten: dimension {dim} of a tensor that has no dimensions cannot be split")
     d = wrap_dim(dim, len(shape))
     if not sizes:
         raise ShapeError("unflatten: sizes must be non-empty")

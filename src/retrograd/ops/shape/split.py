@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.errors import DimensionError, ShapeError, sizes
+from retrograd.errors import DimensionError, OutOfMemoryError, ShapeError, sizes
 from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import Cat, Stack
@@ -299,6 +299,9 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return found
 
 
+MOST_EMPTY: Final = 1 << 24  # tensors, most of them empty, that one is split into
+
+
 @public("tensor_split", method=True)
 def tensor_split(
     input: Tensor,
@@ -324,6 +327,10 @@ def tensor_split(
         count, n = integer(given), x.array.shape[d]
         if count <= 0:
             raise ShapeError(f"number of sections must be larger than 0, got {count}")
+        if count > max(n, MOST_EMPTY):
+            raise OutOfMemoryError(
+                f"not enough memory: tensor_split would make {count} tensors of {n} elements"
+            )
         small, larger = divmod(n, count)
         bounds = [i * small + min(i, larger) for i in range(count + 1)]
     return tuple(apply1(Slice(d, a, b), x) for a, b in pairwise(bounds))

@@ -15,6 +15,7 @@ from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, st
 from retrograd.backends.memory_format import check_format, copied_in, format_of, preserve_format
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind
+from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1, apply_n, gradient_edge
 from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
@@ -82,7 +83,8 @@ def strided(array: Array, size: Shape, stride: Shape, offset: int | None) -> Arr
             f"setStorage: sizes {sizes(size)}, strides {sizes(stride)}, storage offset {offset}, and itemsize "
             f"{array.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {high - low}"
         )
-    return over(array, size, tuple([n * array.itemsize for n in stride]), low + offset * array.itemsize)
+    with SHORTAGE_TOLD:  # of a view with steps of 0
+        return over(array, size, tuple([n * array.itemsize for n in stride]), low + offset * array.itemsize)
 
 
 def check_geometry(function: str, size: Shape, stride: Shape, offset: int | None) -> None:
@@ -208,7 +210,8 @@ class Unfold(View):
         if 0 in shape:
             return xp.empty(shape, x.dtype)
         along = x.strides[self.dim]
-        steps = (*x.strides[: self.dim], along * self.step, *x.strides[self.dim + 1 :], along)
+        ahead = along * self.step if count > 1 else along
+        steps = (*x.strides[: self.dim], ahead, *x.strides[self.dim + 1 :], along)
         return over(x, shape, steps, _address(x))
 
     def transpose(self, g: Any) -> Any:

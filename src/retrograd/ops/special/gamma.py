@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -192,6 +192,9 @@ PolygammaInPlace = variant(
 )
 
 
+MOST_DIMENSIONS: Final = 1 << 20
+
+
 class Mvlgamma(RealUnary):
     """the logarithm of the gamma function of p dimensions"""
 
@@ -336,6 +339,10 @@ def mvlgamma(input: Tensor, p: int, *, out: Tensor | None = None) -> Tensor:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     if dimensions < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if dimensions > MOST_DIMENSIONS:
+        raise RuntimeError(
+            f"mvlgamma: {dimensions} dimensions have as many terms, of which {MOST_DIMENSIONS} are taken"
+        )
     return deliver(apply1(Mvlgamma(dimensions), x), out)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from math import isnan
+from typing import Any, ClassVar, Final
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
@@ -12,72 +13,131 @@ from retrograd.ops.register import public
 from retrograd.ops.special.real import RealBinary
 from retrograd.values import Array, Number
 
+FEW: Final = 64  # elements up to which one after the other is quicker than all at once
+MOST: Final = 1 << 20  # steps of a recurrence
+
 
 class Polynomial(RealBinary):
-    """The polynomial of degree n of a family, 0 for negative n. Owes that of degree 1 and `following`."""
+    """The polynomial of degree n of a family, 0 for negative n and for what is no degree. Owes that of degree 1."""
 
     differentiable: ClassVar[bool] = False
     floats: ClassVar[bool] = True
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         """The polynomial of degree 1."""
         raise NotImplementedError
 
-    def following(self, k: int, x: Array, last: Array, before: Array) -> Array:
-        """The polynomial of degree k + 1 from the two before; as it is for Chebyshev's."""
-        return 2 * x * last - before
+    def values(self, xp: Backend, x: Array, degree: Array, largest: int) -> Array:
+        """Those of degree 2 or higher."""
+        raise NotImplementedError
 
     def at(self, x: Array) -> Array:
-        """Where the recurrence is evaluated."""
+        """Where the polynomial is evaluated."""
         return x
 
     def function_name(self) -> str:
         return f"special_{self.kernel.removesuffix('_cpu')}"
 
     def surface(self, xp: Backend, x: Array, y: Array) -> Array:
-        degree = xp.where(xp.isfinite(y), xp.trunc(xp.where(xp.isfinite(y), y, 0.0)), -1.0)
+        degree = xp.where(xp.abs(y) < 2.0**63, xp.trunc(y), -1.0)  # NaN is smaller than nothing
+        largest = int(degree.max()) if degree.size else 0
+        out = xp.where(degree == 0, 1.0, 0.0)
+        if largest < 1:
+            return out
         x = self.at(x)
+        out = xp.where(degree == 1, self.first(x), out)
+        return out if largest == 1 else xp.where(degree > 1, self.values(xp, x, degree, largest), out)
+
+
+class Chebyshev(Polynomial):
+    """Chebyshev's four kinds differ in the polynomial of degree 1 alone.
+
+    All are P_n = P_1 U_(n-1) - U_(n-2), and U is found by doubling: as many steps as n has binary digits.
+    """
+
+    def values(self, xp: Backend, x: Array, degree: Array, largest: int) -> Array:
+        number = xp.maximum(degree - 1, 0.0).astype("int64")
+        last, before = xp.ones_like(x), xp.zeros_like(x)  # U_k and U_(k-1), beginning at k = 0
+        for place in reversed(range((largest - 1).bit_length())):
+            twice = (last - before) * (last + before)
+            odd = (number >> place) % 2 == 1
+            last, before = (
+                xp.where(odd, 2 * last * (x * last - before), twice),
+                xp.where(odd, twice, 2 * before * (last - x * before)),
+            )
+        return self.first(x) * last - before
+
+
+class ThreeTerms(Polynomial):
+    """A family whose recurrence changes from degree to degree: n steps, until the numbers are none any more."""
+
+    def following(self, k: int, x: Any, last: Any, before: Any) -> Any:
+        """The polynomial of degree k + 1 from the two before, of arrays and of single numbers."""
+        raise NotImplementedError
+
+    def values(self, xp: Backend, x: Array, degree: Array, largest: int) -> Array:
+        if x.size <= FEW:
+            both = zip(x.tolist(), degree.tolist(), strict=True)
+            return xp.asarray([self.single(number, int(n)) for number, n in both])
         before, last = xp.ones_like(x), self.first(x)
-        out = xp.where(degree >= 1, last, xp.where(degree == 0, 1.0, 0.0))
-        for k in range(1, int(degree.max()) if degree.size else 0):
+        out = last
+        for k in range(1, min(largest, MOST)):
             before, last = last, self.following(k, x, last, before)
-            out = xp.where(degree == k + 1, last, out)
-        return out
+            out = xp.where(degree > k, last, out)
+            if k % 64 == 0 and xp.isnan(last).all():
+                return out
+        return out if largest <= MOST else self.never_ends(largest)
+
+    def single(self, x: float, n: int) -> float:
+        """That of degree n, or 1 for a lower one, at one number: what an array costs is more than the arithmetic."""
+        before: Any = 1.0
+        last: Any = self.first(x)
+        for k in range(1, min(n, MOST)):
+            before, last = last, self.following(k, x, last, before)
+            if isnan(last):  # and so are all that follow
+                break
+        found: float = last if n <= MOST or isnan(last) else self.never_ends(n)
+        return found
+
+    def never_ends(self, n: int) -> Any:
+        raise RuntimeError(
+            f"{self.function_name()}: a polynomial of degree {n} takes as many steps, and at most {MOST} are taken."
+        )
 
 
-class ChebyshevT(Polynomial):
+class ChebyshevT(Chebyshev):
     """Chebyshev's polynomial of the first kind"""
 
     kernel = "chebyshev_polynomial_t_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return x
 
 
-class ChebyshevU(Polynomial):
+class ChebyshevU(Chebyshev):
     """Chebyshev's polynomial of the second kind"""
 
     kernel = "chebyshev_polynomial_u_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return 2 * x
 
 
-class ChebyshevV(Polynomial):
+class ChebyshevV(Chebyshev):
     """Chebyshev's polynomial of the third kind"""
 
     kernel = "chebyshev_polynomial_v_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return 2 * x - 1
 
 
-class ChebyshevW(Polynomial):
+class ChebyshevW(Chebyshev):
     """Chebyshev's polynomial of the fourth kind"""
 
     kernel = "chebyshev_polynomial_w_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return 2 * x + 1
 
 
@@ -117,51 +177,51 @@ class ShiftedChebyshevW(ChebyshevW):
         return 2 * x - 1
 
 
-class HermiteH(Polynomial):
+class HermiteH(ThreeTerms):
     """Hermite's polynomial, as physicists define it"""
 
     kernel = "hermite_polynomial_h_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return 2 * x
 
-    def following(self, k: int, x: Array, last: Array, before: Array) -> Array:
+    def following(self, k: int, x: Any, last: Any, before: Any) -> Any:
         return 2 * x * last - 2 * k * before
 
 
-class HermiteHe(Polynomial):
+class HermiteHe(ThreeTerms):
     """Hermite's polynomial, as statisticians define it"""
 
     kernel = "hermite_polynomial_he_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return x
 
-    def following(self, k: int, x: Array, last: Array, before: Array) -> Array:
+    def following(self, k: int, x: Any, last: Any, before: Any) -> Any:
         return x * last - k * before
 
 
-class LaguerreL(Polynomial):
+class LaguerreL(ThreeTerms):
     """Laguerre's polynomial"""
 
     kernel = "laguerre_polynomial_l_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return 1 - x
 
-    def following(self, k: int, x: Array, last: Array, before: Array) -> Array:
+    def following(self, k: int, x: Any, last: Any, before: Any) -> Any:
         return ((2 * k + 1 - x) * last - k * before) / (k + 1)
 
 
-class LegendreP(Polynomial):
+class LegendreP(ThreeTerms):
     """Legendre's polynomial"""
 
     kernel = "legendre_polynomial_p_cpu"
 
-    def first(self, x: Array) -> Array:
+    def first(self, x: Any) -> Any:
         return x
 
-    def following(self, k: int, x: Array, last: Array, before: Array) -> Array:
+    def following(self, k: int, x: Any, last: Any, before: Any) -> Any:
         return ((2 * k + 1) * x * last - k * before) / (k + 1)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from retrograd.backends.base import Backend
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.errors import unsupported_dtype
 from retrograd.values import Array
+
+PART: Final = 1 << 14  # elements at a time: what is computed of them on the way stays in the cache
 
 
 def powers(coefficients: Sequence[float], t: Array) -> Array:
@@ -33,6 +36,20 @@ def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     return coefficients[0] + t * total - last
 
 
+def by_parts(xp: Backend, function: Callable[..., Array], dtype: Any, *arrays: Array) -> Array:
+    """A function of flat arrays of float64, of arrays of one shape: of large ones a part at a time, to save memory."""
+    shape = arrays[0].shape
+    lines = [a.reshape(-1) for a in arrays]
+    size = lines[0].size
+    if size <= PART or not xp.is_plain:
+        return function(*[xp.asarray(a, np.float64) for a in lines]).reshape(shape).astype(dtype, copy=False)
+    out = xp.empty(size, dtype)
+    for start in range(0, size, PART):
+        part = slice(start, start + PART)
+        out[part] = function(*[xp.asarray(a[part], np.float64) for a in lines])
+    return out.reshape(shape)
+
+
 def _refuse(kernel: str, dtype: Any) -> None:
     raise unsupported_dtype(kernel, dtype, "it takes real floating point tensors.")
 
@@ -52,8 +69,7 @@ class RealUnary(ElementwiseUnary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             _refuse(self.kernel, x.dtype)
-        found = self.curve(xp, xp.asarray(x, np.float64).reshape(-1))
-        return found.reshape(x.shape).astype(x.dtype, copy=False)
+        return by_parts(xp, partial(self.curve, xp), x.dtype, x)
 
 
 class RealBinary(ElementwiseBinary):
@@ -71,8 +87,8 @@ class RealBinary(ElementwiseBinary):
         dtype = (y if isinstance(x, (int, float, complex)) else x).dtype
         if dtype.kind != "f":
             _refuse(self.kernel, dtype)
-        a, b = xp.broadcast_arrays(xp.asarray(x, np.float64), xp.asarray(y, np.float64))
-        return self.surface(xp, a.reshape(-1), b.reshape(-1)).reshape(a.shape).astype(dtype, copy=False)
+        a, b = xp.broadcast_arrays(xp.asarray(x), xp.asarray(y))
+        return by_parts(xp, partial(self.surface, xp), dtype, a, b)
 
 
 class Underived(RealUnary):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.backends.base import backend_of
+from retrograd.backends.base import BACKENDS, backend_of
+from retrograd.backends.layout_class import strided
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
@@ -15,7 +16,7 @@ from retrograd.ops.common import deliver, require_tensor, wrap_dims
 from retrograd.ops.linalg.checks import check_floating
 from retrograd.ops.linalg.distance import Norm
 from retrograd.ops.register import public, public_property
-from retrograd.ops.tensor.convert import DeviceLike
+from retrograd.ops.tensor.convert import DeviceLike, to
 
 # -- kinds ---------------------------------------------------------------------------------------------------------
 
@@ -100,7 +101,7 @@ def _never(self: Tensor) -> bool:
 @public_property("Tensor.layout")
 def _layout(self: Tensor) -> str:
     """How elements lie in memory: always `strided`."""
-    return "strided"
+    return strided
 
 
 @public("Tensor.is_pinned")
@@ -125,11 +126,16 @@ def cuda(
     non_blocking: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Copies to a GPU; an error, for there is none."""
-    raise AssertionError(
-        "Torch not compiled with CUDA enabled: this build of retrograd computes on the CPU with NumPy. Ask "
-        "cuda.is_available() before cuda(), or write .to(device)."
-    )
+    """Copies to a GPU, the current one unless another is named; itself if it is there already."""
+    where: Any = "cuda" if device is None else device
+    try:
+        return to(self, device=where, non_blocking=non_blocking, memory_format=memory_format)
+    except RuntimeError as error:
+        if BACKENDS.by_device.get("cuda") is not None:
+            raise
+        raise AssertionError(
+            f"Torch not compiled with CUDA enabled: {error} Ask cuda.is_available() before cuda()."
+        ) from error
 
 
 @public("Tensor.share_memory_")

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, placed
+from retrograd.backends.base import BACKENDS, check_device, placed
+from retrograd.backends.casts import cast, maker_of, reinterpreted
+from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.backends.mirror import bits_of
+from retrograd.backends.shortage import SHORTAGE_TOLD, made
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
@@ -36,7 +39,8 @@ def strided_memory(size: Shape, stride: Shape, dtype: DType, where: Device) -> A
             f"Storage size calculation overflowed with sizes={sizes(size)} and strides={sizes(stride)}"
         )
     needed = 0 if 0 in size else sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
-    return strided(BACKENDS.on(where).empty(needed, dtype), size, stride, 0)
+    with SHORTAGE_TOLD:
+        return strided(made(maker_of(dtype, where).empty, (needed,), dtype), size, stride, 0)
 
 
 @public("empty_strided")
@@ -83,7 +87,7 @@ def empty_permuted(
     if sorted(order) != list(range(len(shape))):
         raise ShapeError(f"Duplicate dim not allowed: physical_layout is {sizes(order)}")
     kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    dense = BACKENDS.on(where).empty(tuple([shape[d] for d in order]), kind)
+    dense = maker_of(kind, where).empty(tuple([shape[d] for d in order]), kind)
     return new_leaf(dense.transpose([order.index(d) for d in range(len(order))]), requires_grad)
 
 
@@ -118,7 +122,8 @@ def frombuffer(
             f"buffer length ({room - start} bytes) after offset ({start} bytes) must be a multiple of element size "
             f"({kind.itemsize})"
         )
-    array = np.frombuffer(buffer, kind, number if number > 0 else -1, start)
+    count = number if number > 0 else (room - start) // kind.itemsize
+    array = reinterpreted(np.frombuffer(buffer, np.uint8, count * kind.itemsize, start), kind)
     if not array.flags.writeable:
         warn(
             "The given buffer is not writable: the tensor can be read, but writing to it raises. Pass a bytearray, or "
@@ -128,16 +133,21 @@ def frombuffer(
     return new_leaf(array, requires_grad)
 
 
+GPU_KINDS = (2, 13)  # DLPack's numbers for CUDA's memory, and for what it manages
+
+
 @public("from_dlpack")
 def from_dlpack(ext_tensor: Any, *, device: DeviceLike = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's, by the DLPack protocol; an array of NumPy's, for example."""
-    where = check_options(device, None, False)
+    """A tensor over the memory of another library's, by the DLPack protocol: an array of NumPy's or CuPy's, say."""
     if not hasattr(ext_tensor, "__dlpack__"):
         raise RuntimeError(
             f"from_dlpack needs an object that has __dlpack__() and __dlpack_device__(), not {type_name(ext_tensor)}"
         )
-    array = np.from_dlpack(ext_tensor, copy=copy)
-    return new_leaf(placed(array, where))
+    kind, _ = ext_tensor.__dlpack_device__()
+    own = check_device("cuda" if kind in GPU_KINDS else CPU)
+    array = BACKENDS.on(own).from_dlpack(ext_tensor, **({} if copy is None else {"copy": copy}))
+    where = check_device(device)
+    return new_leaf(array if device is None and where is CPU else placed(array, where))
 
 
 @public("to_dlpack")
@@ -191,8 +201,9 @@ def inclusive_range(
         raise RuntimeError("step must be nonzero")
     if (last - first) * by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    numbers = np.arange(math.floor((last - first) / by) + 1)
-    found = (first + numbers * by).astype(dtype_for(dtype, out, get_default_dtype()))
+    with SHORTAGE_TOLD:
+        numbers = np.arange(math.floor((last - first) / by) + 1)
+    found = cast(first + numbers * by, dtype_for(dtype, out, get_default_dtype()))
     return finish(found, out, requires_grad, where)
 
 

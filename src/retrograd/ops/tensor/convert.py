@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, TypeAlias, overload
 
 from retrograd.backends.base import Backend, check_device, device_of, placed
+from retrograd.backends.casts import cast
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import (
     SCALAR_NAMES,
     as_dtype,
+    bfloat16,
     bool_,
     complex64,
     complex128,
@@ -75,8 +77,11 @@ class ToCopy(Linear):
         if x.dtype.kind == "c" and self.target.kind != "c":
             x = (x != 0) if self.target.kind == "b" else x.real
         if self.order is not None:
-            return copied_in(xp, x.astype(self.target), self.order)
-        return x.astype(self.target, order=memory_order(xp, x))
+            return copied_in(xp, cast(x, self.target), self.order)
+        return cast(x, self.target, memory_order(xp, x))
+
+    def given_dtype(self) -> DType:
+        return self.target
 
     def transpose(self, g: Any) -> Any:
         if g.dtype.kind == "c" and self.source.kind != "c":
@@ -158,7 +163,7 @@ def to(
     if other is not None or (args and isinstance(args[0], Tensor)):
         example: Tensor = args[0] if other is None else other
         device, dtype = example.device, example.array.dtype
-    elif args and args[0] is not None and not isinstance(args[0], (str, Device)):
+    elif args and args[0] is not None and not _is_place(args[0]):
         dtype = args[0]
     elif args:
         device, dtype, rest = args[0], dtype if len(args) == 1 else args[1], args[2:]
@@ -174,6 +179,11 @@ def to(
             found: Tensor = apply1(ToDevice(where), result)
             return found
     return clone(result, memory_format=order) if copy and result is input else result
+
+
+def _is_place(value: Any) -> bool:
+    """Whether `to` got a device first: a number is a GPU's."""
+    return isinstance(value, (str, Device)) or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def _wanted_order(value: Any) -> MemoryFormat:
@@ -212,7 +222,7 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
     return convert(input, of_type if isinstance(of_type, DtypeClass) else dtype)
 
 
-@public("cpu", method=True)
+@public("Tensor.cpu")
 def cpu(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` in the host's memory."""
     return to(input, "cpu", memory_format=check_format("cpu", memory_format))
@@ -225,6 +235,12 @@ def cpu(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
 def to_half(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float16."""
     return convert(input, float16, "half", memory_format)
+
+
+@public("Tensor.bfloat16")
+def to_bfloat16(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+    """`input` as bfloat16."""
+    return convert(input, bfloat16, "bfloat16", memory_format)
 
 
 @public("Tensor.float")

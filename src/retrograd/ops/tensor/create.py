@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import (
-    BACKENDS,
     Backend,
     backend_of,
     device_of,
@@ -17,14 +16,31 @@ from retrograd.backends.base import (
     placed,
     stands_for_many,
 )
+from retrograd.backends.casts import cast, maker_of
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
-from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype, default_complex, get_default_dtype, scalar_dtype
+from retrograd.backends.dtypes import (
+    SCALAR_NAMES,
+    as_dtype,
+    bfloat16,
+    default_complex,
+    get_default_dtype,
+    scalar_dtype,
+)
 from retrograd.backends.memory_format import check_format, empty_in, preserve_format
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.native import CPU_BACKEND as XP
+from retrograd.backends.shortage import made
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, OperandError, ShapeError, sizes, type_name, unsupported_dtype
+from retrograd.errors import (
+    DtypeError,
+    OperandError,
+    OutOfMemoryError,
+    ShapeError,
+    sizes,
+    type_name,
+    unsupported_dtype,
+)
 from retrograd.ops.common import deliver, int_from, number_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import DeviceLike
@@ -102,9 +118,12 @@ def scalar_tensor(
     """A 0-dim tensor of the default dtype."""
     where = check_options(device, layout, pin_memory)
     value = number_from("scalar_tensor", "s", 1, s)
-    array = filled((), value, dtype_for(dtype, None, get_default_dtype()), XP)
+    wanted = dtype_for(dtype, None, get_default_dtype())
+    array = filled((), value, wanted, maker_of(wanted))
     return finish(array, None, requires_grad, where)
 
+
+public("OutOfMemoryError")(OutOfMemoryError)
 
 # -- filled --------------------------------------------------------------------------------------------------------
 
@@ -112,7 +131,7 @@ def scalar_tensor(
 def filled(shape: Shape, value: Any, dtype: DType, xp: Backend) -> Array:
     """An array full of one number, if the dtype can hold it."""
     number = number_for(value, dtype).item()
-    found: Array = xp.empty(shape, dtype)
+    found = made(xp.empty, shape, dtype)
     found.fill(number)
     return found
 
@@ -131,8 +150,8 @@ def zeros(
     """
     where = check_options(device, layout, pin_memory)
     shape = shape_from("zeros", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
-    return finish(xp.zeros(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    return finish(made(maker_of(wanted, where).zeros, shape, wanted), out, requires_grad, where)
 
 
 @public("ones")
@@ -144,8 +163,8 @@ def ones(
     """Ones, in the given size."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("ones", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
-    return finish(xp.ones(shape, dtype_for(dtype, out, get_default_dtype())), out, requires_grad, where)
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    return finish(made(maker_of(wanted, where).ones, shape, wanted), out, requires_grad, where)
 
 
 @public("empty")
@@ -157,9 +176,9 @@ def empty(
     """Memory as it is found, in the given size: fill it before use."""
     where = check_options(device, layout, pin_memory)
     shape = shape_from("empty", args, size)
-    xp = XP if where is CPU else BACKENDS.on(where)
     wanted, order = dtype_for(dtype, out, get_default_dtype()), check_format("empty", memory_format)
-    array = xp.empty(shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
+    xp = maker_of(wanted, where)
+    array = made(xp.empty, shape, wanted) if order is None else empty_in(xp, shape, wanted, order)
     return finish(array, out, requires_grad, where)
 
 
@@ -177,7 +196,7 @@ def full(
     value = number_from("full", "fill_value", 2, fill_value)
     wanted = dtype_for(dtype, out, scalar_dtype(value))
     shape = shape_from("full", (size,), None)
-    return finish(filled(shape, value, wanted, BACKENDS.on(where)), out, requires_grad, where)
+    return finish(filled(shape, value, wanted, maker_of(wanted, where)), out, requires_grad, where)
 
 
 @public("eye")
@@ -192,9 +211,10 @@ def eye(
     for name, value in (("n", rows), ("m", columns)):
         if value < 0:
             raise ShapeError(f"{name} must be greater or equal to 0, got {value}")
-    made = XP.zeros((rows, columns), dtype_for(dtype, out, get_default_dtype()))
-    made.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
-    return finish(made, out, requires_grad, where)
+    wanted = dtype_for(dtype, out, get_default_dtype())
+    matrix = made(maker_of(wanted).zeros, (rows, columns), wanted)
+    matrix.reshape(-1)[: rows * columns if rows < columns else columns * columns : columns + 1] = 1
+    return finish(matrix, out, requires_grad, where)
 
 
 # -- ranges --------------------------------------------------------------------------------------------------------
@@ -240,7 +260,7 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise unsupported_dtype("arange_cpu", dtype)
     if not (math.isfinite(start) and math.isfinite(end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if dtype.kind in "iu":
+    if dtype == "int64":
         start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -248,9 +268,26 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         raise RuntimeError(
             f"upper bound and lower bound inconsistent with step sign: no step of {step} leads from {start} to {end}"
         )
+    if _are_whole(start, end, step) and dtype.kind in "iu":
+        count = -((start - end) // step)
+    elif math.isfinite((end - start) / step):
+        count = math.ceil((end - start) / step)
+    else:
+        raise RuntimeError(f"invalid size, possible overflow: from {start} to {end} by steps of {step}")
+    return made(_range, (count,), dtype, start, end, step)
+
+
+def _are_whole(*numbers: Any) -> bool:
+    return all(isinstance(n, int) for n in numbers)
+
+
+def _range(shape: Shape, start: Any, end: Any, step: Any, dtype: DType) -> Array:
     if dtype.kind in "iu":
-        return np.arange(start, end, step).astype(dtype, copy=False)
-    return (start + np.arange(math.ceil((end - start) / step)) * step).astype(dtype)
+        if _are_whole(start, end, step):
+            return np.arange(start, end, step).astype(dtype, copy=False)
+        # as many as the numbers themselves would be, of which the fractions are cut off
+        start, step = int(start), int(step)
+    return cast(start + np.arange(shape[0]) * step, dtype)
 
 
 @public("linspace")
@@ -262,7 +299,7 @@ def linspace(
     """`steps` evenly spaced numbers from start to end, both included."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
-    return finish(spaced(ends, count, wanted).astype(wanted), out, requires_grad, where)
+    return finish(cast(made(spaced, (count,), wanted, ends), wanted), out, requires_grad, where)
 
 
 @public("logspace")
@@ -274,8 +311,9 @@ def logspace(
     """Powers of `base` whose exponents are evenly spaced from start to end."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
-    exponents = spaced(ends, count, np.dtype("complex128" if wanted.kind == "c" else "float64"))
-    return finish(np.power(base, exponents).astype(wanted), out, requires_grad, where)
+    work = np.dtype("complex128" if wanted.kind == "c" else "float64")
+    exponents = made(spaced, (count,), work, ends)
+    return finish(cast(np.power(base, exponents), wanted), out, requires_grad, where)
 
 
 def _spacing(
@@ -304,10 +342,11 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
     return number_from(function, name, position, value)
 
 
-def spaced(ends: Sequence[Any], count: int, dtype: DType) -> Array:
+def spaced(shape: Shape, ends: Sequence[Any], dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
-    work = np.dtype("float64") if dtype.kind in "iu" else dtype
+    work = np.dtype("float64") if dtype.kind in "iu" else np.dtype("float32") if dtype == bfloat16 else dtype
     start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)
+    (count,) = shape
     if count < 2:
         return np.full(count, start)
     step = (end - start) / work.type(count - 1)
@@ -329,13 +368,20 @@ def like(
     if device is not None and device_of(x) != where:
         x = placed(x, where)
     if wanted is not None and wanted is not preserve_format:
-        return empty_in(backend_of(x), x.shape, x.dtype if dtype is None else as_dtype(dtype), wanted)
+        kind = x.dtype if dtype is None else as_dtype(dtype)
+        return empty_in(_maker_like(x, kind), x.shape, kind, wanted)
     if dtype is None and type(x) is np.ndarray and x.flags.c_contiguous:
         return XP.empty_like(x)
     order: Any = (
         "K" if is_writable(x) or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep
-    return backend_of(x).empty_like(x, dtype=x.dtype if dtype is None else as_dtype(dtype), order=order)
+    kind = x.dtype if dtype is None else as_dtype(dtype)
+    return _maker_like(x, kind).empty_like(x, dtype=kind, order=order)
+
+
+def _maker_like(x: Array, dtype: DType) -> Any:
+    """The backend that makes arrays of a dtype where `x` is."""
+    return maker_of(dtype) if type(x) is np.ndarray else backend_of(x)
 
 
 @public("zeros_like")

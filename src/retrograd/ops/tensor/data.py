@@ -13,12 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from retrograd.backends.base import check_device, is_array, placed, stands_for_many
+from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtypes import (
     LIMITS,
     SCALAR_NAMES,
     as_dtype,
+    bfloat16,
     get_default_dtype,
     is_differentiable,
     promote_types,
@@ -81,7 +83,8 @@ def from_data(data: Any, dtype: Any) -> Array:
     if quick is not None:
         return quick
     if is_array(data) and not stands_for_many(data):
-        return _supported(data).astype(data.dtype if target is None else target, order="K")
+        known = _supported(data)
+        return cast(known, known.dtype if target is None else target)
     if isinstance(data, (str, bytes)):
         raise TypeError(
             f"new(): invalid data type '{type_name(data)}'. Give numbers, or sequences of numbers."
@@ -140,7 +143,7 @@ def _dtype_of(kinds: set[Any]) -> DType:
     """The dtype that all the numbers promote to."""
     if not kinds:
         return get_default_dtype()
-    dtypes = [kind if isinstance(kind, np.dtype) else scalar_dtype(kind()) for kind in kinds]
+    dtypes = [scalar_dtype(kind()) if isinstance(kind, type) else kind for kind in kinds]
     found = dtypes[0]
     for other in dtypes[1:]:
         found = promote_types(found, other)
@@ -198,14 +201,14 @@ def narrowed(wide: Array, target: DType) -> Array:
     """The numbers in the target dtype, if they fit. Small negative ones wrap around in unsigned dtypes."""
     if target.kind in "iu" and wide.dtype != target and wide.size:
         low, high = LIMITS[target]
-        # NaN is neither larger nor smaller.
-        if not (wide.min() >= (low or -high) and wide.max() <= high):
+        # As Python's numbers: NumPy's may not reach as far. NaN is neither larger nor smaller.
+        if not (wide.min().item() >= (low or -high) and wide.max().item() <= high):
             raise RuntimeError(
                 f"value cannot be converted to type {target} without overflow. Give a wider dtype=."
             )
     token = hush(QUIET)
     try:
-        return wide.astype(target)
+        return cast(wide, target)
     finally:
         unhush(token)
 
@@ -227,6 +230,8 @@ def number_for(value: Any, dtype: Any) -> Array:
         if not (low if isinstance(number, float) else low or -high) <= number <= high:
             raise _overflow(number, dtype)
         return np.asarray(int(number)).astype(dtype)
+    if dtype is bfloat16 and _fits(number, LIMITS[dtype][1]):
+        return of_bfloat16().asarray(float(number), dtype)
     if dtype.kind == "f" and not _fits(number, LIMITS[dtype][1]):
         raise _overflow(number, dtype)
     if dtype.kind == "c":
@@ -248,18 +253,26 @@ def _overflow(number: Any, dtype: Any) -> DtypeError:
     )
 
 
-_C_NAMES = {"float16": "c10::Half", "float32": "float", "float64": "double", "int32": "int"}
+_C_NAMES = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "int32": "int",
+}
 _C_NAMES |= {"complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
 
 
 def _supported(array: Array) -> Array:
     if array.dtype in SCALAR_NAMES:
         return array
+    if array.dtype.name == "bfloat16":
+        return of_bfloat16().seen(array)
     if array.dtype.newbyteorder("=") not in SCALAR_NAMES:
         kind = "numpy." + array.dtype.type.__name__
         raise TypeError(
             f"can't convert np.ndarray of type {kind}. The only supported types are: float64, float32, float16, "
-            "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
+            "bfloat16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         )
     raise ValueError(
         "given numpy array has byte order different from the native byte order. Convert it first: "
@@ -312,7 +325,8 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
         raise TypeError(
             f"expected np.ndarray (got {type_name(ndarray)}). Other values: tensor(...) or as_tensor(...)."
         )
-    return new_leaf(np.asarray(_supported(ndarray)))
+    found = _supported(ndarray)
+    return new_leaf(np.asarray(found) if found is ndarray else found)
 
 
 @public("as_tensor")
@@ -324,8 +338,8 @@ def as_tensor(data: Data, dtype: DType | None = None, device: DeviceLike = None)
         return made if device is None and where is CPU else to(made, where)
     if is_array(data):
         array = _supported(data)
-        array = np.asarray(array) if isinstance(array, np.ndarray) else array
-        array = array if dtype is None else array.astype(as_dtype(dtype), copy=False)
+        array = np.asarray(array) if isinstance(array, np.ndarray) and array is data else array
+        array = array if dtype is None else cast(array, as_dtype(dtype), copy=False)
     else:
         array = from_data(data, dtype)
     return new_leaf(_at(array, device, where))

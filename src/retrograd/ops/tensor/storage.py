@@ -9,14 +9,15 @@ import numpy as np
 from retrograd.backends.base import backend_of, device_of, extent_of
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
+from retrograd.backends.dtypes import as_dtype, get_default_dtype
 from retrograd.core.places import warn
 from retrograd.core.plain import Size
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
 from retrograd.ops.register import public, public_property
 from retrograd.ops.tensor.create import empty
-from retrograd.ops.tensor.data import tensor
-from retrograd.values import Array
+from retrograd.ops.tensor.data import check_options, new_leaf, tensor
+from retrograd.values import Array, DType
 
 
 class UntypedStorage:
@@ -52,6 +53,10 @@ class UntypedStorage:
         _, first, last = extent_of(self._owner)
         return int(last - first) if self._owner.size else 0
 
+    def untyped(self) -> UntypedStorage:
+        """This storage."""
+        return self
+
     def size(self) -> int:
         """How many bytes it has."""
         return self.nbytes()
@@ -61,13 +66,23 @@ class UntypedStorage:
 
     def tolist(self) -> list[int]:
         """The bytes."""
-        count = self.nbytes()
-        whole = backend_of(self._owner).strided(self._owner, np.dtype("uint8"), 0, (count,), (1,))
-        found: list[int] = backend_of(whole).numpy(whole).tolist()
+        found: list[int] = self.__array__().tolist()
         return found
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        whole = backend_of(self._owner).strided(self._owner, np.dtype("uint8"), 0, (self.nbytes(),), (1,))
+        found: Any = backend_of(whole).numpy(whole)
+        return found if dtype is None else found.astype(dtype, copy=False)
+
     def __getitem__(self, index: Any) -> Any:
-        return self.tolist()[index]
+        found = self.__array__()[index]
+        return UntypedStorage(found) if isinstance(index, slice) else int(found)
+
+    @staticmethod
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The bytes of a file as memory. If `shared`, writes to the one are writes to the other."""
+        found = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
+        return UntypedStorage(np.asarray(found))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and (
@@ -167,6 +182,44 @@ def storage(self: Tensor) -> TypedStorage:
     return _typed_storage(self)
 
 
+@public("from_file")
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: DType | None = None, layout: Any = None,
+    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The numbers in a file as a tensor over its memory; if `shared`, writes to the one are writes to the other.
+
+    Args:
+        filename: of the file. A shared one is made, or made longer, if it has to be.
+        shared: whether writes go to the file.
+        size: how many elements are read.
+        dtype: of the elements, by default the default dtype.
+        layout, device, requires_grad, pin_memory: as those of `zeros`.
+    """
+    check_options(device, layout, pin_memory)
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    array = np.asarray(
+        np.memmap(filename, kind, _mode(filename, bool(shared), size * kind.itemsize), shape=(size,))
+    )
+    return new_leaf(array, requires_grad)
+
+
+def _mode(filename: Any, shared: bool, needed: int) -> Any:
+    """How a file is opened: without writing to it, or long enough for what is wanted."""
+    if not shared:
+        return "c"
+    with open(filename, "ab") as file:  # noqa: PTH123 - whatever names a file
+        if file.tell() < needed:
+            file.truncate(needed)
+    return "r+"
+
+
+@public("is_distributed")
+def is_distributed(input: Tensor) -> bool:
+    """Whether a tensor is spread over processes: never."""
+    return False
+
+
 @public("is_storage")
 def is_storage(obj: object, /) -> bool:
     """Whether `obj` is the storage of a tensor."""
@@ -192,7 +245,7 @@ def made_of(function: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Te
         return Tensor(first.array)
     if not isinstance(first, (list, tuple)) and not hasattr(first, "__array__"):
         raise TypeError(f"{function}(): data must be a sequence (got {type_name(first)})")
-    return tensor(np.asarray(first).astype(dtype), device=device)
+    return tensor(np.asarray(first), dtype=dtype, device=device)
 
 
 def _set_volatile(x: Tensor, value: Any) -> None:

@@ -1,0 +1,131 @@
+// The recording as Python writes it: docs/inside/recordings.md describes each field.
+
+export interface Figures {
+  shape: number[];
+  dtype: string;
+  size: number;
+  values?: (number | string | boolean)[];
+  nan?: number;
+  inf?: number;
+  sampled?: number;
+  zeros?: number;
+  min?: number;
+  max?: number;
+  mean?: number;
+  norm?: number | string | null;
+  bars?: number[];
+}
+
+export interface Place {
+  file: string;
+  line: number;
+  function: string;
+  text: string;
+  start: number;
+  end: number;
+}
+
+export interface Saved {
+  name: string;
+  shape: number[];
+  dtype: string;
+  bytes: number;
+  block: number;
+}
+
+export interface GraphNode {
+  name: string;
+  variable: string;
+  formula: string;
+  place: number;
+  module: string;
+  op: number;
+  sequence_nr: number;
+  topological_nr: number;
+  inputs: { shape: number[]; dtype: string }[];
+  edges: [number, number][];
+  saved: Saved[];
+  hooks: string[];
+  leaf: boolean;
+  freed: boolean;
+}
+
+export interface Operation {
+  name: string;
+  node: number;
+  formula: string;
+  place: number;
+  module: string;
+  start: number;
+  end: number;
+  thread: number;
+  during: [number, number] | null;
+  operands: { node: number; output_nr: number; shape: number[]; dtype: string }[];
+  outputs: { shape: number[]; dtype: string; block: number; value: number }[];
+}
+
+export interface Step {
+  node: number;
+  thread: number;
+  start: number;
+  end: number | null;
+  given: number[];
+  sent: [number, number, number, number][];
+  hooks: string[];
+  captured: number[];
+  grad: number;
+  freed: number;
+}
+
+export interface Backward {
+  place: number;
+  thread: number;
+  outer: number;
+  start: number;
+  end: number | null;
+  create_graph: boolean;
+  keep_graph: boolean;
+  root: number;
+  given: number[];
+  dependencies: [number, number][];
+  pruned: number[];
+  steps: Step[];
+  error: string;
+  failing: number;
+}
+
+export interface Answer {
+  text: string;
+  node: number;
+  place: number;
+  op: number;
+}
+
+export interface Leaf {
+  name: string;
+  node: number;
+  reached: boolean;
+  why: string;
+  shape: number[];
+  dtype: string;
+}
+
+export interface Recording {
+  schema: string;
+  title: string;
+  versions: Record<string, string>;
+  duration: number;
+  threads: string[];
+  limits: Record<string, number | boolean>;
+  places: Place[];
+  nodes: GraphNode[];
+  ops: Operation[];
+  backwards: Backward[];
+  values: (Figures | null)[];
+  blocks: [number, number, number | null, number, [number, number] | null][];
+  spans: { name: string; thread: number; start: number; end: number }[];
+  leaves: Leaf[];
+  files: Record<string, { first: number; lines: string[] }>;
+  answers: Record<string, Answer | null>;
+  failure?: string;
+}

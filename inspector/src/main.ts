@@ -1,0 +1,366 @@
+// The page: the graph with its replay, a panel of cards, code and questions, and the timeline, kept in step.
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { card, emptyCard, name } from "./card";
+import { CodeView } from "./code";
+import type { Recording } from "./document";
+import { amount, exact, fill, h, number, shape, time } from "./dom";
+import { FindView } from "./find";
+import { GraphView, type Colors } from "./graph";
+import { Model, Replay, type Grouping } from "./model";
+import { TimelineView } from "./timeline";
+
+const NAMES = ["paper", "frame", "ink", "quiet", "line", "edge", "accent", "face", "rim", "leafFace", "leaf", "runningFace", "running", "readyFace", "ready", "doneFace", "done", "badFace", "bad"];
+const SPEEDS = [0.25, 0.5, 1, 2, 5, 20];
+
+class Page {
+  private model: Model;
+  private graph: GraphView;
+  private timeline: TimelineView;
+  private code: CodeView;
+  private find: FindView;
+  private replay: Replay | null = null;
+  private backward = 0;
+  private position = 0;
+  private playing = false;
+  private speed = 1;
+  private colors: Colors = {};
+  private panel = h("div", { class: "panel", role: "tabpanel", tabindex: -1 });
+  private slider = h("input", { type: "range", min: 0, step: 1, id: "slider", "aria-label": "Step of the backward", input: () => this.go(Number(this.slider.value)) });
+  private counter = h("output", { id: "counter" });
+  private status = h("div", { class: "status", "aria-live": "polite" });
+  private playButton = h("button", { id: "play", click: () => this.play(!this.playing) }, "▶");
+  private tabs = new Map<string, HTMLButtonElement>();
+  private nodeCard = h("div");
+  private replayCard = h("div", { class: "state" });
+  private tab = "node";
+
+  constructor(private recording: Recording, private root: HTMLElement) {
+    this.model = new Model(recording);
+    this.readColors();
+    this.graph = new GraphView(this.model, () => this.colors);
+    this.timeline = new TimelineView(this.model, () => this.colors, (node) => this.select(node));
+    this.code = new CodeView(this.model, (nodes) => this.select(nodes[nodes.length - 1]));
+    this.find = new FindView(this.model, (node) => this.select(node, false));
+    this.graph.onSelect = (node) => this.select(node);
+    this.graph.onFold = (group) => {
+      this.model.fold(group, !this.model.folded.has(group));
+      this.graph.relayout();
+    };
+    emptyCard(this.nodeCard);
+    this.build();
+    this.choose(0);
+    this.show(recording.answers.first_nonfinite || recording.failure ? "find" : "node");
+    const bad = recording.answers.first_nonfinite;
+    if (bad) this.find.answer("first_nonfinite", "");
+    const start = bad && bad.node >= 0 ? bad.node : recording.backwards[0]?.root ?? -1;
+    if (start >= 0) this.select(start, false);
+    this.graph.fit();
+    document.addEventListener("keydown", (event) => this.key(event));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolor());
+  }
+
+  // -- parts of the page ----------------------------------------------------------------------------------------------
+
+  private build(): void {
+    fill(this.root, this.header(), h("main", {}, h("section", { class: "stage" }, this.tools(), this.graph.canvas, this.player()), h("aside", {}, this.tabBar(), this.panel)), this.timeline.element, this.footer());
+    this.graph.resize();
+    this.graph.fit();
+  }
+
+  private header(): HTMLElement {
+    const r = this.recording;
+    const steps = r.backwards.reduce((sum, backward) => sum + backward.steps.length, 0);
+    const count = (n: number, what: string): string => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+    const about = [count(r.ops.length, "operation"), count(r.backwards.length, "backward"), count(steps, "step"), time(r.duration)].join(" · ");
+    const theme = h("button", { id: "theme", "aria-label": "Light or dark", title: "Light or dark (t)", click: () => this.theme() }, "◐");
+    const failure = r.failure ? h("p", { class: "failure" }, `⚠ ${r.failure}`) : null;
+    return h("header", {}, h("div", {}, h("h1", {}, r.title), h("p", { class: "quiet" }, about)), theme, failure);
+  }
+
+  private tools(): HTMLElement {
+    const group = h("select", { id: "grouping", "aria-label": "Group by", change: () => this.regroup(group.value as Grouping) });
+    for (const [value, text] of [["module", "by module"], ["line", "by line"], ["none", "no groups"]]) group.append(h("option", { value, selected: this.model.grouping === value }, text));
+    const button = (id: string, text: string, label: string, click: () => void): HTMLElement => h("button", { id, title: label, "aria-label": label, click }, text);
+    const refold = (folded: boolean) => () => {
+      this.model.foldAll(folded);
+      this.graph.relayout();
+      this.graph.fit();
+    };
+    return h(
+      "div",
+      { class: "tools", role: "toolbar", "aria-label": "Graph" },
+      group,
+      button("fold", "Fold", "Fold all groups", refold(true)),
+      button("unfold", "Unfold", "Unfold all groups", refold(false)),
+      button("in", "+", "Zoom in (+)", () => this.graph.zoom(1.3)),
+      button("out", "−", "Zoom out (−)", () => this.graph.zoom(1 / 1.3)),
+      button("fit", "Fit", "Fit the graph (0)", () => this.graph.fit()),
+    );
+  }
+
+  private regroup(grouping: Grouping): void {
+    this.model.setGrouping(grouping);
+    this.graph.relayout();
+    this.graph.fit();
+  }
+
+  private player(): HTMLElement {
+    const button = (id: string, text: string, label: string, click: () => void): HTMLElement => h("button", { id, title: label, "aria-label": label, click }, text);
+    const which = h("select", { id: "backward", "aria-label": "Backward", change: () => this.choose(Number(which.value)) });
+    this.recording.backwards.forEach((backward, i) => {
+      const place = backward.place >= 0 ? this.recording.places[backward.place] : null;
+      const inside = backward.outer >= 0 ? " (inner)" : "";
+      which.append(h("option", { value: i }, `backward ${i + 1}${inside}${place ? `, line ${place.line}` : ""}`));
+    });
+    const speed = h("select", { id: "speed", "aria-label": "Speed", change: () => (this.speed = Number(speed.value)) });
+    for (const value of SPEEDS) speed.append(h("option", { value, selected: value === 1 }, `${value}×`));
+    this.playButton.setAttribute("aria-label", "Play");
+    this.playButton.title = "Play (space)";
+    const bar = h("div", { class: "player", role: "toolbar", "aria-label": "Replay" }, button("first", "|◀", "To the start (Home)", () => this.go(0)), button("back", "‹", "One step back (←)", () => this.go(this.position - 1)), this.playButton, button("next", "›", "One step (→)", () => this.go(this.position + 1)), button("last", "▶|", "To the end (End)", () => this.go(Infinity)), this.slider, this.counter, speed, which);
+    return h("div", { class: "replay" }, bar, this.status);
+  }
+
+  private tabBar(): HTMLElement {
+    const bar = h("div", { class: "tabs", role: "tablist" });
+    for (const [id, text] of [["node", "Node"], ["replay", "Replay"], ["code", "Code"], ["find", "Find"]]) {
+      const tab = h("button", { role: "tab", id: `tab-${id}`, click: () => this.show(id) }, text);
+      this.tabs.set(id, tab);
+      bar.append(tab);
+    }
+    bar.addEventListener("keydown", (event) => {
+      if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+      const ids = [...this.tabs.keys()];
+      const next = ids[(ids.indexOf(this.tab) + (event.key === "ArrowRight" ? 1 : ids.length - 1)) % ids.length];
+      this.show(next);
+      this.tabs.get(next)!.focus();
+      event.stopPropagation();
+    });
+    return bar;
+  }
+
+  private show(tab: string): void {
+    this.tab = tab;
+    for (const [id, button] of this.tabs) {
+      button.setAttribute("aria-selected", String(id === tab));
+      button.tabIndex = id === tab ? 0 : -1;
+    }
+    const content = { node: this.nodeCard, replay: this.replayCard, code: this.code.element, find: this.find.element }[tab]!;
+    fill(this.panel, content);
+    if (tab === "code" && this.graph.selected >= 0) this.code.show(this.model.nodes[this.graph.selected].place);
+  }
+
+  private footer(): HTMLElement {
+    const { limits, versions } = this.recording;
+    const left = Object.entries(limits).filter(([what, n]) => what.endsWith("left_out") && n).map(([what, n]) => `${Number(n).toLocaleString("en")} ${what.replace("_left_out", "")}`);
+    const note = left.length ? `Left out beyond the limit of ${Number(limits.limit).toLocaleString("en")}: ${left.join(", ")}. ` : "";
+    const sampled = limits.everything ? "" : "Large arrays were looked at by a sample. ";
+    const keys = "Keys: space plays, ← → step, Home End, + − 0 zoom, / finds, t changes the theme.";
+    return h("footer", { class: "quiet" }, note + sampled, keys, ` retrograd ${versions.retrograd}, Python ${versions.python}, NumPy ${versions.numpy}.`);
+  }
+
+  // -- what is shown --------------------------------------------------------------------------------------------------
+
+  private select(node: number, open = true): void {
+    if (this.model.reveal(node)) this.graph.relayout();
+    this.graph.selected = node;
+    this.graph.center(node, false);
+    this.graph.draw();
+    fill(this.nodeCard, card(this.model, node, {
+      node: (i) => this.select(i),
+      code: (place) => {
+        this.show("code");
+        this.code.show(place);
+      },
+      step: (b, s) => {
+        this.choose(b);
+        this.go(s);
+      },
+    }));
+    if (open) this.show(this.tab === "code" ? "code" : "node");
+    if (open) this.panel.scrollTop = 0;
+  }
+
+  private choose(backward: number): void {
+    const found = this.recording.backwards[backward];
+    this.play(false);
+    this.backward = backward;
+    this.replay = found ? new Replay(this.model, found) : null;
+    this.graph.replay = this.replay;
+    this.slider.max = String(this.replay?.length ?? 0);
+    const which = this.root.querySelector<HTMLSelectElement>("#backward");
+    if (which) which.value = String(backward);
+    this.root.classList.toggle("no-backward", !found);
+    this.go(this.replay?.length ?? 0, false);
+  }
+
+  private go(position: number, follow = true): void {
+    if (!this.replay) return;
+    this.position = Math.max(0, Math.min(this.replay.length, position));
+    this.slider.value = String(this.position);
+    this.slider.setAttribute("aria-valuetext", this.says());
+    this.counter.value = `${this.position} / ${this.replay.length}`;
+    this.graph.position = this.position;
+    this.graph.travel = -1;
+    const step = this.replay.backward.steps[this.position];
+    if (step && follow) this.graph.center(step.node, false);
+    this.timeline.now = step ? step.start : -1;
+    this.timeline.draw();
+    this.graph.draw();
+    this.tellState();
+  }
+
+  private says(): string {
+    const step = this.replay?.backward.steps[this.position];
+    if (!step) return this.position ? "The backward is over." : "";
+    const failing = this.replay!.backward.failing === this.position ? ", which fails" : "";
+    return `Step ${this.position + 1}: ${name(this.model, step.node)} runs${failing}.`;
+  }
+
+  private tellState(): void {
+    const replay = this.replay!;
+    const { backward } = replay;
+    const step = backward.steps[this.position];
+    fill(this.status, h("span", {}, this.says()), h("span", { class: "quiet" }, `${amount(replay.freed[this.position])} of saved values freed`));
+    const queue = replay.queue(this.position);
+    const button = (i: number): HTMLElement => h("button", { class: "link", click: () => this.select(i) }, name(this.model, i));
+    const rows = queue.slice(0, 40).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, this.model.nodes[i].leaf ? "first" : String(this.model.nodes[i].sequence_nr))));
+    const waiting = [...replay.inBackward].filter((i) => replay.state(i, this.position) === "waiting");
+    const buffers = waiting.slice(0, 40).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, `${replay.arrived(i, this.position)} of ${replay.awaited(i)}`)));
+    const grads = backward.steps.slice(0, this.position).filter((s) => s.grad >= 0).map((s) => this.gradRow(s.node, s.grad, button));
+    const table = (title: string, head: string[], body: HTMLElement[], none: string): HTMLElement =>
+      h("section", {}, h("h3", {}, title), body.length ? h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", {}, text)))), h("tbody", {}, ...body)) : h("p", { class: "quiet" }, none));
+    fill(
+      this.replayCard,
+      h("p", { class: "now" }, this.says()),
+      step ? h("p", {}, "runs now: ", button(step.node)) : null,
+      backward.error ? h("p", { class: "failure" }, `⚠ ${backward.error}`) : null,
+      table("Ready queue", ["node", "priority"], rows, "empty"),
+      table("Sums under way", ["node", "arrived"], buffers, "none"),
+      table(".grad so far", ["leaf", "value"], grads, "none"),
+    );
+  }
+
+  private gradRow(node: number, value: number, button: (i: number) => HTMLElement): HTMLElement {
+    const told = this.model.figures(value);
+    const text = !told ? "–" : told.values ? `[${told.values.map(exact).join(", ")}]` : `${shape(told.shape)}, norm ${number(told.norm)}`;
+    return h("tr", { class: "grad-row" }, h("td", {}, button(node)), h("td", {}, h("code", {}, text)));
+  }
+
+  // -- playing --------------------------------------------------------------------------------------------------------
+
+  private play(on: boolean): void {
+    if (on === this.playing || (on && !this.replay)) return;
+    this.playing = on;
+    this.playButton.textContent = on ? "❚❚" : "▶";
+    this.playButton.setAttribute("aria-label", on ? "Pause" : "Play");
+    if (!on) {
+      this.graph.travel = -1;
+      this.graph.draw();
+      return;
+    }
+    if (this.position >= this.replay!.length) this.go(0);
+    let began = performance.now();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const frame = (now: number): void => {
+      if (!this.playing) return;
+      const elapsed = ((now - began) * this.speed) / 700;
+      if (elapsed >= 1) {
+        began = now;
+        this.go(this.position + Math.max(1, Math.floor(elapsed)));
+        if (this.position >= this.replay!.length) return this.play(false);
+      } else if (!still) {
+        this.graph.travel = Math.max(0, (elapsed - 0.25) / 0.75);
+        this.graph.draw();
+      }
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) {
+      if (event.key === "Escape") target.blur();
+      return;
+    }
+    if (target.tagName === "BUTTON" && (event.key === " " || event.key === "Enter")) return;
+    const along = target === this.graph.canvas && this.graph.selected >= 0;
+    const actions: Record<string, () => void> = {
+      " ": () => this.play(!this.playing),
+      ArrowRight: () => this.go(this.position + 1),
+      ArrowLeft: () => this.go(this.position - 1),
+      ...(along ? { ArrowDown: () => this.along(1), ArrowUp: () => this.along(-1) } : {}),
+      Home: () => this.go(0),
+      End: () => this.go(Infinity),
+      "+": () => this.graph.zoom(1.3),
+      "=": () => this.graph.zoom(1.3),
+      "-": () => this.graph.zoom(1 / 1.3),
+      "0": () => this.graph.fit(),
+      t: () => this.theme(),
+      "/": () => {
+        this.show("find");
+        this.find.input.focus();
+      },
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  // Down goes to the first node that gets a gradient from this one, up to the first that gives it one.
+  private along(direction: number): void {
+    const node = this.graph.selected;
+    const ends = direction > 0 ? this.model.nodes[node].edges.map(([to]) => to).filter((to) => to >= 0) : this.model.givers[node];
+    if (ends.length) this.select(ends[0]);
+    this.graph.canvas.focus();
+  }
+
+  // -- colours --------------------------------------------------------------------------------------------------------
+
+  private theme(): void {
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+    this.recolor();
+  }
+
+  private recolor(): void {
+    this.readColors();
+    this.graph.draw();
+    this.timeline.draw();
+    this.timeline.drawMemory();
+  }
+
+  private readColors(): void {
+    const style = getComputedStyle(document.documentElement);
+    for (const name of NAMES) this.colors[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+
+  // What tests in a browser ask.
+  get probe(): unknown {
+    const { graph, model } = this;
+    return {
+      items: () => model.items.map((item) => item.label),
+      screen: (node: number) => graph.screen(node),
+      nodes: model.nodes.length,
+      position: () => this.position,
+      state: (node: number) => this.replay?.state(node, this.position),
+      selected: () => graph.selected,
+      folded: () => [...model.folded],
+      backward: () => this.backward,
+    };
+  }
+}
+
+const text = document.getElementById("recording")!.textContent!;
+const recording = JSON.parse(text) as Recording | null;
+const root = document.getElementById("app")!;
+if (recording) {
+  document.title = `${recording.title} – retrograd inspector`;
+  const page = new Page(recording, root);
+  (window as unknown as { inspector: unknown }).inspector = page.probe;
+} else root.append(h("p", {}, "This page has no recording in it."));

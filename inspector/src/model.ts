@@ -1,0 +1,265 @@
+// What the views ask of a recording: groups that fold, and the state of a backward after any number of steps.
+
+import type { Backward, Figures, GraphNode, Recording } from "./document";
+
+export type Grouping = "module" | "line" | "none";
+export type NodeState = "idle" | "waiting" | "ready" | "running" | "done";
+
+// Something that is drawn: a node, or a folded group of nodes.
+export interface Item {
+  id: number;
+  node: number; // -1 for a group
+  group: string; // the folded group, or the one the node is in
+  members: number[];
+  label: string;
+  detail: string;
+  leaf: boolean;
+}
+
+export interface Link {
+  from: number;
+  to: number;
+  count: number;
+}
+
+export class Model {
+  readonly nodes: GraphNode[];
+  readonly used: number[]; // nodes that have an edge
+  readonly givers: number[][]; // who sends to each node
+  readonly notFinite = new Set<number>();
+  readonly unreached = new Set<number>();
+  grouping: Grouping = "module";
+  folded = new Set<string>();
+  items: Item[] = [];
+  links: Link[] = [];
+  itemOf: number[] = []; // node -> item
+  private groups: string[] = [];
+
+  constructor(readonly recording: Recording) {
+    this.nodes = recording.nodes;
+    this.givers = this.nodes.map(() => []);
+    const touched = new Set<number>();
+    this.nodes.forEach((node, i) =>
+      node.edges.forEach(([to]) => {
+        if (to < 0) return;
+        touched.add(i).add(to);
+        if (!this.givers[to].includes(i)) this.givers[to].push(i);
+      }),
+    );
+    for (const backward of recording.backwards) touched.add(backward.root);
+    this.used = [...touched].sort((a, b) => a - b);
+    this.findBad();
+    for (const leaf of recording.leaves) if (!leaf.reached && leaf.node >= 0) this.unreached.add(leaf.node);
+    this.grouping = this.nodes.some((node) => node.module) ? "module" : "line";
+    this.foldToFit();
+  }
+
+  figures(number: number): Figures | null {
+    return number >= 0 ? this.recording.values[number] : null;
+  }
+
+  isBad(figures: Figures | null): boolean {
+    return !!figures && !!((figures.nan ?? 0) + (figures.inf ?? 0));
+  }
+
+  private findBad(): void {
+    for (const backward of this.recording.backwards)
+      for (const step of backward.steps)
+        if ([...step.given, ...step.sent.map((sent) => sent[3])].some((v) => this.isBad(this.figures(v)))) this.notFinite.add(step.node);
+    for (const op of this.recording.ops)
+      if (op.node >= 0 && op.outputs.some((out) => this.isBad(this.figures(out.value)))) this.notFinite.add(op.node);
+  }
+
+  label(i: number): string {
+    const node = this.nodes[i];
+    if (node.leaf) {
+      const parts = node.variable.split(".");
+      return parts.slice(-2).join(".") || "leaf";
+    }
+    return node.name.replace(/Backward\d*$/, "");
+  }
+
+  // Every group that a node is in, the outermost first.
+  path(i: number): string[] {
+    const group = this.groups[i];
+    if (!group) return [];
+    if (this.grouping === "line") return [group];
+    const parts = group.split(".");
+    return parts.map((_, n) => parts.slice(0, n + 1).join("."));
+  }
+
+  allGroups(): string[] {
+    return [...new Set(this.used.flatMap((i) => this.path(i)))];
+  }
+
+  setGrouping(grouping: Grouping): void {
+    this.grouping = grouping;
+    this.foldToFit();
+  }
+
+  // Folds as little as makes the graph small enough to be looked at.
+  foldToFit(most = 400): void {
+    this.folded.clear();
+    this.regroup();
+    if (this.used.length <= most || this.grouping === "none") return this.rebuild();
+    const deepest = Math.max(0, ...this.used.map((i) => this.path(i).length));
+    for (let depth = deepest; depth >= 1; depth--) {
+      for (const i of this.used) {
+        const path = this.path(i);
+        if (path.length >= depth) this.folded.add(path[depth - 1]);
+      }
+      this.rebuild();
+      if (this.items.length <= most) return;
+    }
+  }
+
+  fold(group: string, folded: boolean): void {
+    if (folded) this.folded.add(group);
+    else this.folded.delete(group);
+    this.rebuild();
+  }
+
+  foldAll(folded: boolean): void {
+    this.folded = new Set(folded ? this.allGroups() : []);
+    this.rebuild();
+  }
+
+  // Opens what hides a node.
+  reveal(i: number): boolean {
+    const hidden = this.path(i).filter((group) => this.folded.has(group));
+    hidden.forEach((group) => this.folded.delete(group));
+    if (hidden.length) this.rebuild();
+    return hidden.length > 0;
+  }
+
+  private regroup(): void {
+    const places = this.recording.places;
+    this.groups = this.nodes.map((node) => {
+      if (this.grouping === "none") return "";
+      if (this.grouping === "module") return node.module;
+      return node.place >= 0 ? `${places[node.place].file}:${places[node.place].line}` : "";
+    });
+    // A leaf stands with the first node that sends to it.
+    for (const i of this.used) {
+      if (this.nodes[i].leaf && this.givers[i].length) this.groups[i] = this.groups[this.givers[i][0]];
+    }
+  }
+
+  private rebuild(): void {
+    this.items = [];
+    this.links = [];
+    this.itemOf = this.nodes.map(() => -1);
+    const groupItems = new Map<string, Item>();
+    for (const i of this.used) {
+      const path = this.path(i);
+      const hiding = path.find((group) => this.folded.has(group));
+      if (hiding !== undefined) {
+        let item = groupItems.get(hiding);
+        if (!item) {
+          item = { id: this.items.length, node: -1, group: hiding, members: [], label: this.groupLabel(hiding), detail: "", leaf: false };
+          groupItems.set(hiding, item);
+          this.items.push(item);
+        }
+        item.members.push(i);
+        this.itemOf[i] = item.id;
+      } else {
+        const node = this.nodes[i];
+        this.itemOf[i] = this.items.length;
+        const sizes = node.inputs[0]?.shape ?? [];
+        const detail = `${sizes.length ? sizes.join("×") : "scalar"}${node.variable && !node.leaf ? ` · ${node.variable}` : ""}`;
+        this.items.push({ id: this.items.length, node: i, group: path.at(-1) ?? "", members: [i], label: this.label(i), detail, leaf: node.leaf });
+      }
+    }
+    for (const item of groupItems.values()) item.detail = `${item.members.length.toLocaleString("en")} nodes`;
+    const seen = new Map<string, Link>();
+    for (const i of this.used)
+      for (const [to] of this.nodes[i].edges) {
+        if (to < 0) continue;
+        const from = this.itemOf[i];
+        const end = this.itemOf[to];
+        if (from === end || end < 0) continue;
+        const key = `${from} ${end}`;
+        const link = seen.get(key);
+        if (link) link.count++;
+        else {
+          const made = { from, to: end, count: 1 };
+          seen.set(key, made);
+          this.links.push(made);
+        }
+      }
+  }
+
+  groupLabel(group: string): string {
+    if (this.grouping === "line") {
+      const [file, line] = [group.slice(0, group.lastIndexOf(":")), group.slice(group.lastIndexOf(":") + 1)];
+      const text = this.recording.files[file]?.lines[Number(line) - (this.recording.files[file]?.first ?? 1)]?.trim() ?? "";
+      return text.length > 34 ? `${text.slice(0, 33)}…` : text || group;
+    }
+    return group;
+  }
+}
+
+// One backward, as it stood before each of its steps.
+export class Replay {
+  readonly runAt = new Map<number, number>();
+  private arrivals = new Map<number, number[]>(); // node -> the steps that send to it, in order
+  private expected = new Map<number, number>();
+  readonly freed: number[] = [0];
+  readonly inBackward: Set<number>;
+
+  constructor(readonly model: Model, readonly backward: Backward) {
+    this.inBackward = new Set(backward.dependencies.map(([node]) => node));
+    backward.dependencies.forEach(([node, count]) => this.expected.set(node, count));
+    backward.steps.forEach((step, i) => {
+      this.runAt.set(step.node, i);
+      this.freed.push(this.freed[i] + step.freed);
+      for (const [, to] of step.sent) {
+        const list = this.arrivals.get(to);
+        if (list) list.push(i);
+        else this.arrivals.set(to, [i]);
+      }
+    });
+  }
+
+  get length(): number {
+    return this.backward.steps.length;
+  }
+
+  arrived(node: number, position: number): number {
+    const list = this.arrivals.get(node);
+    if (!list) return 0;
+    let low = 0;
+    let high = list.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (list[middle] < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  awaited(node: number): number {
+    return this.expected.get(node) ?? 0;
+  }
+
+  state(node: number, position: number): NodeState {
+    const at = this.runAt.get(node);
+    if (at !== undefined && at < position) return "done";
+    if (at === position) return "running";
+    if (at === undefined && !this.inBackward.has(node)) return "idle";
+    if (node === this.backward.root) return "ready";
+    const arrived = this.arrived(node, position);
+    if (!arrived) return "idle";
+    // What ran later had everything once its last gradient came; what never ran waits for ever.
+    const all = this.arrivals.get(node)!.length;
+    return at !== undefined && arrived === all ? "ready" : "waiting";
+  }
+
+  // The nodes that are ready and not yet running, the next to run first: leaves, then what the forward did last.
+  queue(position: number): number[] {
+    const found: number[] = [];
+    for (const node of this.runAt.keys()) if (this.state(node, position) === "ready") found.push(node);
+    const priority = (node: number): number => (this.model.nodes[node].leaf ? Infinity : this.model.nodes[node].sequence_nr);
+    return found.sort((a, b) => (priority(b) === priority(a) ? this.runAt.get(a)! - this.runAt.get(b)! : priority(b) - priority(a)));
+  }
+}

@@ -1,0 +1,1 @@
+"""retrograd under the name `torch`, for programs that are run as they are."""

@@ -1,0 +1,39 @@
+"""Python's import of `torch` and of everything below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from retrograd.alias.torch_module import TorchModule, module_for
+
+
+class Finder:
+    """Finds `torch.nn` and the like before anything else does."""
+
+    def __init__(self, top: TorchModule) -> None:
+        self.top = top
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What Python's import needs to know of a module; None if it is not one of PyTorch's, or no module."""
+        if name != "torch" and not name.startswith("torch."):
+            return None
+        found = self.top if name == "torch" else module_for(name)
+        return None if found is None else ModuleSpec(name, Handover(found), is_package=True)
+
+
+class Handover(Loader):
+    """Hands out a module that is there already."""
+
+    def __init__(self, module: TorchModule) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self.module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: what it shows has run."""

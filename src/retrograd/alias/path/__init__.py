@@ -1,0 +1,1 @@
+"""A folder for `sys.path`, with a package `torch` in it."""

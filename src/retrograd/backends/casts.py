@@ -1,0 +1,41 @@
+"""Arrays in another dtype, and which backend makes arrays of a dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.backends.base import BACKENDS, Backend
+from retrograd.backends.device import CPU, device
+from retrograd.backends.dtype_class import dtype as DtypeClass
+from retrograd.lazy import load
+from retrograd.values import Array, DType
+
+
+def cast(array: Array, dtype: DType, order: str = "K", copy: bool = True) -> Array:
+    """An array in a dtype, which may be bfloat16: NumPy's `astype` knows its own dtypes only."""
+    if type(dtype) is DtypeClass:
+        return of_bfloat16().cast(array, order, copy)
+    return array.astype(dtype, order=order, copy=copy)
+
+
+def reinterpreted(array: Array, dtype: DType) -> Array:
+    """The same memory as elements of another dtype, of a size that fits."""
+    if type(dtype) is DtypeClass:
+        return of_bfloat16().seen(array.view(dtype.dtype))
+    return array.view(dtype)
+
+
+def maker_of(dtype: DType, where: device = CPU) -> Any:
+    """The backend that makes arrays of a dtype on a device."""
+    if type(dtype) is DtypeClass and where is CPU:
+        return of_bfloat16()
+    return BACKENDS.on(where)
+
+
+def of_bfloat16() -> Any:
+    """The backend of bfloat16, loaded when somebody first wants it."""
+    found: Backend | None = BACKENDS.of_bfloat16
+    if found is None:
+        load("retrograd.backends.bfloat16")
+        found = BACKENDS.of_bfloat16
+    return found

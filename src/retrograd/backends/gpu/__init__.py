@@ -1,0 +1,1 @@
+"""CuPy's arrays: tensors on NVIDIA's GPUs."""

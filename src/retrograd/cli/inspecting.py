@@ -1,0 +1,204 @@
+"""`retrograd inspect` and `retrograd replay`: a script's recording as a page, and a failed node run again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pdb  # noqa: T100 - `--pdb` asks for it
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from retrograd.cli.script import become
+from retrograd.inspect.questions import first_nonfinite, without_gradient
+from retrograd.inspect.recording import Recording, record
+from retrograd.inspect.replay import NodeReplay, NotReplayable
+from retrograd.inspect.values import figures, keep
+
+LIMIT = 20_000
+FORMS = {".html": "html", ".json": "json", ".dot": "dot", ".svg": "svg", ".mmd": "mermaid", ".txt": "text"}
+
+_INSPECT = """\
+Runs a script and records each operation, each graph and each step of each backward.
+The ending of -o says in which form: .html (a page to look at, the default), .json, .dot,
+.svg (needs Graphviz), .mmd (Mermaid), .trace (for ui.perfetto.dev), .txt; -o - prints text.
+
+  retrograd inspect train.py                    writes train.html
+  retrograd inspect train.py -o step.trace -- --epochs 1
+"""
+
+_REPLAY = """\
+Runs the node at which a backward failed once more, alone, from the file that
+retrograd.inspect.on_failure("crash.html") has written beside its page.
+
+  retrograd replay crash.npz                    prints what goes in and what comes out
+  retrograd replay crash.npz --pdb              stops at the node's formula
+"""
+
+
+def add(commands: Any) -> None:
+    """Adds both commands to the parser."""
+    look = commands.add_parser(
+        "inspect",
+        help="run a script and write a page that shows its backwards",
+        description=_INSPECT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    look.add_argument("-o", "--output", metavar="FILE", help="where to write; by default SCRIPT.html")
+    look.add_argument("--limit", type=int, default=LIMIT, help="operations and steps to keep (%(default)s)")
+    look.add_argument(
+        "--values", choices=("sample", "all"), default="sample", help="how to look at large arrays"
+    )
+    look.add_argument("script", help="a Python file, or the .json of an earlier recording")
+    look.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
+    look.set_defaults(call=inspect_script)
+    again = commands.add_parser(
+        "replay",
+        help="run the node at which a backward failed once more",
+        description=_REPLAY,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    again.add_argument("archive", help="the .npz file")
+    again.add_argument("--script", help="the file that defines a custom Function")
+    again.add_argument("--pdb", action="store_true", help="stop in the debugger before the node runs")
+    again.set_defaults(call=replay)
+
+
+def inspect_script(arguments: argparse.Namespace) -> int:
+    """Records a script and writes the recording; the exit status is the script's."""
+    script = Path(arguments.script)
+    _take_output(arguments)
+    if not script.is_file():
+        print(f"retrograd inspect: there is no file {script}", file=sys.stderr)
+        return 2
+    output = arguments.output or str(script.with_suffix(".html").name)
+    if output != "-" and Path(output).suffix not in (*FORMS, ".trace"):
+        print(
+            f"retrograd inspect: {output}: the ending says the form: {' '.join(FORMS)} .trace",
+            file=sys.stderr,
+        )
+        return 2
+    if script.suffix == ".json":
+        recording, status = Recording.load(script), 0
+    else:
+        recording, status = _recorded(script, arguments)
+    _write(recording, output)
+    if output != "-":
+        _tell(recording, output)
+    return status
+
+
+def _take_output(arguments: argparse.Namespace) -> None:
+    """`-o FILE` may stand behind the script's own arguments; behind `--` everything is the script's."""
+    given = arguments.arguments
+    end = given.index("--") if "--" in given else len(given)
+    late = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    late.add_argument("-o", "--output")
+    found, rest = late.parse_known_args(given[:end])
+    arguments.output = found.output or arguments.output
+    arguments.arguments = rest + given[end + 1 :]
+
+
+def _recorded(script: Path, arguments: argparse.Namespace) -> tuple[Recording, int]:
+    module = types.ModuleType("__main__")
+    module.__file__ = str(script)
+    block = record(module.__dict__, title=script.name, values=arguments.values, limit=arguments.limit)
+    status = 0
+    code = compile(script.read_bytes(), str(script.resolve()), "exec")
+    with _in_place_of_main(module, script, arguments.arguments):
+        recording = block.begin(None)
+        try:
+            exec(code, module.__dict__)  # noqa: S102 - the user's own script
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        except KeyboardInterrupt:
+            print("\nstopped: the recording ends here", file=sys.stderr)
+            status = 130
+        except BaseException:  # noqa: BLE001 - the page of a script that failed is the one to look at
+            traceback.print_exc()
+            status = 1
+        finally:
+            block.__exit__(None, None, None)
+    return recording, status
+
+
+@contextmanager
+def _in_place_of_main(module: types.ModuleType, script: Path, given: list[str]) -> Iterator[None]:
+    before = sys.modules["__main__"], sys.argv, list(sys.path)
+    sys.modules["__main__"], sys.argv = module, [str(script), *given]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        yield
+    finally:
+        sys.modules["__main__"], sys.argv, sys.path[:] = before
+
+
+def _write(recording: Recording, output: str) -> None:
+    if output == "-":
+        print(recording.text())
+        return
+    suffix = Path(output).suffix
+    if suffix == ".trace":
+        recording.perfetto(output)
+    elif suffix == ".txt":
+        Path(output).write_text(recording.text(color=False) + "\n", encoding="utf-8")
+    else:
+        getattr(recording, FORMS[suffix])(output)
+
+
+def _tell(recording: Recording, output: str) -> None:
+    document = recording.document
+    left = {what: n for what, n in document["limits"].items() if what.endswith("left_out") and n}
+    print(f"{recording!r}")
+    bad = first_nonfinite(document)
+    if bad is not None:
+        print(f"first non-finite: {bad.text}")
+    for answer in without_gradient(document)[:5]:
+        print(f"no gradient: {answer.text}")
+    if left:
+        told = ", ".join(f"{n:,} {what.removesuffix('_left_out')}" for what, n in left.items())
+        print(f"left out beyond --limit {document['limits']['limit']:,}: {told}")
+    print(f"written to {Path(output).resolve()}")
+
+
+def replay(arguments: argparse.Namespace) -> int:
+    """Runs a failed node again and prints what goes in and comes out; 1 if it fails again."""
+    if arguments.pdb and os.environ.get("RETROGRAD_INTERPRETED") != "1":
+        command = ["-m", "retrograd", "replay", arguments.archive, "--pdb"]
+        return become(
+            command + (["--script", arguments.script] if arguments.script else []), interpreted=True
+        )
+    try:
+        found = NodeReplay(arguments.archive, arguments.script)
+    except NotReplayable as error:
+        print(f"retrograd replay: {error}", file=sys.stderr)
+        return 2
+    print(f"{found.told['name']}: {found.told['reason']}\n{found.told['line']}")
+    for i, value in enumerate(found.given):
+        print(f"  gradient {i} in    {_told(value)}")
+    try:
+        results = pdb.runcall(found.run) if arguments.pdb else found.run()
+    except Exception:  # noqa: BLE001 - it is what is being looked for
+        traceback.print_exc()
+        return 1
+    for i, value in enumerate(results or []):
+        print(f"  gradient {i} out   {_told(value)}")
+    return 0
+
+
+def _told(value: Any) -> str:
+    kept = None if value is None else keep(value, everything=True)
+    if kept is None:
+        return "none"
+    told = figures(kept)
+    text = f"{tuple(told['shape'])} {told['dtype']}"
+    for name in ("norm", "min", "max", "nan", "inf"):
+        if told.get(name):
+            text += (
+                f"  {name} {told[name]:.6g}" if isinstance(told[name], float) else f"  {name} {told[name]}"
+            )
+    return text + (f"  {told['values']}" if "values" in told else "")

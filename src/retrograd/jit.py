@@ -1,0 +1,156 @@
+"""`torch.jit`: functions and modules are left as they are. Nothing here is scripted or traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from retrograd.compiler import say_once
+
+__all__ = [
+    "Attribute",
+    "Final",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "optimize_for_inference",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+T = TypeVar("T")
+_isinstance = isinstance
+
+
+def script(obj: T, *args: Any, **named: Any) -> T:
+    """A function, class or module as it is.
+
+    >>> import warnings; warnings.simplefilter("ignore")
+    >>> script(len) is len
+    True
+    """
+    say_once("torch.jit.script")
+    return obj
+
+
+def trace(func: T, example_inputs: Any = None, *args: Any, **named: Any) -> T:
+    """A function or module as it is; it is not called."""
+    say_once("torch.jit.trace")
+    return func
+
+
+def trace_module(mod: T, inputs: Any, *args: Any, **named: Any) -> T:
+    """A module as it is."""
+    say_once("torch.jit.trace_module")
+    return mod
+
+
+def script_method(fn: T) -> T:
+    """A method as it is."""
+    return fn
+
+
+export = interface = script_if_tracing = script_method
+
+
+def ignore(drop: Any = False, **named: Any) -> Any:
+    """A function as it is; with an argument, a decorator that leaves functions so."""
+    return drop if callable(drop) else script_method
+
+
+unused = script_method
+
+
+def freeze(mod: T, *args: Any, **named: Any) -> T:
+    """A module as it is."""
+    return mod
+
+
+def optimize_for_inference(mod: T, *args: Any, **named: Any) -> T:
+    """A module as it is."""
+    return mod
+
+
+def is_scripting() -> bool:
+    """Whether the code runs as a script of PyTorch's: never."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced: never."""
+    return False
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value."""
+    return the_value
+
+
+def Attribute(value: T, type: Any) -> T:
+    """The value."""
+    return value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Python's `isinstance`, for the types that it takes."""
+    return _isinstance(obj, target_type)
+
+
+def fork(func: Callable[..., T], *args: Any, **named: Any) -> Future:
+    """Calls a function at once; `wait` gives its result."""
+    return Future(func(*args, **named))
+
+
+def wait(future: Future) -> Any:
+    """The result of what `fork` has called."""
+    return future.value()
+
+
+class Future:
+    """A result that is there already."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def value(self) -> Any:
+        """The result."""
+        return self._value
+
+    def done(self) -> bool:
+        """Always true."""
+        return True
+
+
+class ScriptModule:
+    """PyTorch's class of scripted modules. Nothing here is one: it is for `isinstance`."""
+
+    def __init__(self) -> None:
+        raise NotImplementedError(
+            "torch.jit.ScriptModule: modules are not scripted here. Derive from torch.nn.Module."
+        )
+
+
+class ScriptFunction:
+    """PyTorch's class of scripted functions. Nothing here is one: it is for `isinstance`."""
+
+
+def set_fusion_strategy(strategy: Any) -> list[Any]:
+    """Nothing: nothing is fused by a script."""
+    return []
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Nothing, as `set_fusion_strategy`."""

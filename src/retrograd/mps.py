@@ -1,0 +1,35 @@
+"""What scripts ask about Apple's GPUs, as `torch.mps`. There are none: arrays live on the CPU."""
+
+from __future__ import annotations
+
+from retrograd.absent import Unavailable, device_count, is_available, manual_seed
+
+__all__ = [
+    "current_allocated_memory",
+    "device_count",
+    "driver_allocated_memory",
+    "empty_cache",
+    "get_rng_state",
+    "is_available",
+    "manual_seed",
+    "recommended_max_memory",
+    "seed",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "synchronize",
+]
+
+
+def _unavailable(name: str) -> Unavailable:
+    return Unavailable(f"torch.mps.{name}", RuntimeError, f"Cannot execute {name}() without MPS backend")
+
+
+current_allocated_memory = _unavailable("current_allocated_memory")
+driver_allocated_memory = _unavailable("driver_allocated_memory")
+empty_cache = _unavailable("empty_cache")
+get_rng_state = _unavailable("get_rng_state")
+recommended_max_memory = _unavailable("recommended_max_memory")
+seed = _unavailable("seed")
+set_per_process_memory_fraction = _unavailable("set_per_process_memory_fraction")
+set_rng_state = _unavailable("set_rng_state")
+synchronize = _unavailable("synchronize")

@@ -1,0 +1,46 @@
+"""`torch.autograd.profiler`: the same profiler by its older signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from retrograd.profiler.events import EventList, FunctionEvent, FunctionEventAvg
+from retrograd.profiler.recording import record_function
+from retrograd.profiler.session import ProfilerAction
+from retrograd.profiler.session import profile as _profile
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "profile", "record_function"]
+
+
+class OlderProfile(_profile):
+    """A context that notes calls, unless it is not `enabled`.
+
+    >>> import retrograd as rg
+    >>> with rg.autograd.profiler.profile() as p:
+    ...     y = rg.ones(2) + 1
+    >>> p.total_average().count
+    2
+    """
+
+    def __init__(self, enabled: bool = True, *, record_shapes: bool = False, **more: Any) -> None:
+        super().__init__(schedule=None if enabled else _never, record_shapes=record_shapes)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, **more: Any) -> str:
+        """A table for people."""
+        return self.events().key_averages().table(sort_by, row_limit)
+
+    def total_average(self) -> FunctionEventAvg:
+        """All calls, as one sum."""
+        return self.events().total_average()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """How long all calls took, in microseconds."""
+        return self.events().self_cpu_time_total
+
+
+def _never(step: int) -> ProfilerAction:
+    return ProfilerAction.NONE
+
+
+profile = OlderProfile

@@ -1,0 +1,168 @@
+"""One recording, many forms."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import retrograd as rg
+from retrograd import nn
+from retrograd.inspect import page
+from retrograd.inspect.gather import SCHEMA
+from tests.project.sources import ROOT
+
+HOSTILE = '"</script><b>\\'
+
+
+@pytest.fixture(scope="module")
+def recording():
+    net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    with rg.inspect.record(title="a net") as made:
+        loss = net(rg.ones(4, 2)).sum()
+        loss.backward()
+    return made
+
+
+def test_text_tells_what_was_found_and_every_step(recording):
+    text = recording.text()
+    assert text.startswith("a net: 6 operations, 1 backward")
+    assert "AccumulateGrad net.2.weight (1, 3)" in text
+    assert "loss = SumBackward0" in text
+    assert "memory: at most" in text
+    assert "… 9 more steps" in recording.text(rows=1)
+    assert "\x1b" not in text  # not a terminal
+
+
+def test_the_table_has_a_row_for_each_step(recording):
+    rows = recording.table()
+    assert len(rows) == 10
+    assert rows[0]["label"] == "loss = SumBackward0"
+    assert {row["module"] for row in rows} >= {"net.0", "net.1", "net.2"}
+    assert all(set(row) == set(rows[0]) for row in rows)
+
+
+def test_json_comes_back(recording, tmp_path):
+    file = tmp_path / "step.json"
+    recording.json(file)
+    again = rg.inspect.Recording.load(file)
+    assert again.document == recording.document
+    assert again.document["schema"] == SCHEMA
+    assert again.text() == recording.text()
+    file.write_text('{"schema": "other"}')
+    with pytest.raises(ValueError, match="no recording of the kind"):
+        rg.inspect.Recording.load(file)
+
+
+def test_every_field_of_the_document_is_described(recording):
+    described = (ROOT / "docs" / "inside" / "recordings.md").read_text(encoding="utf-8")
+    fields = set(recording.document)
+    for kind in ("nodes", "ops", "backwards", "leaves", "places"):
+        fields |= set(recording.document[kind][0])
+    fields |= set(recording.document["backwards"][0]["steps"][0])
+    for value in recording.document["values"]:
+        fields |= set(value)
+    assert {field for field in fields if f"`{field}`" not in described} == set()
+    assert SCHEMA in described
+
+
+def test_dot_has_every_node_and_edge(recording):
+    text = recording.dot()
+    assert text.count("->") == 9
+    assert len(re.findall(r"^\s+n\d+ \[", text, re.MULTILINE)) == 10
+    assert "subgraph" in text
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_svg_is_a_picture(recording):
+    assert ET.fromstring(recording.svg().encode()).tag.endswith("svg")
+
+
+def test_svg_without_graphviz_says_what_to_do(recording, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(RuntimeError, match="apt install graphviz"):
+        recording.svg()
+
+
+def test_mermaid_is_a_flowchart(recording):
+    text = recording.mermaid()
+    assert text.startswith("flowchart TB\n")
+    assert text.count("-->") == 9
+    assert 'n0["TBackward0 (2, 3)"]' in text
+
+
+def test_a_trace_has_slices_arrows_and_memory(recording):
+    events = json.loads(recording.perfetto())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert sum(event["cat"] == "node" for event in slices) == 10
+    assert sum(event["cat"] == "forward" for event in slices) == 6
+    assert all(event["dur"] >= 0 for event in slices)
+    assert sum(event["ph"] == "s" for event in events) == sum(event["ph"] == "f" for event in events) == 9
+    assert any(event["ph"] == "C" for event in events)
+
+
+def test_names_cannot_break_out_of_any_form(tmp_path):
+    w = rg.ones(2, requires_grad=True)
+    with rg.inspect.record({HOSTILE: w}, title=HOSTILE) as made:
+        (w * 2).sum().backward()
+    html = made.html(tmp_path / "page.html")
+    data = html.partition('<script id="recording" type="application/json">')[2].partition("</script>")[0]
+    assert json.loads(data)["title"] == HOSTILE
+    assert json.loads(made.json())["title"] == HOSTILE
+    assert "<b>" not in made.mermaid()
+    if shutil.which("dot"):
+        assert ET.fromstring(made.svg().encode()) is not None
+    assert "<b>" not in made._repr_html_()
+
+
+def test_the_page_forbids_everything_but_itself():
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.template())[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_the_template_was_built_from_these_sources():
+    from tools import inspector
+
+    assert inspector.check() == ""
+
+
+def test_notebooks_show_tensors_graphs_ledgers_and_recordings(recording):
+    w = rg.ones(2, requires_grad=True)
+    assert recording._repr_html_().startswith("<iframe sandbox=")
+    assert "&lt;MulBackward0&gt;" in (w * 2)._repr_html_()
+    assert rg.inspect.make_dot(w * 2)._repr_html_().lstrip().startswith(("<?xml", "<pre"))
+    assert "alive" in rg.inspect.memory()._repr_html_()
+
+
+def test_make_dot_draws_the_graph_that_torch_has(torch):
+    def nodes(lib):
+        w = lib.ones(2, requires_grad=True)
+        loss = ((w * 2).exp() + w).sum()
+        seen, todo = {}, [loss.grad_fn]
+        while todo:
+            node = todo.pop()
+            if node is not None and id(node) not in seen:
+                seen[id(node)] = node
+                todo += [n for n, _ in node.next_functions]
+        return w, loss, sorted(n.name().rpartition("::")[2] for n in seen.values())
+
+    w, loss, ours = nodes(rg)
+    theirs = nodes(torch)[2]
+    source = rg.inspect.make_dot(loss, params={"w": w}).source
+    drawn = sorted(re.findall(r'^\s+n\d+ \[label="(\w+)"\]', source, re.MULTILINE))
+    assert drawn == ours == theirs
+    assert 'label="w\\n(2,)"' in source
+
+
+def test_make_dot_can_show_what_is_saved(tmp_path):
+    w = rg.ones(2, requires_grad=True)
+    graph = rg.inspect.make_dot([w.exp(), w.sum()], show_saved=True, show_attrs=True)
+    assert "result\\n(2,)" in graph.source
+    assert (tmp_path / "g").write_text(graph.source)
+    if shutil.which("dot"):
+        assert graph.render(str(tmp_path / "g"), cleanup=True).endswith("g.svg")
