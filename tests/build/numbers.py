@@ -384,7 +384,8 @@ def function_of(callee: Any, name: str = "") -> Function:
         return callee.__module__, f"{callee.__name__}.__init__"
     for cls in (*rg.Tensor.__mro__, rg.Generator, rg.UntypedStorage):
         found = vars(cls).get(name)
-        if getattr(found, "__func__", found) is getattr(callee, "__func__", callee) and cls.__module__ != "retrograd.core.plain":
+        found = getattr(found, "__func__", found)  # of a static method
+        if found is getattr(callee, "__func__", callee) and cls.__module__ != "retrograd.core.plain":
             return cls.__module__, f"{cls.__name__}.{name}"
     callee = getattr(callee, "__func__", callee)
     return getattr(callee, "__module__", ""), getattr(callee, "__name__", "")
