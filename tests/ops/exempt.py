@@ -165,8 +165,9 @@ EXEMPT_FUNCTIONS |= because(
     "says something about memory or devices",
     """
     Tensor.const_data_ptr Tensor.cpu Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn
-    Tensor.is_mps Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared Tensor.is_sparse_csr
-    Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory Tensor.share_memory_ typename
+    Tensor.is_mps Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared
+    Tensor.is_sparse_csr Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory
+    Tensor.share_memory_ typename
     """,
 )
 EXEMPT_FUNCTIONS |= because("gives a dtype", "promote_types result_type")
