@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.nn import init
@@ -143,8 +142,7 @@ class RNNBase(Module):
         )
 
     def _call(self, *args: Any) -> Any:
-        function = _FUNCTIONS[self.mode]
-        return lowered(function, *args) if autocasting() else function(*args)
+        return _FUNCTIONS[self.mode](*args)
 
     def _arguments(self, states: State) -> tuple[Any, ...]:
         """Those that the function has in both of its forms."""

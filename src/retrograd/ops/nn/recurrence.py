@@ -23,10 +23,12 @@ from typing import Any, ClassVar, NamedTuple
 
 from retrograd.backends.base import Backend, common_backend
 from retrograd.core.op import Variadic, X, added
+from retrograd.core.tensor import Tensor
 from retrograd.ops.common import plain, zero_like, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Sigmoid
 from retrograd.ops.elementwise.trigonometry import Tanh
+from retrograd.ops.linalg.addmm import linear
 from retrograd.ops.nn.activation import Relu
 from retrograd.ops.reduce.sums import SumDim
 from retrograd.ops.shape.join import Cat
@@ -97,7 +99,7 @@ class RecurrentLayer(Variadic):
             before, cell = first(h, n), first(c, n)
             new, c_new, gates, curve = self.cell(x[time], affine(before, w_hh, b_hh), before, cell)
             if w_hr is not None:
-                new = new @ w_hr.swapaxes(0, 1)
+                new = affine(new, w_hr, None)
             outs.append(new)
             notes.append(Notes(before, cell, gates, curve))
             h, c = followed(new, h, n), followed(c_new, c, n)
@@ -282,6 +284,8 @@ def rows_of(v: Any) -> Any:
 
 def affine(x: Any, weight: Any, bias: Any) -> Any:
     """The product with a weight transposed, plus a bias."""
+    if isinstance(x, Tensor):
+        return linear(x, weight, bias)
     product = x @ weight.swapaxes(0, 1)
     return product if bias is None else product + bias
 

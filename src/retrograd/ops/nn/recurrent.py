@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, overload
 
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.tensor import Tensor
 from retrograd.errors import (
     DimensionError,
@@ -102,6 +103,8 @@ def recurrence(function: str, op: Any, data: Tensor, states: Sequence[Tensor], w
     h, c = states[0], states[1] if len(states) == 2 else None
     xs = (data, h, c, *weights)
     _check_shapes(function, op, xs)
+    if autocasting():
+        return op.run(xs)[0]  # a formula that records itself, whose products are in lower precision
     dtype = data.array.dtype
     for x in xs:
         if x is not None and x.array.dtype is not dtype and x.array.dtype != dtype:
@@ -158,6 +161,8 @@ def _arguments(
 
 def _network(function: str, layer: Any, args: Sequence[Any], options: dict[str, Any]) -> tuple[Any, ...]:
     """What the functions below have in common."""
+    if layer is LstmLayer and autocasting():
+        return lowered(lstm, *args, **options)
     given = _arguments(function, args, options, layer is not LstmLayer)
     hx, params = given["hx"], given["params"]
     if isinstance(hx, Tensor) == (layer is LstmLayer) or not isinstance(params, (tuple, list)):
