@@ -47,7 +47,7 @@ THREADED   = env LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: inspector help demo test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance fuzz bench check format clean distclean
+.PHONY: inspector help demo examples test test-compiled test-nonative test-asan test-tsan test-portable test-gpu test-python test-pythons compiled wheel sdist coverage conformance fuzz bench check format clean distclean
 .PHONY: compiled-venv other-compiled other-pure peers oracle-auto oracle-no oracle-required
 
 help: ## list what can be made
@@ -55,6 +55,11 @@ help: ## list what can be made
 
 demo: $(STAMPS)/package ## train a small network on handwritten digits; writes a page that shows its last step
 	@$(PY) -m retrograd demo $(ARGS)
+
+examples: $(STAMPS)/examples ## run the examples, in their short versions: each must learn; pictures are in build/examples
+	@for example in examples/*.py; do \
+	  echo && echo "$$example" && OPENBLAS_NUM_THREADS=1 $(PY) $$example --quick || exit; \
+	done
 
 test: $(STAMPS)/test oracle-$(ORACLE) ## run all tests; with PyTorch as oracle where it can be installed (see ORACLE)
 	RETROGRAD_NO_NATIVE=1 $(PYTEST) $(ARGS)
@@ -158,6 +163,11 @@ $(STAMPS)/package: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd into $(VENV)"
 	@$(PIP) --editable .
 	@touch $@
+
+$(STAMPS)/examples: pyproject.toml | $(STAMPS)/venv
+	@echo "installing retrograd and what its examples need into $(VENV)"
+	@$(PIP) --editable '.[scipy,cli,plot]'
+	@touch $@ $(STAMPS)/package
 
 $(STAMPS)/test: pyproject.toml | $(STAMPS)/venv
 	@echo "installing retrograd and what its tests need into $(VENV)"

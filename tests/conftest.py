@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies
 
 import retrograd as rg
 from retrograd.backends import dtypes
+from retrograd.overrides.switch import SWITCH, switch_for_a_mode
 
 # A slow machine is no failure.
 settings.register_profile(
@@ -34,6 +35,10 @@ def settings_put_back() -> Iterator[None]:
     yield
     dtypes.set_default_dtype(dtypes.float32)
     rg.autograd.set_grad_enabled(True)
+    if SWITCH.for_good:  # a class with `__torch_function__` has been made
+        SWITCH.for_good = False
+        switch_for_a_mode(True)
+        switch_for_a_mode(False)
 
 
 def pytest_collection_finish() -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from retrograd.errors import OutOfMemoryError as OutOfMemoryError
-
 
 class AcceleratorError(RuntimeError):
     """A device has failed. Nothing here raises it: programs name it in `except`."""

@@ -82,8 +82,8 @@ def load(module: str) -> ModuleType:
     finders: Any = sys.meta_path
     if finders is None and module not in sys.modules:
         raise ImportError(
-            f"{module} is loaded by the first use of one of its names, and Python is shutting down: use it once before, or "
-            "import it where the program begins",
+            f"{module} is loaded by the first use of one of its names, but Python is shutting down: use it once before "
+            "that, or import it where the program begins",
             name=module,
         )
     with _LOADS:

@@ -11,6 +11,8 @@ import ast
 import contextlib
 import inspect
 import json
+import os
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -60,7 +62,8 @@ def _module(path: Any) -> str:
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield node.name, node
+            if not any(ast.unparse(d) == "overload" for d in node.decorator_list):
+                yield node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from ((f"{node.name}.{f.name}", f) for f in node.body if isinstance(f, ast.FunctionDef))
 
@@ -95,6 +98,13 @@ def squares(t: Any) -> Any:
 def level() -> int:
     leave_levels()
     return fwAD.enter_dual_level()
+
+
+def file() -> str:
+    """The name of a file with some numbers."""
+    path = os.path.join(tempfile.gettempdir(), f"retrograd-numbers-{os.getpid()}")  # noqa: PTH118 - a text
+    np.ones(8, np.float32).tofile(path)
+    return path
 
 
 def leave_levels() -> None:
@@ -283,6 +293,9 @@ rg.unique_consecutive(x(3))
 rg.use_deterministic_algorithms(False)
 rg.zeros(2)
 rg.zeros_like(x(3))
+rg.from_file(file(), False, 3, requires_grad=False, pin_memory=False)
+rg.UntypedStorage.from_file(file(), False, 8)
+rg.set_anomaly_enabled(False, check_nan=True)
 rg.Generator.manual_seed(rg.Generator(), 1)
 rg.Tensor.__array__(x(3), copy=True)
 rg.Tensor.backward(squares(leaf()))
@@ -369,8 +382,10 @@ def function_of(callee: Any, name: str = "") -> Function:
     """Where a function or a class, whose `__init__` it is then, is defined."""
     if isinstance(callee, type):
         return callee.__module__, f"{callee.__name__}.__init__"
-    for cls in (*rg.Tensor.__mro__, rg.Generator):
-        if vars(cls).get(name) is callee and cls.__module__ != "retrograd.core.plain":
+    for cls in (*rg.Tensor.__mro__, rg.Generator, rg.UntypedStorage):
+        found = vars(cls).get(name)
+        found = getattr(found, "__func__", found)  # of a static method
+        if found is getattr(callee, "__func__", callee) and cls.__module__ != "retrograd.core.plain":
             return cls.__module__, f"{cls.__name__}.{name}"
     callee = getattr(callee, "__func__", callee)
     return getattr(callee, "__module__", ""), getattr(callee, "__name__", "")

@@ -211,6 +211,9 @@ def test_samples_in_forward_mode_and_in_batches():
     again = a.clone().requires_grad_()
     (rg._sample_dirichlet(again) * rg.tensor([1.0, 0.0, 0.0])).sum().backward()
     assert again.grad.sum().item() == pytest.approx(tangent[0].item())
+    for draw in (rg._standard_gamma, rg._sample_dirichlet):
+        grads = rg.func.vmap(rg.func.grad(lambda v, draw=draw: (draw(v) ** 2).sum()), randomness="different")
+        assert grads(rg.rand(4, 3) + 0.5).isfinite().all()
     rows = rg.func.vmap(rg._standard_gamma, randomness="different")(rg.full((3, 2), 2.0))
     assert rows.shape == (3, 2)
     assert len(set(rows.flatten().tolist())) == 6

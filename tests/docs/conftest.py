@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,8 @@ from retrograd.ops.register import DECLARED
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch) -> None:
-    """Files that a page writes do not stay."""
+def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages write files."""
     monkeypatch.chdir(tmp_path)
 
 

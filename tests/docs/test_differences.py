@@ -253,6 +253,56 @@ def test_nodes_of_einsum(torch):
     assert (name(rg), name(torch)) == ("EinsumBackward0", "ViewBackward0")
 
 
+@about("What is written is checked first")
+def test_nothing_is_written_before_it_is_checked(torch):
+    def written(lib):
+        with lib.inference_mode():
+            x = lib.ones(2)
+        assert fails(lambda: x.mul_(2))
+        return x.tolist()
+
+    assert (written(rg), written(torch)) == ([1.0, 1.0], [2.0, 2.0])
+
+
+@about("`out=` takes a tensor of any dtype that the result can be cast to")
+def test_dtypes_of_out(torch):
+    def refused(lib):
+        return fails(lambda: lib.neg(lib.ones(2), out=lib.zeros(2, dtype=lib.float64)))
+
+    assert (refused(rg), refused(torch)) == (False, True)
+
+
+@about("A hook of `register_multi_grad_hook`")
+def test_hooks_of_several_gradients_on_the_root(torch):
+    def calls(lib):
+        log: list[Any] = []
+        y = leaf(lib, [1.0]) * 2
+        lib.autograd.graph.register_multi_grad_hook([y], log.append)
+        y.backward()
+        return len(log)
+
+    assert (calls(rg), calls(torch)) == (1, 0)
+
+
+@about("Gradients are in memory of their own")
+def test_gradients_can_be_written(torch):
+    def refused(lib):
+        x = leaf(lib, [1.0, 2.0])
+        (g,) = lib.autograd.grad(x.sum(), [x])
+        return fails(lambda: g.add_(1))
+
+    assert (refused(rg), refused(torch)) == (False, True)
+
+
+@about("Gradients of mixed operands")
+def test_gradients_of_mixed_operands(torch):
+    def refused(lib):
+        x = leaf(lib, [1.0, 2.0])
+        return fails(lambda: lib.logaddexp(x, lib.tensor([True, False])).sum().backward())
+
+    assert (refused(rg), refused(torch)) == (False, True)
+
+
 @about("Calls that PyTorch takes by the way")
 def test_calls_that_are_taken_by_the_way(torch):
     for lib, refused in ((torch, False), (rg, True)):
@@ -946,13 +996,12 @@ def test_names_of_nn(torch):
     assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")
 
 
-@about("Mixed precision", "Names of `torch` that are missing", "What of `torch` is not here")
+@about("Names of `torch` that are missing", "What of `torch` is not here")
 def test_names_of_torch(torch):
     for title in ("**Names of `torch` that are missing", "**What of `torch` is not here"):
         passage = TEXT[TEXT.index(title) :].partition("\n- ")[0].partition("`; `grouped_mm")[0]
         for name in re.findall(r"`(\w+)`", passage)[1:]:
             assert (hasattr(rg, name), hasattr(torch, name) or name == "ScriptModule") == (False, True), name
-    assert (hasattr(rg, "autocast"), hasattr(rg, "GradScaler")) == (False, False)
 
 
 @about("`compile` and `jit.script` give back the function")

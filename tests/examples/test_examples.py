@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
+
+import retrograd as rg
+from retrograd.utils.run_log import read_log
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -49,7 +54,40 @@ def test_wrong_labels(capsys):
     assert int(found[1]) >= 15
 
 
+# What trains, and ends with 0 if it has learned. What each prints of it: before and after.
+TRAINING = (
+    "char_gpt", "conv_digits", "dqn_catch", "gaussian_process", "heat_equation", "lstm_series", "meta_learning",
+    "neural_ode", "vae_digits",
+)  # fmt: skip
+
+
+def ended(name, monkeypatch, tmp_path):
+    """How a short run of an example ends: 0, or 1 if it has not learned."""
+    monkeypatch.chdir(tmp_path)  # where its log goes
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", "--quick"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    return end.value.code
+
+
+@pytest.mark.parametrize("name", TRAINING)
+def test_what_trains_learns(name, capsys, monkeypatch, tmp_path):
+    assert ended(name, monkeypatch, tmp_path) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"before -?[\d.]+, after -?[\d.]+", text)
+    assert "100 %" in text
+    (log,) = (tmp_path / "build" / "examples").glob(f"{name}.[cj]s*")
+    assert len(next(iter(read_log(log).values()))) >= 1
+    if importlib.util.find_spec("matplotlib"):
+        assert log.with_suffix(".png").exists()
+
+
+def test_what_does_not_learn_says_so(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(rg.optim.LBFGS, "step", lambda self, closure: closure())
+    assert ended("gaussian_process", monkeypatch, tmp_path) == 1
+
+
 def test_every_example_is_described_and_tested():
     names = {path.stem for path in FOLDER.glob("*.py")}
-    assert names == {"first_steps", "fit_curve", "fit_with_scipy", "pendulum", "wrong_labels"}
+    assert names == {"first_steps", "fit_curve", "fit_with_scipy", "pendulum", "wrong_labels", *TRAINING}
     assert names == set(re.findall(r"\| `(\w+)\.py`", (FOLDER / "README.md").read_text(encoding="utf-8")))

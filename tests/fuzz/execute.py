@@ -69,7 +69,7 @@ class Run:
 
     def note_gradients(self, statement: str) -> None:
         mentioned = set(NAMES.findall(statement))
-        if mentioned & self.torn:
+        if self.torn and mentioned & self.sharing(self.torn):
             self.torn |= mentioned
         if mentioned & self.gradients:
             self.gradients |= mentioned
@@ -240,9 +240,10 @@ def parts(
                 yield from parts(
                     hers[key], mine[key], f"{path}.{key}", tolerance, key if "dtype" in hers else kind
                 )
-            elif (hers["dtype"], hers["shape"]) == (mine["dtype"], mine["shape"]):
-                if not close(hers[key], mine[key], tolerance):
-                    yield "values", f"{path}: {hers[key]} there, {mine[key]} here"
+            elif (hers["dtype"], hers["shape"]) == (mine["dtype"], mine["shape"]) and not close(
+                hers[key], mine[key], tolerance
+            ):
+                yield "values", f"{path}: {hers[key]} there, {mine[key]} here"
     elif kind != "graph" and isinstance(hers, list) and isinstance(mine, list) and len(hers) == len(mine):
         for i, (a, b) in enumerate(zip(hers, mine, strict=True)):
             yield from parts(a, b, f"{path}[{i}]", tolerance, kind)

@@ -54,11 +54,11 @@ class Grower:
     def tensor(self, *wanted: str) -> str:
         """The name of a tensor, rather a late one, of a kind that `KINDS` knows; of any kind, if there is none."""
         found = list(self.tensors.items())
-        if "int" in wanted or "bool" in wanted or "written" in wanted or not self.chance(0.03):
+        if "int" in wanted or "bool" in wanted or "written" in wanted or not self.chance(0.01):
             good = [(n, v) for n, v in found if self.suits(v, wanted)]
             found = good or (found if not {"int", "bool", "written"} & {*wanted} else [])
         if not found:
-            return "torch.tensor([0, 1])"
+            return "torch.tensor([0])"
         return found[-1 - int(len(found) * self.rng.random() ** 1.6)][0]
 
     def suits(self, tensor: Any, wanted: tuple[str, ...]) -> bool:
@@ -77,7 +77,7 @@ class Grower:
             for n, v in self.tensors.items()
             if place(v) != where
             and (target is None or kind_of(v) == kind_of(target))
-            and (target is None or v.shape == target.shape or v.dim() == 0 or self.chance(0.05))
+            and (target is None or v.shape == target.shape or v.dim() == 0 or self.chance(0.02))
             and self.suits(v, wanted)
         ]
         return self.rng.choice(found) if found else self.number()
@@ -89,7 +89,7 @@ class Grower:
     def dim(self, name: str) -> int:
         """A dimension of a tensor, from either end; now and then none."""
         n = max(len(self.shape(name)), 1)
-        return self.rng.randrange(-n, n) if not self.chance(0.02) else n
+        return self.rng.randrange(-n, n) if not self.chance(0.004) else n
 
 
 def kind_of(tensor: Any) -> bool:

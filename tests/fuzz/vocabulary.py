@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tests.native.hostile.calls import words
+
 if TYPE_CHECKING:
     from .grow import Grower
 
@@ -48,193 +50,30 @@ def nested(g: Grower, shape: tuple[int, ...], form: tuple[str, ...]) -> str:
 
 # -- functions ---------------------------------------------------------------------------------------------------------
 
-UNARY = [
-    "sin",
-    "cos",
-    "tanh",
-    "sigmoid",
-    "exp",
-    "abs",
-    "neg",
-    "relu",
-    "square",
-    "sign",
-    "sgn",
-    "floor",
-    "round",
-    "clone",
-    "contiguous",
-    "conj",
-    "erf",
-    "expm1",
-    "log1p",
-    "reciprocal",
-    "logical_not",
-    "isnan",
-    "isfinite",
-    "sinh",
-    "atan",
-    "asinh",
-    "rsqrt",
-    "log",
-    "sqrt",
-    "trunc",
-    "frac",
-    "exp2",
-    "positive",
-    "angle",
-    "resolve_conj",
-    "detach",
-    "t",
-    "flatten",
-    "squeeze",
-    "sum",
-    "mean",
-    "prod",
-    "cumsum_",
-    "max",
-    "min",
-    "amax",
-    "amin",
-    "all",
-    "any",
-    "std",
-    "var",
-    "count_nonzero",
-    "logsumexp",
-    "softmax",
-    "float",
-    "double",
-    "half",
-    "long",
-    "bool",
-    "int",
-    "cfloat",
-    "real",
-    "imag",
-    "diagonal",
-    "tril",
-    "triu",
-    "flip",
-    "item",
-    "tolist",
-    "numel",
-    "dim",
-    "nan_to_num",
-    "deg2rad",
-    "sinc",
-    "erfinv",
-    "lgamma",
-    "digamma",
-    "argmax",
-    "argmin",
-    "norm",
-    "diff",
-    "ravel",
-    "fliplr",
-    "msort",
-    "unique",
-    "isreal",
-    "is_complex",
-    "element_size",
-]
-ALONG = [
-    "sum({d})",
-    "mean({d})",
-    "prod({d})",
-    "max({d})",
-    "min({d})",
-    "amax({d})",
-    "amin({d})",
-    "std({d})",
-    "var({d})",
-    "cumsum({d})",
-    "cumprod({d})",
-    "softmax({d})",
-    "log_softmax({d})",
-    "logsumexp({d})",
-    "sort(dim={d},stable=True)",
-    "argsort(dim={d},stable=True)",
-    "argmax({d})",
-    "norm(2,{d})",
-    "flip({d})",
-    "roll(1,{d})",
-    "sum({d},keepdim=True)",
-    "mean({d},keepdim=True)",
-    "all({d})",
-    "any({d})",
-    "cummax({d})",
-    "logcumsumexp({d})",
-    "renorm(2,{d},1.0)",
-    "nansum({d})",
-    "aminmax(dim={d})",
-    "count_nonzero({d})",
-    "diff(dim={d})",
-    "var({d},correction=0)",
-    "nanmean({d})",
-]
-BINARY = [
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "true_divide",
-    "maximum",
-    "minimum",
-    "atan2",
-    "eq",
-    "lt",
-    "ge",
-    "fmod",
-    "remainder",
-    "floor_divide",
-    "pow",
-    "where_",
-    "logaddexp",
-    "hypot",
-    "copysign",
-    "lerp_",
-    "dot",
-    "matmul",
-    "outer",
-    "fmax",
-    "heaviside",
-    "xlogy",
-    "logical_and",
-    "bitwise_and",
-    "rsub",
-    "isclose",
-    "ne",
-    "float_power",
-    "allclose",
-    "equal",
-    "cov_",
-]
-WITH_NUMBER = [
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "pow",
-    "clamp(-1,{n})",
-    "clamp_min",
-    "fmod",
-    "remainder",
-    "eq",
-    "lt",
-    "add({n},alpha=2)",
-    "floor_divide",
-    "leaky_",
-    "true_divide",
-    "rsub",
-    "masked_",
-    "float_power",
-    "rpow",
-    "rdiv",
-    "lshift",
-    "hardshrink",
-    "ne",
-]
+UNARY = words("""
+    sin cos tanh sigmoid exp abs neg relu square sign sgn floor round clone contiguous conj erf expm1 log1p reciprocal
+    logical_not isnan isfinite sinh atan asinh rsqrt log sqrt trunc frac exp2 positive angle resolve_conj detach t
+    flatten squeeze sum mean prod cumsum_ max min amax amin all any std var count_nonzero logsumexp softmax
+    float double half long bool int cfloat real imag diagonal tril triu flip item tolist numel dim nan_to_num
+    deg2rad sinc erfinv lgamma digamma argmax argmin norm diff ravel fliplr msort unique isreal
+    is_complex element_size
+""")
+ALONG = words("""
+    sum({d}) mean({d}) prod({d}) max({d}) min({d}) amax({d}) amin({d}) std({d}) var({d}) cumsum({d}) cumprod({d})
+    softmax({d}) log_softmax({d}) logsumexp({d}) sort(dim={d},stable=True) argsort(dim={d},stable=True) argmax({d}) norm(2,{d})
+    flip({d}) roll(1,{d}) sum({d},keepdim=True) mean({d},keepdim=True) all({d}) any({d}) cummax({d}) logcumsumexp({d})
+    renorm(2,{d},1.0) nansum({d}) aminmax(dim={d}) count_nonzero({d})
+    diff(dim={d}) var({d},correction=0) nanmean({d})
+""")
+BINARY = words("""
+    add sub mul div true_divide maximum minimum atan2 eq lt ge fmod remainder floor_divide pow where_ logaddexp
+    hypot copysign lerp_ dot matmul outer fmax heaviside xlogy logical_and bitwise_and rsub
+    isclose ne float_power allclose equal cov_
+""")
+WITH_NUMBER = words("""
+    add sub mul div pow clamp(-1,{n}) clamp_min fmod remainder eq lt add({n},alpha=2) floor_divide leaky_ true_divide
+    rsub masked_ float_power rpow rdiv lshift hardshrink ne
+""")
 
 
 def unary(g: Grower) -> str:
@@ -390,86 +229,16 @@ def view(g: Grower) -> str:
 
 # -- writes ------------------------------------------------------------------------------------------------------------
 
-WRITES = [
-    "add_",
-    "sub_",
-    "mul_",
-    "div_",
-    "copy_",
-    "fmod_",
-    "pow_",
-    "maximum_",
-    "atan2_",
-    "floor_divide_",
-    "remainder_",
-    "fill_",
-    "xlogy_",
-    "logical_and_",
-]
-SELF_WRITES = [
-    "zero_",
-    "sin_",
-    "cos_",
-    "tanh_",
-    "sigmoid_",
-    "exp_",
-    "abs_",
-    "neg_",
-    "relu_",
-    "square_",
-    "sgn_",
-    "floor_",
-    "round_",
-    "sqrt_",
-    "reciprocal_",
-    "clamp_",
-    "t_",
-    "squeeze_",
-    "conj_physical_",
-    "tril_",
-    "triu_",
-    "erf_",
-    "log1p_",
-    "trunc_",
-    "logical_not_",
-    "sign_",
-    "nan_to_num_",
-    "expm1_",
-    "atan_",
-    "rsqrt_",
-    "frac_",
-    "cumsum_",
-    "unsqueeze_",
-    "transpose_",
-    "fill_diagonal_",
-    "addcmul_",
-    "lerp_",
-    "clamp_min_",
-    "hardtanh_",
-    "leaky_relu_",
-    "masked_fill_",
-    "index_fill_",
-    "index_add_",
-    "index_copy_",
-    "scatter_",
-    "scatter_add_",
-    "index_put_",
-    "masked_scatter_",
-    "put_",
-    "swapaxes_",
-    "elu_",
-    "celu_",
-    "addcdiv_",
-    "renorm_",
-    "index_reduce_",
-    "scatter_reduce_",
-    "cumprod_",
-    "deg2rad_",
-    "arctan_",
-    "negative_",
-    "absolute_",
-    "sinh_",
-]
+WRITES = words("""
+    add_ sub_ mul_ div_ copy_ fmod_ pow_ atan2_ floor_divide_ remainder_ fill_ xlogy_ logical_and_
+""")
+SELF_WRITES = words("""
+    zero_ sin_ cos_ tanh_ sigmoid_ exp_ abs_ neg_ relu_ square_ sgn_ floor_ round_ sqrt_ reciprocal_ clamp_ t_ squeeze_
+    conj_physical_ tril_ triu_ erf_ log1p_ trunc_ logical_not_ sign_ nan_to_num_ expm1_ atan_ rsqrt_ frac_ cumsum_
+    unsqueeze_ transpose_ fill_diagonal_ addcmul_ lerp_ clamp_min_ hardtanh_ leaky_relu_ masked_fill_ index_fill_
+    index_add_ index_copy_ scatter_ scatter_add_ index_put_ masked_scatter_ put_ swapaxes_ elu_ celu_ addcdiv_ renorm_
+    index_reduce_ scatter_reduce_ cumprod_ deg2rad_ arctan_ negative_ absolute_ sinh_
+""")
 
 
 def write(g: Grower) -> str:
@@ -478,14 +247,14 @@ def write(g: Grower) -> str:
         sign = g.pick("+=", "-=", "*=", "/=")
         return f"{x} {sign} {g.beside(x) if g.chance(0.6) else g.number()}"
     if g.chance(0.35):
-        name = g.rng.choice([n for n in WRITES if n not in {"maximum_"}])
+        name = g.rng.choice(WRITES)
         return f"{x}.{name}({g.beside(x) if g.chance(0.7) else g.number()})"
     return write_itself(g, x)
 
 
 def write_itself(g: Grower, x: str) -> str:
     name, d = g.rng.choice(SELF_WRITES), g.dim(x)
-    n, i = g.number(), g.pick("torch.tensor([0])", "torch.tensor([1, 0])", g.tensor("int"))
+    n, i = g.number(), g.pick("torch.tensor([0])", "torch.tensor([0, 0])", g.tensor("int"))
     source = g.beside(x)
     source = source if source in g.tensors else f"torch.tensor({source})"
     arguments = {
@@ -743,23 +512,23 @@ class F{n}(torch.autograd.Function):
 
 # -- modes, threads, memory --------------------------------------------------------------------------------------------
 
-MODES = """
-    torch.no_grad()
-    torch.no_grad()
-    torch.enable_grad()
-    torch.inference_mode()
-    torch.inference_mode(False)
-    torch.set_grad_enabled(False)
-    torch.autograd.detect_anomaly()
-    torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2)
-    torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)
-    torch.autograd.graph.save_on_cpu()
-    torch.autograd.graph.disable_saved_tensors_hooks('not here')
-    torch.autograd.graph.allow_mutation_on_saved_tensors()
-    torch.autograd.set_multithreading_enabled(False)
-    torch.autograd.forward_ad.dual_level()
-    torch.autograd._unsafe_preserve_version_counter({x})
-""".strip().split("\n")
+MODES = [
+    "torch.no_grad()",
+    "torch.no_grad()",
+    "torch.enable_grad()",
+    "torch.inference_mode()",
+    "torch.inference_mode(False)",
+    "torch.set_grad_enabled(False)",
+    "torch.autograd.detect_anomaly()",
+    "torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t / 2)",
+    "torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t)",
+    "torch.autograd.graph.save_on_cpu()",
+    "torch.autograd.graph.disable_saved_tensors_hooks('not here')",
+    "torch.autograd.graph.allow_mutation_on_saved_tensors()",
+    "torch.autograd.set_multithreading_enabled(False)",
+    "torch.autograd.forward_ad.dual_level()",
+    "torch.autograd._unsafe_preserve_version_counter({x})",
+]
 
 
 def block(g: Grower) -> str:

@@ -66,9 +66,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         "the random generator, not an operation", "get_rng_state initial_seed manual_seed seed set_rng_state"
     ),
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
-    **because(
-        "gives its argument back, or a copy; see programs_conjugates.py", "cpu resolve_conj resolve_neg"
-    ),
+    **because("gives its argument back, or a copy; see programs_conjugates.py", "resolve_conj resolve_neg"),
     **because("another name of conj, which has a row", "Tensor._conj"),
     **because(
         "a conversion like Tensor.to",
@@ -166,12 +164,17 @@ EXEMPT_FUNCTIONS |= because(
 EXEMPT_FUNCTIONS |= because(
     "says something about memory or devices",
     """
-    Tensor.const_data_ptr Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn Tensor.is_mps
-    Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared Tensor.is_sparse_csr
-    Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory Tensor.share_memory_ typename
+    Tensor.const_data_ptr Tensor.cpu Tensor.cuda Tensor.is_ipu Tensor.is_maia Tensor.is_meta Tensor.is_mkldnn
+    Tensor.is_mps Tensor.is_mtia Tensor.is_nested Tensor.is_pinned Tensor.is_quantized Tensor.is_shared
+    Tensor.is_sparse_csr Tensor.is_vulkan Tensor.is_xla Tensor.is_xpu Tensor.layout Tensor.pin_memory
+    Tensor.share_memory_ typename
     """,
 )
 EXEMPT_FUNCTIONS |= because("gives a dtype", "promote_types result_type")
+EXEMPT_FUNCTIONS |= because("a conversion; see test_half_precision.py", "Tensor.bfloat16")
+EXEMPT_FUNCTIONS |= because(
+    "takes no tensor, or no part of one", "OutOfMemoryError from_file is_distributed thread_safe_generator"
+)
 EXEMPT_FUNCTIONS |= because(
     "a switch of the whole process",
     """

@@ -24,6 +24,10 @@ LEFT_OUT = {
     "numpy", "poisson", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "random_",
     "randperm", "register_hook", "requires_grad_", "resize_", "resize_as_", "rrelu", "rrelu_", "save", "seed",
     "set_", "set_default_device", "set_default_dtype", "set_grad_enabled", "set_num_threads",
+    "autocast_decrement_nesting", "autocast_increment_nesting", "bfloat16", "clear_autocast_cache", "cond",
+    "from_file", "install_as_torch", "set_anomaly_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_autocast_gpu_dtype", "sym_float",
+    "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum", "while_loop",
     "set_printoptions", "set_rng_state", "share_memory_", "storage", "type", "uniform_", "vmap",
 }  # fmt: skip
 VALUES = {"float32": 0.5, "float64": 0.25, "int64": 1, "bool": True, "complex64": 0.5 + 0.25j, "uint8": 1}

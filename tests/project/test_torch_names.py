@@ -14,7 +14,8 @@ SPACES = (
     "", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "nn.utils.parametrize",
     "nn.utils.parametrizations", "optim", "optim.lr_scheduler", "optim.swa_utils", "utils.data", "utils.checkpoint",
     "autograd", "autograd.functional", "autograd.forward_ad", "autograd.graph", "linalg", "fft", "special", "random",
-    "func", "overrides", "testing", "profiler",
+    "func", "overrides", "testing", "profiler", "distributions", "distributions.constraints",
+    "distributions.transforms", "distributions.kl", "distributions.utils",
 )  # fmt: skip
 # What makes no sense on dense tensors of one process: a pattern of names, and words of the page that say so.
 NOT_FOR_US = {
@@ -23,9 +24,9 @@ NOT_FOR_US = {
     r"sparse|(c?col|crow|row)?_?indices_copy|values_copy|[sdh]?s?mm$|hspmm|spmm|s+p?addmm|resize_as_sparse|SparseAdam"
     r"|is_coalesced": "sparse tensors",
     r"cudnn|miopen|mkldnn|batch_norm_(backward|elemt|gather|stats|update)|is_vulkan|Event$|Stream|DataParallel$"
-    r"|SyncBatchNorm|.*stream|AcceleratorGraph|ExecutionTraceObserver|DeviceType|kineto": "other devices",
+    r"|SyncBatchNorm|.*stream|(get|is|set)_autocast_(ipu|xla)|AcceleratorGraph|ExecutionTraceObserver|DeviceType"
+    r"|kineto": "other devices",
     r"bits?\d*|float[48]_|complex32|chalf|bfloat16": "dtypes that NumPy has not",
-    r".*(autocast).*|GradScaler": "mixed precision",
     r"(Bool|Byte|Char|Double|Float|Int|Long|Short|Half)Storage$": "typed storages",
     r".*DataPipe|DataChunk|argument_validation|functional_datapipe|.*determinis|runtime_validation|_DatasetKind"
     r"": "DataPipes",

@@ -19,9 +19,9 @@ def is_anomaly_check_nan_enabled() -> bool:
     return current().check_nan
 
 
-def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+def set_anomaly_enabled(enabled: Any, check_nan: Any = True) -> None:
     """Switches anomaly mode."""
-    set_detect_anomaly(enabled, check_nan)
+    set_detect_anomaly(bool(enabled), bool(check_nan))
 
 
 class set_detect_anomaly(Plain):  # noqa: N801 - torch's name

@@ -53,10 +53,10 @@ class ShortageTold:
 SHORTAGE_TOLD: Final = ShortageTold()
 
 
-def made(function: Callable[..., Array], shape: Shape, dtype: DType, *others: Any) -> Array:
-    """`function(shape, *others, dtype)` of an array library, which makes an array; or OutOfMemoryError."""
+def made(function: Callable[[Shape, DType], Array], shape: Shape, dtype: DType) -> Array:
+    """`function(shape, dtype)`, of an array library, say, which makes such an array; or OutOfMemoryError."""
     try:
-        return function(shape, *others, dtype)
+        return function(shape, dtype)
     except (MemoryError, ValueError, OverflowError) as error:
         if _is_shortage(error):
             raise out_of_memory(shape, dtype) from None

@@ -22,14 +22,14 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, placed
-from retrograd.backends.device import device
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array
 from retrograd.core.collector import expose
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.saved import (
     Packed,
     SavedConstant,
+    beside_gradient,
     checked,
     freed_graph,
     given,
@@ -88,17 +88,13 @@ class Op(Node):
     floats: ClassVar[bool] = False  # whether integer inputs are computed in the default floating dtype
     differentiable: ClassVar[bool] = True
     is_view: ClassVar[bool] = False  # whether results share memory with the input
-    moves_memory: ClassVar[bool] = (
-        False  # whether results take over the input's memory, as those of `t_()` do
-    )
+    moves_memory: ClassVar[bool] = False  # whether results take over the input's memory, as those of `t_()`
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
-    like_first: ClassVar[bool] = (
-        False  # whether results have the dtype of the first operand, whatever others have
-    )
+    like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
     any_shape: ClassVar[bool] = (
-        False  # whether forward looks at single elements only: a batch is one more dimension
+        False  # whether forward looks at single elements, and a batch is one more axis
     )
 
     def fresh(self) -> Any:
@@ -683,13 +679,6 @@ class Variadic(Op):
         if self.xs is not None or self.outs is not None or self.constants is not None:
             self._freed = True
             self.xs = self.outs = self.constants = None
-
-
-def beside_gradient(value: Any, where: device) -> Any:
-    """A saved value on the device of the gradients: an operand that is a single number may have come from the CPU."""
-    if isinstance(value, Tensor):
-        return value.to(where) if type(value.array) is ndarray and not value.array.ndim else value
-    return placed(value, where) if type(value) is ndarray and not value.ndim else value
 
 
 def _none_given(grads: Grads) -> bool:

@@ -14,6 +14,10 @@ import gc
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
+from retrograd.backends.base import placed
+from retrograd.backends.device import device
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.accumulate import grad_accumulator
 from retrograd.core.modes import SAVED_HOOKS, current
@@ -364,3 +368,10 @@ class SavedTensor(Plain):
 def saved_tensor(node: Any, name: str, value: SavedValue | None = None) -> SavedTensor:
     """What `_raw_saved_<name>` gives: a slot of an op, or a value that a custom Function saved."""
     return SavedTensor(_KEY, node, name, value)
+
+
+def beside_gradient(value: Any, where: device) -> Any:
+    """A saved value on the device of the gradients: an operand that is a single number may have come from the CPU."""
+    if isinstance(value, Tensor):
+        return value.to(where) if type(value.array) is np.ndarray and not value.array.ndim else value
+    return placed(value, where) if type(value) is np.ndarray and not value.ndim else value

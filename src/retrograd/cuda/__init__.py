@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import typing as _typing
 
-from retrograd.absent import AcceleratorError, OutOfMemoryError
+from retrograd.absent import AcceleratorError
+from retrograd.errors import OutOfMemoryError
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
@@ -78,7 +79,7 @@ else:
                 "reset_accumulated_memory_stats=reset_peak_memory_stats"
             ),
             "retrograd.cuda.random": (
-                "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all "
+                "generators get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all "
                 "set_rng_state set_rng_state_all"
             ),
             "retrograd.cuda.streams": (
@@ -89,6 +90,8 @@ else:
 
     def __getattr__(name: str) -> _typing.Any:
         """Names of the tables above, and the old types, `cuda.FloatTensor`, which can be named but not made."""
+        if name == "default_generators":
+            return _get("generators")()
         if name.endswith("Tensor"):
             from retrograd import legacy_types
             from retrograd.absent import Unavailable

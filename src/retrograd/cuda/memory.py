@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.cuda.devices import index_of, is_available, library
 
 
-class Peak:
+class MostBytes:
     """The most bytes that were in use. CuPy keeps no such figure: it is kept from when somebody first asks."""
 
     bytes: int = 0
@@ -22,17 +22,17 @@ class Peak:
         if self.watch is not None:
             return
 
-        class Watch(cupy.cuda.MemoryHook):  # type: ignore[misc, name-defined]
+        class OnAllocation(cupy.cuda.MemoryHook):  # type: ignore[misc, name-defined]
             name = "retrograd"
 
             def malloc_postprocess(self, **_: Any) -> None:
-                PEAK.bytes = max(PEAK.bytes, pool.used_bytes())
+                MOST.bytes = max(MOST.bytes, pool.used_bytes())
 
-        self.watch = Watch()
+        self.watch = OnAllocation()
         self.watch.__enter__()
 
 
-PEAK = Peak()
+MOST = MostBytes()
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -57,15 +57,15 @@ def max_memory_allocated(device: Any = None) -> int:
     """The most bytes that arrays have taken up since `reset_peak_memory_stats`, which has to be called first."""
     if not is_available():
         return 0
-    if PEAK.watch is None:
-        PEAK.begin()
-    return max(PEAK.bytes, memory_allocated(device))
+    if MOST.watch is None:
+        MOST.begin()
+    return max(MOST.bytes, memory_allocated(device))
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Begins to note the most bytes that are in use."""
     if is_available():
-        PEAK.begin()
+        MOST.begin()
 
 
 def memory_stats(device: Any = None) -> OrderedDict[str, Any]:

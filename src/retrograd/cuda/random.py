@@ -16,6 +16,11 @@ def _generator(device: Any) -> Generator:
     return found
 
 
+def generators() -> tuple[Generator, ...]:
+    """Those of all GPUs: `torch.cuda.default_generators`."""
+    return tuple([_generator(index) for index in range(device_count())])
+
+
 def manual_seed(seed: int) -> None:
     """Seeds the generator of the current GPU; without a GPU it does nothing."""
     if is_available():

@@ -7,6 +7,14 @@ from typing import Any
 from retrograd.cuda.devices import index_of, library
 
 
+def _needed(name: str) -> Any:
+    """CuPy, for a class; PyTorch raises another error for those than for functions."""
+    try:
+        return library()
+    except AssertionError as error:
+        raise RuntimeError(f"torch.cuda.{name} requires CUDA support: {error}") from error
+
+
 class Stream:
     """A queue of work: what is put into it runs in order, beside what other queues do.
 
@@ -16,7 +24,7 @@ class Stream:
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _cupy_stream: Any = None) -> None:
-        cupy = library()
+        cupy = _needed("Stream")
         self.device_index = index_of(device)
         with cupy.cuda.Device(self.device_index):
             self.cupy: Any = cupy.cuda.Stream(non_blocking=True) if _cupy_stream is None else _cupy_stream
@@ -69,7 +77,7 @@ class Event:
     def __init__(
         self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
     ) -> None:
-        self.cupy: Any = library().cuda.Event(
+        self.cupy: Any = _needed("Event").cuda.Event(
             block=blocking, disable_timing=not enable_timing, interprocess=interprocess
         )
 

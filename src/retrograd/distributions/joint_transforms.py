@@ -21,6 +21,7 @@ class ComposeTransform(Transform):
     """Transforms one after the other, the first one first.
 
     >>> import retrograd as rg
+    >>> from retrograd.distributions.transforms import AffineTransform, ExpTransform
     >>> double_exp = ComposeTransform([AffineTransform(0.0, 2.0), ExpTransform()])
     >>> double_exp(rg.tensor(0.5)), double_exp.inv(rg.tensor(1.0))
     (tensor(2.7183), tensor(0.))

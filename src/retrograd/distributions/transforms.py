@@ -2,10 +2,10 @@
 
 >>> import retrograd as rg
 >>> from retrograd.distributions.transforms import ExpTransform
->>> x = rg.tensor([0.0, 1.0])
+>>> x = rg.tensor([0.0, 2.0])
 >>> y = ExpTransform()(x)
 >>> y, ExpTransform().inv(y), ExpTransform().log_abs_det_jacobian(x, y)
-(tensor([1.0000, 2.7183]), tensor([0., 1.]), tensor([0., 1.]))
+(tensor([1.0000, 7.3891]), tensor([0., 2.]), tensor([0., 2.]))
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.core.tensor import Tensor
-from retrograd.nn import functional as F
 from retrograd.nn import init
 from retrograd.nn.lazy_modules import LazyModuleMixin
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from retrograd.ops.nn.batch_norm import functional_batch_norm
 from retrograd.ops.tensor.create import empty, ones, zeros
 from retrograd.ops.tensor.data import tensor
 
@@ -98,22 +98,21 @@ class _BatchNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         """The normalised input; while training, the running statistics move towards those of the batch."""
         self._check_input_dim(input)
-        average = 0.0 if self.momentum is None else self.momentum
-        counted = self.num_batches_tracked
-        if self.training and self.track_running_stats and counted is not None:
-            counted.add_(1)
-            if self.momentum is None:  # the mean of all batches so far
-                average = 1.0 / float(counted)
-        of_batch = self.training or (self.running_mean is None and self.running_var is None)
-        kept = not self.training or self.track_running_stats
-        return F.batch_norm(
+        average, training, mean, var = self.momentum, self.training, self.running_mean, self.running_var
+        if training and not self.track_running_stats:
+            mean = var = None
+        elif training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if average is None:  # the mean of all batches so far
+                average = 1.0 / float(self.num_batches_tracked)
+        return functional_batch_norm(
             input,
-            self.running_mean if kept else None,
-            self.running_var if kept else None,
+            mean,
+            var,
             self.weight,
             self.bias,
-            of_batch,
-            average,
+            training or (mean is None and var is None),
+            0.0 if average is None else average,
             self.eps,
         )
 

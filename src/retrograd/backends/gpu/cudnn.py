@@ -36,7 +36,7 @@ class Advice(ctypes.Structure):
     )
 
 
-class Call(NamedTuple):
+class CudnnCall(NamedTuple):
     """What a plan is for: which of the three, the shapes of input, weight and output, how windows slide, the dtype."""
 
     which: str  # Forward, BackwardData or BackwardFilter
@@ -71,7 +71,7 @@ class Convolutions:
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
         self.library = find_library()
-        self.plans: dict[Call, tuple[list[Any], int, int]] = {}
+        self.plans: dict[CudnnCall, tuple[list[Any], int, int]] = {}
         self.local = threading.local()  # a handle is one thread's
         self.lock = threading.Lock()
 
@@ -96,7 +96,7 @@ class Convolutions:
     ) -> Array:
         """Computes y of (x, w), x of (w, y) or w of (x, y): whichever `which` says is missing."""
         w = geometry.windows
-        call = Call(which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, a.dtype.char, tf32)
+        call = CudnnCall(which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, a.dtype.char, tf32)
         descriptors, algo, room = self._plan(call)
         out = self.cupy.empty(shapes[{"Forward": 2, "BackwardData": 0, "BackwardFilter": 1}[which]], a.dtype)
         workspace = self.cupy.empty(room, "b")
@@ -120,7 +120,7 @@ class Convolutions:
         self._check(self.library.cudnnSetStream(handle, stream))
         return handle
 
-    def _plan(self, call: Call) -> tuple[list[Any], int, int]:
+    def _plan(self, call: CudnnCall) -> tuple[list[Any], int, int]:
         """Descriptions in the order of arguments, the algorithm, and the bytes of its workspace."""
         with self.lock:
             if call not in self.plans:
@@ -149,7 +149,7 @@ class Convolutions:
         self._check(getattr(self.library, f"cudnnCreate{kind}Descriptor")(ctypes.byref(made)))
         return made
 
-    def _tensor(self, shape: Shape, call: Call) -> Any:
+    def _tensor(self, shape: Shape, call: CudnnCall) -> Any:
         made, dims = self._made("Tensor"), _spatial(shape)
         strides = [1] * len(dims)
         for i in range(len(dims) - 2, -1, -1):
@@ -161,14 +161,14 @@ class Convolutions:
         )
         return made
 
-    def _filter(self, call: Call) -> Any:
+    def _filter(self, call: CudnnCall) -> Any:
         made, dims = self._made("Filter"), _spatial(call.w)
         self._check(
             self.library.cudnnSetFilterNdDescriptor(made, DTYPES[call.char], NCHW, len(dims), _ints(dims))
         )
         return made
 
-    def _convolution(self, call: Call) -> Any:
+    def _convolution(self, call: CudnnCall) -> Any:
         made, short = self._made("Convolution"), len(call.stride) == 1
         padding = ((0,) if short else ()) + tuple(call.padding)
         stride, dilation = (((1,) if short else ()) + tuple(v) for v in (call.stride, call.dilation))

@@ -272,6 +272,8 @@ def _along(
         if source is not None and n > (source.shape[k] if source.ndim else 1):
             raise _too_large(i.shape, shape, d, k, source)
     check_bounds(i, d, shape[d] if shape else 1, False)
+    if source is not None and not i.ndim and (shape or source.ndim):
+        i = i.reshape(1)  # one place, of a vector or from one
     return d, given.like(i.astype(np.int64, copy=False))
 
 

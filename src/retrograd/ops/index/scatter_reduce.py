@@ -370,6 +370,10 @@ def _check_rows(a: Array, b: Array, d: int, i: Array) -> None:
             f"index_reduce_(): self ({SCALAR_NAMES[a.dtype]}) and source ({SCALAR_NAMES[b.dtype]}) must have the same "
             "scalar type"
         )
+    if a.ndim and b.ndim and d >= b.ndim:
+        raise ShapeError(
+            f"index_reduce_(): Indexing dim {d} is out of bounds of the source tensor with dim {b.ndim}"
+        )
     if not b.ndim and i.size != 1:
         raise IndexError(
             f"index_reduce_(): the source is a single number, but there are {i.size} indices for it"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of
-from retrograd.backends.dtypes import SCALAR_NAMES
+from retrograd.backends.dtypes import SCALAR_NAMES, int64
 from retrograd.backends.quiet import QUIET, hush, unhush
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
@@ -46,6 +46,11 @@ def _is_plain(number: Any) -> bool:
     return (type(number) is int or type(number) is float) and -SAFE <= number <= SAFE
 
 
+def _counts(x: Tensor, other: Any, alpha: Any) -> bool:
+    """Whether a small whole number is added to whole numbers, as where steps or batches are counted."""
+    return type(other) is int and alpha == 1 and -SAFE <= other <= SAFE and x._base is None
+
+
 def _into(ufunc: str, x: Tensor, other: Any) -> Tensor:
     """Writes what a ufunc makes of `x` and `other` into the memory of `x`."""
     token = hush(QUIET)
@@ -65,7 +70,11 @@ def add_(
     check_writable(self)
     if last is not None:
         other, alpha = last, old_alpha("add_", other)
-    b = bare(self, other) if _is_plain(alpha) else None
+    b: Any = None
+    if self.array.dtype is int64:
+        b = other if _counts(self, other, alpha) else None
+    elif _is_plain(alpha):
+        b = bare(self, other)
     if b is None:
         return write(self, add(self, other, alpha=alpha))
     return _into("add", self, b if alpha == 1 else b * alpha)

@@ -44,7 +44,7 @@ def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None)
 
 def reduced(losses: Any, reduction: int) -> Any:
     """The losses as they are, their mean or their sum; of arrays or Tensors."""
-    if reduction == NONE:
+    if reduction not in (MEAN, SUM):
         return losses
     return (Mean() if reduction == MEAN else Sum()).on(losses)
 

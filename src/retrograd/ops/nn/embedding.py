@@ -204,7 +204,7 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
     elif norm_type == 0:
         norms = (size != 0).sum(axis=1).astype(size.dtype)
     else:
-        norms = (size**norm_type).sum(axis=1) ** (1 / norm_type)
+        norms = (size**norm_type).sum(axis=1) ** (1 / norm_type) if norm_type else (size != 0).sum(axis=1)
     large = norms > max_norm
     if large.any():
         x.array[rows[large]] *= (max_norm / (norms[large] + 1e-7)).astype(x.array.dtype)[:, None]

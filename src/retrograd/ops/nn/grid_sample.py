@@ -406,6 +406,10 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         return lowered(affine_grid_generator, theta, size, align_corners)
     x: Tensor = require_tensor("affine_grid_generator", "theta", 1, theta)
     target = tuple([integer(n) for n in size])
+    if len(target) not in (4, 5):
+        raise ShapeError(
+            f"AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs: size has {len(target)} numbers"
+        )
     if len(x.array) != target[0]:
         raise ShapeError(
             f"affine_grid_generator(): Expected size for first two dimensions of batch2 tensor to be: [{target[0]}, "

@@ -161,7 +161,7 @@ def coded_kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_targe
     """`nn.functional.kl_div` with a number for `reduction`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        name = NAMES[int_from("kl_div", "reduction", 3, reduction)]
+        name = NAMES.get(int_from("kl_div", "reduction", 3, reduction), "none")
         return kl_div(input, target, reduction=name, log_target=log_target)
 
 
@@ -174,5 +174,5 @@ def coded_binary_cross_entropy_with_logits(
     reduction: int = 0,
 ) -> Tensor:
     """`nn.functional.binary_cross_entropy_with_logits` with a number for `reduction`."""
-    name = NAMES[int_from("binary_cross_entropy_with_logits", "reduction", 5, reduction)]
+    name = NAMES.get(int_from("binary_cross_entropy_with_logits", "reduction", 5, reduction), "none")
     return binary_cross_entropy_with_logits(input, target, weight, reduction=name, pos_weight=pos_weight)

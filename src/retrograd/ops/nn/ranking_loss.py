@@ -19,6 +19,7 @@ from retrograd.ops.nn.difference_loss import MEAN, reduced, reduction_code
 from retrograd.ops.reduce.statistics import vector_norm
 from retrograd.ops.reduce.sums import SumDim
 from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import broadcast_shapes
 
 # What PyTorch adds to squared lengths, so that those of zeros have a gradient.
 TINY = float(np.float32(1e-12))
@@ -37,6 +38,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
             f"{SCALAR_NAMES[x.array.dtype]}"
         )
     margin = float(number_from("hinge_embedding_loss", "margin", 3, margin))
+    broadcast_shapes(x.array.shape, t.array.shape)  # complains in PyTorch's words
     none = 0 if x.array.dtype.kind in "iu" else 0.0
     short = Where().on(t.array != 1, apply1(ClampMin(none, None), _short_of(margin, x)), none)
     found: Tensor = reduced(short + Where().on(t.array != -1, x, none), reduction)

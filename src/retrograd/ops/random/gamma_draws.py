@@ -55,6 +55,7 @@ class DirichletGrad(Variadic):
     """how far a part x of a Dirichlet sample moves with its own concentration y of z in all, over 1 - x"""
 
     elementwise: ClassVar[bool] = True
+    any_shape: ClassVar[bool] = True
 
     def forward(self, xp: Backend, xs: Any) -> Any:
         dtype = xs[0].dtype
@@ -131,11 +132,11 @@ def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 @public("_standard_gamma_grad")
-def standard_gamma_grad(self: Tensor, output: Tensor) -> Tensor:
-    """The derivative of samples `output` of gamma distributions by their shapes `self`."""
-    require_tensor("_standard_gamma_grad", "self", 1, self)
+def standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor:
+    """The derivative of samples `output` of gamma distributions by their shapes `input`."""
+    require_tensor("_standard_gamma_grad", "input", 1, input)
     require_tensor("_standard_gamma_grad", "output", 2, output)
-    found: Tensor = apply2(StandardGammaGrad(), self, output)
+    found: Tensor = apply2(StandardGammaGrad(), input, output)
     return found
 
 

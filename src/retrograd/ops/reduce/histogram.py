@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any, ClassVar, NamedTuple
 
@@ -355,5 +356,5 @@ def _edges(bins: int, ends: tuple[float, float] | None, dim: int, column: Array)
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    edges = made(spaced, (bins + 1,), column.dtype, [low, high]).astype(column.dtype)
+    edges = made(partial(spaced, [low, high]), (bins + 1,), column.dtype).astype(column.dtype)
     return tensor_of(beside(edges, column))

@@ -228,18 +228,19 @@ class VectorNorm(Reduction):
         dtype = real_of(a.dtype)
         return self.measure(xp, a.astype(float32) if dtype == float16 else a).astype(dtype, copy=False)
 
-    def measure(self, xp: Backend, a: Array, *minus: Array) -> Array:
+    def measure(self, xp: Backend, a: Array, minus: Array | None = None) -> Array:
         """The norm of an array, by its order; or of what is left of it when another is taken away."""
         p, axis, keep = self.ord, self.axis, self.keepdims
-        if p != 0 and reduced_count(a.shape, axis) == 1:
-            return xp.sum(
-                xp.absolute(a - minus[0] if minus else a), axis=axis, keepdims=keep
-            )  # exact, whatever it is
+        if p != 0 and reduced_count(a.shape, axis) == 1:  # exact, however large or small
+            return xp.sum(xp.absolute(a if minus is None else a - minus), axis=axis, keepdims=keep)
         if p == 0:
-            return ((a != minus[0]) if minus else (a != 0)).sum(axis=axis, keepdims=keep)
+            return (a != (0 if minus is None else minus)).sum(axis=axis, keepdims=keep)
         how = "add" if math.isfinite(p) else "maximum" if p > 0 else "minimum"
-        size = squares if p == 2 else abs if p == 1 or math.isinf(p) else partial(power, p)
-        found = xp.reduced(how, partial(of_difference, size) if minus else size, a, axis, keep, *minus)
+        size: Any = squares if p == 2 else abs if p == 1 or math.isinf(p) else partial(power, p)
+        if minus is None:
+            found = xp.reduced(how, size, a, axis, keep)
+        else:
+            found = xp.reduced(how, partial(of_difference, size), a, axis, keep, minus)
         return xp.sqrt(found) if p == 2 else found if p == 1 or math.isinf(p) else found ** (1 / p)
 
     def field(self, v: Any, x: Any, out: Any) -> Any:

@@ -180,7 +180,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1, out: Tenso
     if count < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     xp = backend_of(a)
-    found = made(xp.full, (count, a.ndim), np.dtype(np.int64), integer(fill_value))
+    found = made(xp.empty, (count, a.ndim), np.dtype(np.int64))
+    found.fill(integer(fill_value))
     rows = xp.argwhere(a)[:count]
     found[: len(rows)] = rows
     return deliver(tensor_of(found), out)

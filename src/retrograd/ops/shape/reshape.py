@@ -13,7 +13,7 @@ from retrograd.backends.base import Backend
 from retrograd.backends.casts import reinterpreted
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.backends.dtypes import SCALAR_NAMES, as_dtype
-from retrograd.backends.shortage import SHORTAGE_TOLD
+from retrograd.backends.shortage import SHORTAGE_TOLD, tell_shortage
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, View
 from retrograd.core.plain import Size
@@ -56,8 +56,11 @@ class Expand(View):
             return x[...]
         if x.size == prod(self.size):
             return x.reshape(self.size)
-        with SHORTAGE_TOLD:  # PyTorch has views of more elements than there are addresses
+        try:
             return xp.stretch(x, self.size)
+        except ValueError as error:  # PyTorch has views of more elements than there are addresses
+            tell_shortage(error)
+            raise
 
     def transpose(self, g: Any) -> Any:
         return UPWARD.operators.sum_to(g, self.in_shape)

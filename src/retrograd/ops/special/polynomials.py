@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, NoReturn
 
 from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
@@ -86,20 +86,23 @@ class ThreeTerms(Polynomial):
             out = xp.where(degree > k, last, out)
             if k % 64 == 0 and xp.isnan(last).all():
                 return out
-        return out if largest <= MOST else self.never_ends(largest)
+        if largest > MOST:
+            self.never_ends(largest)
+        return out
 
     def single(self, x: float, n: int) -> float:
         """That of degree n, or 1 for a lower one, at one number: what an array costs is more than the arithmetic."""
-        before: Any = 1.0
-        last: Any = self.first(x)
+        before: float = 1.0
+        last: float = self.first(x)
         for k in range(1, min(n, MOST)):
             before, last = last, self.following(k, x, last, before)
             if isnan(last):  # and so are all that follow
-                break
-        found: float = last if n <= MOST or isnan(last) else self.never_ends(n)
-        return found
+                return last
+        if n > MOST:
+            self.never_ends(n)
+        return last
 
-    def never_ends(self, n: int) -> Any:
+    def never_ends(self, n: int) -> NoReturn:
         raise RuntimeError(
             f"{self.function_name()}: a polynomial of degree {n} takes as many steps, and at most {MOST} are taken."
         )

@@ -36,7 +36,7 @@ def chebyshev(coefficients: Sequence[float], t: Array) -> Array:
     return coefficients[0] + t * total - last
 
 
-def by_parts(xp: Backend, function: Callable[..., Array], dtype: Any, *arrays: Array) -> Array:
+def by_parts(xp: Backend, function: Callable[..., Array], dtype: Any, arrays: Sequence[Array]) -> Array:
     """A function of flat arrays of float64, of arrays of one shape: of large ones a part at a time, to save memory."""
     shape = arrays[0].shape
     lines = [a.reshape(-1) for a in arrays]
@@ -69,7 +69,7 @@ class RealUnary(ElementwiseUnary):
     def forward(self, xp: Backend, x: Array) -> Array:
         if x.dtype.kind != "f":
             _refuse(self.kernel, x.dtype)
-        return by_parts(xp, partial(self.curve, xp), x.dtype, x)
+        return by_parts(xp, partial(self.curve, xp), x.dtype, (x,))
 
 
 class RealBinary(ElementwiseBinary):
@@ -88,7 +88,7 @@ class RealBinary(ElementwiseBinary):
         if dtype.kind != "f":
             _refuse(self.kernel, dtype)
         a, b = xp.broadcast_arrays(xp.asarray(x), xp.asarray(y))
-        return by_parts(xp, partial(self.surface, xp), dtype, a, b)
+        return by_parts(xp, partial(self.surface, xp), dtype, (a, b))
 
 
 class Underived(RealUnary):

@@ -137,7 +137,7 @@ def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor
 
 
 @public("Tensor.contiguous")
-def contiguous(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def contiguous(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` itself if its elements lie in row-major order, or in the memory format, else a copy where they do."""
     order = check_format("contiguous", memory_format)
     if input.array.flags.c_contiguous if order is None else lies_in(input.array, order):
@@ -223,7 +223,7 @@ def type(input: Tensor, dtype: DType | str | None = None, non_blocking: bool = F
 
 
 @public("Tensor.cpu")
-def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def cpu(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` in the host's memory."""
     return to(input, "cpu", memory_format=check_format("cpu", memory_format))
 
@@ -232,7 +232,7 @@ def cpu(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
 
 
 @public("Tensor.half")
-def to_half(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_half(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float16."""
     return convert(input, float16, "half", memory_format)
 
@@ -244,60 +244,60 @@ def to_bfloat16(input: Tensor, memory_format: MemoryFormat | None = None) -> Ten
 
 
 @public("Tensor.float")
-def to_float(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_float(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float32."""
     return convert(input, float32, "float", memory_format)
 
 
 @public("Tensor.double")
-def to_double(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_double(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as float64."""
     return convert(input, float64, "double", memory_format)
 
 
 @public("Tensor.short")
-def to_short(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_short(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int16."""
     return convert(input, int16, "short", memory_format)
 
 
 @public("Tensor.int")
-def to_int(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_int(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int32."""
     return convert(input, int32, "int", memory_format)
 
 
 @public("Tensor.long")
-def to_long(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_long(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int64."""
     return convert(input, int64, "long", memory_format)
 
 
 @public("Tensor.cfloat")
-def to_cfloat(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_cfloat(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as complex64."""
     return convert(input, complex64, "cfloat", memory_format)
 
 
 @public("Tensor.cdouble")
-def to_cdouble(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_cdouble(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as complex128."""
     return convert(input, complex128, "cdouble", memory_format)
 
 
 @public("Tensor.bool")
-def to_bool(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_bool(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as bool."""
     return convert(input, bool_, "bool", memory_format)
 
 
 @public("Tensor.byte")
-def to_byte(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_byte(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as uint8."""
     return convert(input, uint8, "byte", memory_format)
 
 
 @public("Tensor.char")
-def to_char(input: Tensor, memory_format: MemoryFormat | None = None) -> Tensor:
+def to_char(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """`input` as int8."""
     return convert(input, int8, "char", memory_format)

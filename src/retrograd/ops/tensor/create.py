@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -274,14 +275,14 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         count = math.ceil((end - start) / step)
     else:
         raise RuntimeError(f"invalid size, possible overflow: from {start} to {end} by steps of {step}")
-    return made(_range, (count,), dtype, start, end, step)
+    return made(partial(_range, start, end, step), (count,), dtype)
 
 
 def _are_whole(*numbers: Any) -> bool:
     return all(isinstance(n, int) for n in numbers)
 
 
-def _range(shape: Shape, start: Any, end: Any, step: Any, dtype: DType) -> Array:
+def _range(start: Any, end: Any, step: Any, shape: Shape, dtype: DType) -> Array:
     if dtype.kind in "iu":
         if _are_whole(start, end, step):
             return np.arange(start, end, step).astype(dtype, copy=False)
@@ -299,7 +300,8 @@ def linspace(
     """`steps` evenly spaced numbers from start to end, both included."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("linspace", start, end, steps, out, dtype)
-    return finish(cast(made(spaced, (count,), wanted, ends), wanted), out, requires_grad, where)
+    array = cast(made(partial(spaced, ends), (count,), wanted), wanted)
+    return finish(array, out, requires_grad, where)
 
 
 @public("logspace")
@@ -312,7 +314,7 @@ def logspace(
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
     work = np.dtype("complex128" if wanted.kind == "c" else "float64")
-    exponents = made(spaced, (count,), work, ends)
+    exponents = made(partial(spaced, ends), (count,), work)
     return finish(cast(np.power(base, exponents), wanted), out, requires_grad, where)
 
 
@@ -342,7 +344,7 @@ def _end(function: str, name: str, position: int, value: Any) -> Any:
     return number_from(function, name, position, value)
 
 
-def spaced(shape: Shape, ends: Sequence[Any], dtype: DType) -> Array:
+def spaced(ends: Sequence[Any], shape: Shape, dtype: DType) -> Array:
     """Evenly spaced numbers; the second half counts back from the end, so that the end is met exactly."""
     work = np.dtype("float64") if dtype.kind in "iu" else np.dtype("float32") if dtype == bfloat16 else dtype
     start, end = (work.type(int(v) if dtype.kind in "iu" else number_for(v, work)) for v in ends)

@@ -79,7 +79,7 @@ class UntypedStorage:
         return UntypedStorage(found) if isinstance(index, slice) else int(found)
 
     @staticmethod
-    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+    def from_file(filename: Any, shared: Any = False, nbytes: Any = 0) -> UntypedStorage:
         """The bytes of a file as memory. If `shared`, writes to the one are writes to the other."""
         found = np.memmap(filename, np.uint8, "r+" if shared else "c", shape=(nbytes,) if nbytes else None)
         return UntypedStorage(np.asarray(found))
@@ -184,8 +184,8 @@ def storage(self: Tensor) -> TypedStorage:
 
 @public("from_file")
 def from_file(
-    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: DType | None = None, layout: Any = None,
-    device: Device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False,
+    filename: Any, shared: Any = None, size: Any = 0, *, dtype: DType | None = None, layout: Any = None,
+    device: Any = None, requires_grad: Any = False, pin_memory: Any = False,
 ) -> Tensor:  # fmt: skip
     """The numbers in a file as a tensor over its memory; if `shared`, writes to the one are writes to the other.
 
@@ -201,7 +201,7 @@ def from_file(
     array = np.asarray(
         np.memmap(filename, kind, _mode(filename, bool(shared), size * kind.itemsize), shape=(size,))
     )
-    return new_leaf(array, requires_grad)
+    return new_leaf(array, bool(requires_grad))
 
 
 def _mode(filename: Any, shared: bool, needed: int) -> Any:
