@@ -58,3 +58,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             f"Skipped for want of the native pack: {count:,}. `make test-compiled` builds the pack and runs these too.",
             yellow=True,
         )
+    count = sum("no browser" in reason for reason in reasons)
+    if count:
+        terminalreporter.write_line(
+            f"Skipped for want of a browser: {count}. They need Chromium, Node.js, and `npm ci` in inspector/.",
+            yellow=True,
+        )
