@@ -22,7 +22,7 @@ class Part(NamedTuple):
 
 
 PARTS: dict[str, Part] = {
-    "programs": Part(programs.explore, 20_000, {"known": 0.001}),
+    "programs": Part(programs.explore, 20_000, {"known": 0.02}),
     "signatures": Part(
         signatures.explore, 30_000,
         {"values": 0.0005, "raises only here": 0.003, "raises only there": 0.003, "error type": 0.01},

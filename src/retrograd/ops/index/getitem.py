@@ -506,6 +506,8 @@ def _source(x: Tensor, value: Any, key: Key) -> Tensor:
                 f"{SCALAR_NAMES[x.array.dtype]} for the destination and {SCALAR_NAMES[value.array.dtype]} for the "
                 "source. Convert the source with .to(dtype)."
             )
+        if value.array.dtype.kind == "c" and not value.array.ndim:
+            number_for(value.array.item(), x.array.dtype)  # complains of an imaginary part that would be lost
     return value
 
 
