@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "array.h"
+#include "portable.h"
 
-#ifdef _WIN32
+#if RG_WINDOWS
 #include <windows.h>
-#else
+#elif RG_POSIX
 #include <dlfcn.h>
 #endif
 
@@ -24,12 +25,14 @@ constexpr int MOST = 64;        // arguments of a kernel
 constexpr int NO_DRIVER = -1;   // what is returned where there is none; others are the driver's codes
 
 Launch find_driver() {
-#ifdef _WIN32
+#if RG_WINDOWS
   HMODULE library = LoadLibraryA("nvcuda.dll");
   return library ? reinterpret_cast<Launch>(GetProcAddress(library, "cuLaunchKernel")) : nullptr;
-#else
+#elif RG_POSIX
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   return library ? reinterpret_cast<Launch>(dlsym(library, "cuLaunchKernel")) : nullptr;
+#else
+  return nullptr;
 #endif
 }
 

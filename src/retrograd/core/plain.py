@@ -161,8 +161,10 @@ class TensorMethods:
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        own = "__torch_function__" in vars(cls) or "__new__" in vars(cls)
-        if own and cls.__module__ not in OUR_SUBCLASSES:
+        made = isinstance(
+            vars(cls).get("__new__"), staticmethod
+        )  # by its author: compiled classes have one, too
+        if (made or "__torch_function__" in vars(cls)) and cls.__module__ not in OUR_SUBCLASSES:
             load("retrograd.overrides.subclasses").complete(cls)
 
     @classmethod

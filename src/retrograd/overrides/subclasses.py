@@ -28,7 +28,7 @@ _METHODS = frozenset({
 def complete(cls: Any) -> None:
     """Makes a new subclass of Tensor ask, and be made, as its author has written."""
     own = vars(cls)
-    if "__new__" in own:
+    if isinstance(own.get("__new__"), staticmethod):
         cls.__bases__ = tuple(TakesValues if base is Tensor else base for base in cls.__bases__)
     method = own.get("__torch_function__")
     if method is not None and getattr(cls, "__torch_function__", None) is not disabled:
