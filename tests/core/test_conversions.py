@@ -282,3 +282,17 @@ def test_a_subclass_survives_copies():
     assert type(copy.copy(s)) is Length
     assert type(copy.deepcopy(s)) is Length
     assert type(pickle.loads(pickle.dumps(s))) is Length
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "float16", "int32", "complex64", "bool", "uint8"])
+def test_arrays_are_cast_to_dtypes_of_both_kinds(name):
+    """Formulas say `values.astype(t.dtype)`, and that is the library's own object, of which only bfloat16 is special."""
+    from retrograd.backends.casts import cast, maker_of, reinterpreted
+
+    wanted = np.dtype(name)
+    for dtype in (wanted, getattr(rg, name)):
+        found = cast(np.asarray([0.0, 1.5]), dtype)
+        assert type(found) is np.ndarray
+        assert found.dtype == wanted
+        assert type(reinterpreted(np.zeros(4, np.float64), dtype)) is np.ndarray
+        assert type(maker_of(dtype).zeros(2, wanted)) is np.ndarray

@@ -6,6 +6,7 @@ from typing import Any
 
 from retrograd.backends.base import BACKENDS, Backend
 from retrograd.backends.device import CPU, device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.dtype_class import dtype as DtypeClass
 from retrograd.lazy import load
 from retrograd.values import Array, DType
@@ -14,20 +15,24 @@ from retrograd.values import Array, DType
 def cast(array: Array, dtype: DType, order: str = "K", copy: bool = True) -> Array:
     """An array in a dtype, which may be bfloat16: NumPy's `astype` knows its own dtypes only."""
     if type(dtype) is DtypeClass:
-        return of_bfloat16().cast(array, order, copy)
+        if dtype is bfloat16:
+            return of_bfloat16().cast(array, order, copy)
+        dtype = dtype.held
     return array.astype(dtype, order=order, copy=copy)
 
 
 def reinterpreted(array: Array, dtype: DType) -> Array:
     """The same memory as elements of another dtype, of a size that fits."""
     if type(dtype) is DtypeClass:
-        return of_bfloat16().seen(array.view(dtype.dtype))
+        if dtype is bfloat16:
+            return of_bfloat16().seen(array.view(dtype.dtype))
+        dtype = dtype.held
     return array.view(dtype)
 
 
 def maker_of(dtype: DType, where: device = CPU) -> Any:
     """The backend that makes arrays of a dtype on a device."""
-    if type(dtype) is DtypeClass and where is CPU:
+    if dtype is bfloat16 and where is CPU:
         return of_bfloat16()
     return BACKENDS.on(where)
 
