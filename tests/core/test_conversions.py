@@ -286,7 +286,7 @@ def test_a_subclass_survives_copies():
 
 @pytest.mark.parametrize("name", ["float32", "float64", "float16", "int32", "complex64", "bool", "uint8"])
 def test_arrays_are_cast_to_dtypes_of_both_kinds(name):
-    """Formulas say `values.astype(t.dtype)`, and that is the library's own object, of which only bfloat16 is special."""
+    """Formulas say `values.astype(t.dtype)`: the library's own object, of which only bfloat16 is special."""
     from retrograd.backends.casts import cast, maker_of, reinterpreted
 
     wanted = np.dtype(name)
