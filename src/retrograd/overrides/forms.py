@@ -63,7 +63,8 @@ class AskingFunction:
         return self is other or other is self.__wrapped__
 
     def __hash__(self) -> int:
-        return hash(self.__wrapped__)
+        wrapped = self.__wrapped__
+        return id(wrapped) if type(wrapped).__hash__ is None else hash(wrapped)  # compiled methods have none
 
     def __repr__(self) -> str:
         return f"<function {self.torch_name}>"
