@@ -231,6 +231,6 @@ def test_samples_are_differentiated_once():
 def test_shapes_of_the_gamma_distribution_are_floating_point(draw):
     with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
         draw(rg.tensor([1, 2]))
-    with pytest.raises(TypeError, match="must be Tensor"):
+    with pytest.raises(TypeError, match="Tensor"):
         draw([1.0])
     assert (draw(rg.tensor([0.0, 1.0])) > 0).all()

@@ -206,6 +206,8 @@ def forward_of(cls: type[Op], values: tuple[Any, ...]) -> tuple[Any, ...]:
     result = op.forward(Library(), xs) if issubclass(cls, Variadic) else op.forward(Library(), *xs)
     if vars(op) != before:
         raise NotFusedError("forward notes something on the op")
+    if not as_term(result).leaves("operand"):
+        raise NotFusedError("nothing of the operands: numbers that were drawn before, say")
     if any(as_term(result) is x.term for x in xs):
         raise NotFusedError("the operand itself, which NumPy copies")
     return (result,)

@@ -30,9 +30,9 @@ def reinterpreted(array: Array, dtype: DType) -> Array:
     return array.view(dtype)
 
 
-def maker_of(dtype: DType, where: device = CPU) -> Any:
+def maker_of(dtype: DType, where: device | None = None) -> Any:
     """The backend that makes arrays of a dtype on a device."""
-    if dtype is bfloat16 and where is CPU:
+    if dtype is bfloat16 and (where is None or where is CPU):
         return of_bfloat16()
     return BACKENDS.on(where)
 

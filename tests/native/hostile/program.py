@@ -57,6 +57,9 @@ def function(pack: Any, name: str) -> Any:
 def names(pack: Any) -> list[str]:
     """All functions of a pack, and its fused kernels."""
     own = [name for name in vars(pack) if not name.startswith("__")]
+    own = [
+        name for name in own if name != "launch"
+    ]  # which believes the address of a kernel, as the driver does
     return [*own, *pack.fused_kernels()]
 
 

@@ -101,8 +101,10 @@ class Threshold(Gate):
     params: ClassVar[tuple[str, ...]] = ("threshold", "value")
     shown: ClassVar[dict[str, str]] = {"threshold": "threshold"}
 
-    def __init__(self, threshold: float, value: float) -> None:
-        self.threshold = threshold
+    def __init__(self, threshold: Any, value: float) -> None:
+        self.threshold: Any = (
+            threshold  # a whole number stays one: to integers it may be what a float may not
+        )
         self.value = value
 
     def forward(self, xp: Backend, x: Array) -> Array:
