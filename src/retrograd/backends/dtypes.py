@@ -129,7 +129,9 @@ def as_dtype(spec: Any) -> DType:
             raise TypeError(
                 f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}"
             ) from None
-    known = bfloat16 if found.name == "bfloat16" else _CANONICAL.get(found)
+    known = _CANONICAL.get(found)
+    if known is None and found.name == "bfloat16":  # of ml_dtypes; NumPy takes its time to say a name
+        return bfloat16
     if known is None:
         raise TypeError(
             f"can't use dtype {found}: the supported dtypes are bool, (u)int8 to (u)int64, float16, bfloat16, float32, "

@@ -22,6 +22,14 @@ from retrograd.ops.tensor.convert import DeviceLike
 from retrograd.values import Array, DType, Shape
 
 
+def _inside(offset: int, x: Array) -> int:
+    """An offset that the array library takes: all that lie outside of a matrix are alike."""
+    return offset if -FAR < offset < FAR else max(-x.shape[-2], min(offset, x.shape[-1]))
+
+
+FAR = 1 << 30
+
+
 class Tril(Linear):
     """the lower triangle, zeros above"""
 
@@ -33,7 +41,7 @@ class Tril(Linear):
         self.offset = offset
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.tril(x, max(-x.shape[-2], min(self.offset, x.shape[-1])))
+        return xp.tril(x, _inside(self.offset, x))
 
     def transpose(self, g: Any) -> Any:
         return self.fresh().on(g)  # a choice of elements is its own adjoint
@@ -45,7 +53,7 @@ class Triu(Tril):
     node_name = "TriuBackward0"
 
     def forward(self, xp: Backend, x: Array) -> Array:
-        return xp.triu(x, max(-x.shape[-2], min(self.offset, x.shape[-1])))
+        return xp.triu(x, _inside(self.offset, x))
 
 
 class Diagonal(View):

@@ -271,6 +271,8 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
         )
     if _are_whole(start, end, step) and dtype.kind in "iu":
         count = -((start - end) // step)
+        if count <= SURELY_THERE:
+            return np.arange(start, end, step).astype(dtype, copy=False)
     elif math.isfinite((end - start) / step):
         count = math.ceil((end - start) / step)
     else:
@@ -278,8 +280,11 @@ def range_array(start: Any, end: Any, step: Any, dtype: DType) -> Array:
     return made(partial(_range, start, end, step), (count,), dtype)
 
 
-def _are_whole(*numbers: Any) -> bool:
-    return all(isinstance(n, int) for n in numbers)
+def _are_whole(start: Any, end: Any, step: Any) -> bool:
+    return isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+
+
+SURELY_THERE = 1 << 20  # elements for which there is always memory
 
 
 def _range(start: Any, end: Any, step: Any, shape: Shape, dtype: DType) -> Array:
@@ -377,7 +382,9 @@ def like(
     order: Any = (
         "K" if is_writable(x) or x.flags.c_contiguous else "C"
     )  # an expanded tensor has no order to keep
-    kind = x.dtype if dtype is None else as_dtype(dtype)
+    if dtype is None:
+        return backend_of(x).empty_like(x, dtype=x.dtype, order=order)
+    kind = as_dtype(dtype)
     return _maker_like(x, kind).empty_like(x, dtype=kind, order=order)
 
 
