@@ -72,9 +72,9 @@ node it records (PyTorch's name), the family that gives its derivatives, what it
 
 def family_of(node: Any) -> str:
     """The family that a node's op derives from."""
-    names = [cls.__name__.removesuffix("Backward0") for cls in type(node).__mro__]
+    names = [cls.__qualname__ for cls in type(node).__mro__]  # not `__name__`, which is that of a node
     bases = [cls for cls in type(node).__mro__ if cls.__module__ == "retrograd.core.op"]
-    return next((b.__name__ for b in bases if b.__name__ in FAMILIES), names[0])
+    return next((b.__qualname__ for b in bases if b.__qualname__ in FAMILIES), names[0])
 
 
 def formula_of(node: Any) -> str:
