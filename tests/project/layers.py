@@ -19,7 +19,6 @@ LAYERS = (
         "version",
         "torch_version",
         "symbolic",
-        "distributed",
     ),
     ("absent", "_tensor", "_utils"),
     ("backends",),

@@ -1,0 +1,165 @@
+"""What drives operations to their end: the thread that waits, and one helper thread.
+
+Note [Who calls MPI]
+~~~~~~~~~~~~~~~~~~~~
+An operation is a generator of *steps*. Between two of them it gives what it waits for: an object whose `done()` says
+whether the messages of the step have arrived. The collectives of a group stand in a queue, in the order of the calls,
+and the first of the queue is under way: so two that write the same tensor do it one after the other, and MPI, which
+matches collectives by their order, sees the same order on all ranks. Messages from one rank to another stand in no queue.
+
+Steps are run by `Progress.poll`. It is called by the thread that starts an operation, by a thread that waits for one,
+in a loop, and otherwise by the one helper thread, as long as anything is under way. All of this happens under one lock,
+and MPI is called nowhere else. So it does not matter which thread calls it, and the level MPI_THREAD_SERIALIZED is
+enough. Nothing blocks in MPI: a rank that waits can look at the clock, at Ctrl-C and at what the other ranks have to
+say, and it leaves the processor to the others when there are more ranks than cores.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+SPIN = 2e-4  # seconds for which a waiting thread only yields the processor
+NAPS = (5e-5, 5e-4)  # seconds between two looks: in the first second, and after it
+IDLE = 0.25  # seconds between two looks at the other ranks' messages when nothing is under way
+
+yield_processor: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
+
+
+class Wait(Protocol):
+    """What a step waits for."""
+
+    def done(self) -> bool: ...
+
+
+Steps = Iterator[Wait]
+Queue = deque["Operation"]
+
+
+class Operation:
+    """An operation under way."""
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.wait: Wait | None = None
+        self.over = False
+        self.error: BaseException | None = None
+        self.then: list[Callable[[], None]] = []
+        self.begun = time.monotonic()
+
+    def advance(self) -> bool:
+        """Runs as many steps as can be run; whether that was the last one. With the lock."""
+        try:
+            while self.wait is None or self.wait.done():
+                self.wait = next(self.steps)
+        except StopIteration:
+            self.over = True
+        except Exception as error:
+            self.fail(error)
+        return self.over
+
+    def fail(self, error: BaseException) -> None:
+        """Ends it with an error."""
+        self.error = error
+        self.over = True
+        self.steps = iter(())
+
+
+class Progress:
+    """Everything that is under way in this process. See Note [Who calls MPI]."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wake = threading.Condition(threading.Lock())
+        self.queues: list[Queue] = []  # those with something under way
+        self.watchers: list[Callable[[], None]] = []  # called about every IDLE seconds, with the lock
+        self.waiting = 0  # threads that poll, so that the helper need not
+        self.helper: threading.Thread | None = None
+        self.ending = False
+
+    def start(self, operation: Operation, queue: Queue) -> None:
+        """Puts an operation into its queue, and runs its first step if it is the first there."""
+        with self.lock:
+            queue.append(operation)
+            if len(queue) == 1 and not operation.advance():
+                self.queues.append(queue)
+            elif operation.over:
+                queue.popleft()
+
+    def poll(self) -> None:
+        """Runs whatever steps can be run, of all operations."""
+        ended: list[Operation] = []
+        with self.lock:
+            for queue in self.queues:
+                while queue and queue[0].advance():
+                    ended.append(queue.popleft())
+            if ended:
+                self.queues = [queue for queue in self.queues if queue]
+        for operation in ended:
+            for call in operation.then:
+                call()
+
+    def watch(self) -> None:
+        """Has the other ranks' messages looked at."""
+        with self.lock:
+            for watcher in self.watchers:
+                watcher()
+
+    def wait(self, operation: Operation, seconds: float | None) -> bool:
+        """Waits until an operation is over; False if it is not after so many seconds."""
+        if operation.over:
+            return True
+        begun = time.monotonic()
+        looked = begun
+        self.waiting += 1
+        try:
+            while True:
+                self.poll()
+                if operation.over:
+                    return True
+                now = time.monotonic()
+                if seconds is not None and now - begun > seconds:
+                    return False
+                if now - looked > IDLE:
+                    looked = now
+                    self.watch()
+                if now - begun < SPIN:
+                    yield_processor()
+                else:
+                    time.sleep(NAPS[now - begun > 1])
+        finally:
+            self.waiting -= 1
+
+    def help(self) -> None:
+        """Has the helper thread look after what is under way."""
+        if self.helper is None:
+            self.helper = threading.Thread(target=self._run, name="retrograd-distributed", daemon=True)
+            self.helper.start()
+        with self.wake:
+            self.wake.notify()
+
+    def _run(self) -> None:
+        looked = time.monotonic()
+        while not self.ending:
+            if self.queues and not self.waiting:
+                self.poll()
+                time.sleep(NAPS[0])
+            else:
+                with self.wake:
+                    self.wake.wait(IDLE)
+            if time.monotonic() - looked > IDLE and not self.waiting:
+                looked = time.monotonic()
+                self.watch()
+
+    def end(self) -> None:
+        """Ends the helper thread."""
+        self.ending = True
+        with self.wake:
+            self.wake.notify()
+        if self.helper is not None:
+            self.helper.join()
+        self.helper, self.ending = None, False
