@@ -118,12 +118,16 @@ class Reducer:
         self.times = {"begin": time.perf_counter(), "launch": []}
         task.callbacks.append(self.finish)
 
-    def _covers(self, task: GraphTask) -> bool:
-        """Whether a running backward is the one that is reduced, or runs inside it; begins if it should be."""
-        inner: GraphTask | None = task
-        while inner is not None and inner is not self.task:
-            inner = inner.outer
-        if inner is not None:
+    def covers(self, task: GraphTask) -> bool:
+        """Whether a running backward is the one that is reduced, or runs inside it."""
+        around: GraphTask | None = task
+        while around is not None and around is not self.task:
+            around = around.outer
+        return around is not None
+
+    def _takes(self, task: GraphTask) -> bool:
+        """Whether gradients of a running backward are reduced; begins with it if that is expected."""
+        if self.covers(task):
             return True
         if not self.expected:
             return False
@@ -146,7 +150,7 @@ class Reducer:
         """A gradient has come."""
         self.used[position] = 1
         task: GraphTask | None = current().task
-        if task is None or (task is not self.task and not self._covers(task)):
+        if task is None or (task is not self.task and not self._takes(task)):
             return
         bucket = self.bucket_of[position]
         if self.arrived[position]:
@@ -325,7 +329,7 @@ class _Passage:
     def __call__(self, grad: Tensor) -> None:
         reducer, task = self.reducer(), current().task
         # What autograd.grad computes is the caller's own, and no .grad of anybody.
-        if reducer is not None and task is not None and task is not reducer.task and not task.captured:
+        if reducer is not None and task is not None and not task.captured and not reducer.covers(task):
             reducer.begin(task)
 
 
