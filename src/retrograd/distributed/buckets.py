@@ -114,9 +114,10 @@ def _placed(memory: Tensor, param: Tensor, offset: int) -> Tensor:
 class GradBucket:
     """What a communication hook is given: the gradients of some parameters, in one piece of memory."""
 
-    def __init__(self, bucket: Bucket, last: bool) -> None:
+    def __init__(self, bucket: Bucket, last: bool, group: Any = None) -> None:
         self._bucket = bucket
         self._last = last
+        self.group = group  # one that nobody else uses: see Note [Order of reductions]
         self._buffer = bucket.gradients
 
     def index(self) -> int:

@@ -202,7 +202,7 @@ class Reducer:
         """Begins the reduction of a bucket; returns what can be waited for."""
         if self.hook is None:
             return all_reduce(bucket.allocate(), group=self.group, async_op=True)
-        future = self.hook(self.hook_state, GradBucket(bucket, bucket is self.buckets[-1]))
+        future = self.hook(self.hook_state, GradBucket(bucket, bucket is self.buckets[-1], self.group))
         if not isinstance(future, Future):
             raise TypeError(
                 f"a communication hook must return a Future of a tensor, but returned {type(future).__name__}: "
@@ -216,13 +216,12 @@ class Reducer:
         """Sends what has not gone yet, waits for all, and puts the means into `.grad`."""
         try:
             self.times["end"] = time.perf_counter()
-            last = self.buckets[-1]
-            last.tail.copy_(from_numpy(np.concatenate([self.used, self.late])))
+            self._raise_flags()
             while self.next < len(self.buckets):
                 self._launch(self.buckets[self.next])
             for bucket in self.buckets:
                 self._wait(bucket)
-            used, late = self._flags(last)
+            used, late = self._flags()
             if late:
                 self._reduce_again(late)
             for bucket in self.buckets:
@@ -248,11 +247,16 @@ class Reducer:
         if result.data_ptr() != bucket.allocate().data_ptr():
             bucket.gradients.copy_(result.reshape(-1))
 
-    def _flags(self, last: Bucket) -> tuple[list[bool], list[int]]:
+    def _raise_flags(self) -> None:
+        """Writes behind the last bucket which parameters this rank has used, and which came late."""
+        self.buckets[-1].tail.copy_(from_numpy(np.concatenate([self.used, self.late])))
+
+    def _flags(self) -> tuple[list[bool], list[int]]:
         """Of each parameter, whether some rank has used it; and the positions of those that came late."""
-        if self.hook is not None:
-            all_reduce(last.tail, group=self.group)
-        found = (last.tail != 0).tolist()
+        flags = self.buckets[-1].tail
+        if self.hook is not None:  # it has not seen them
+            all_reduce(flags, group=self.group)
+        found = (flags != 0).tolist()
         count = len(self.params)
         return found[:count], [position for position in range(count) if found[count + position]]
 

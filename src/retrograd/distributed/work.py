@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from retrograd.distributed.progress import Operation, Progress
+from retrograd.futures import Future
 
 
 class Work:
@@ -57,42 +58,11 @@ class Work:
         """Waits, as `wait` does."""
         self.wait()
 
-    def get_future(self) -> Future:
+    def get_future(self) -> Future[list[Any]]:
         """The same as a future, whose value is the list of the tensors."""
-        return Future(self)
 
+        def compute() -> list[Any]:
+            self.wait()
+            return self._result
 
-class Future:
-    """The value that an operation will have, as `torch.futures.Future`."""
-
-    def __init__(self, work: Work, function: Callable[[Future], Any] | None = None) -> None:
-        self._work = work
-        self._function = function
-        self._before: Future | None = None
-        self._value: Any = None
-        self._known = False
-
-    def wait(self) -> Any:
-        """The value, after the operation is over."""
-        self._work.wait()
-        if not self._known:
-            if self._function is not None and self._before is not None:
-                self._value = self._function(self._before)
-            else:
-                self._value = self._work.result()
-            self._known = True
-        return self._value
-
-    def value(self) -> Any:
-        """The value."""
-        return self.wait()
-
-    def done(self) -> bool:
-        """Whether the operation is over."""
-        return self._work.is_completed()
-
-    def then(self, callback: Callable[[Future], Any]) -> Future:
-        """A future for what a function makes of this one."""
-        following = Future(self._work, callback)
-        following._before = self
-        return following
+        return Future.of(self.is_completed, compute)

@@ -132,7 +132,7 @@ class _Normalise(Function):
         hat = (x - mean.view(spread)) * scale.view(spread)
         ctx.save_for_backward(hat, weight, scale)
         ctx.group, ctx.axes, ctx.spread, ctx.count, ctx.dtype = group, axes, spread, count, input.dtype
-        ctx.has_bias = bias is not None
+        ctx.bias_dtype = None if bias is None else bias.dtype
         out = hat if weight is None else hat * weight.view(spread)
         out = out if bias is None else out + bias.view(spread)
         return (out if out is not hat else hat.clone()).to(input.dtype)
@@ -154,7 +154,7 @@ class _Normalise(Function):
             factor = scale if weight is None else scale * weight
             grad_input = (centred * factor.view(ctx.spread)).to(ctx.dtype)
         grad_weight = None if weight is None else stretch.to(weight.dtype)
-        grad_bias = shift.to(ctx.dtype) if ctx.has_bias else None
+        grad_bias = None if ctx.bias_dtype is None else shift.to(ctx.bias_dtype)
         return grad_input, grad_weight, grad_bias, None, None, None, None, None
 
 
