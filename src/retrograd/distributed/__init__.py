@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         is_ucc_available,
         is_xccl_available,
     )
+    from retrograd.distributed import algorithms, checkpoint, optim
+    from retrograd.distributed.buckets import GradBucket
     from retrograd.distributed.collectives import (
         all_gather,
         all_gather_into_tensor,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from retrograd.distributed.objects import all_gather_object, broadcast_object_list
     from retrograd.distributed.reduce_op import ReduceOp
     from retrograd.distributed.starting import destroy_process_group, init_process_group, new_group
+    from retrograd.distributed.synchronization import synchronized
     from retrograd.distributed.work import Work
 else:
     __getattr__, __dir__ = _lazily(
@@ -49,6 +52,11 @@ else:
                 "is_available is_gloo_available is_mpi_available is_nccl_available is_torchelastic_launched "
                 "is_ucc_available is_xccl_available"
             ),
+            "retrograd.distributed.algorithms": "algorithms=",
+            "retrograd.distributed.buckets": "GradBucket",
+            "retrograd.distributed.checkpoint": "checkpoint=",
+            "retrograd.distributed.optim": "optim=",
+            "retrograd.distributed.synchronization": "synchronized",
             "retrograd.distributed.collectives": (
                 "all_gather all_gather_into_tensor all_reduce barrier broadcast reduce reduce_scatter_tensor"
             ),

@@ -15,6 +15,8 @@ used at all.
   to all ranks. A parameter that no rank has used keeps the `.grad` it had.
 - A parameter can get a second part of its gradient after its bucket has gone, from a backward inside the backward:
   re-entrant checkpoints that share it. Then all ranks, having seen the flag, reduce those parameters once more at the end.
+- One backward may go through parameters of several reducers, which begin in whatever order the graph has. They end
+  together, in the order in which they were made: first each sends what it has left, then each waits.
 - Other collectives may run in between, of SyncBatchNorm for example, and at other places of the order on other ranks.
   They cannot be mistaken for ours: buckets travel in a group of their own, and do not block (see Note [Who calls MPI]).
 - A communication hook is called on the calling thread, in the order of the buckets, and what it does `then` runs in the
@@ -28,6 +30,8 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import count
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -41,6 +45,7 @@ from retrograd.futures import Future
 from retrograd.ops.elementwise.arithmetic import mul
 from retrograd.ops.tensor.data import from_numpy
 
+_NUMBERS = count()  # of reducers, in the order in which they are made
 CommHook = Callable[[Any, GradBucket], "Future[Tensor]"]
 
 
@@ -59,6 +64,7 @@ class Reducer:
     def __init__(
         self, params: Sequence[Tensor], group: Any, limits: Sequence[int], as_views: bool = False, always: bool = False
     ) -> None:
+        self.number = next(_NUMBERS)
         self.params = list(params)
         self.group = group
         self.divisor = group.size()
@@ -69,10 +75,10 @@ class Reducer:
         self.hook_state: Any = None
         self.task: GraphTask | None = None  # the backward that is being reduced
         self.next = 0  # the bucket that goes next
-        count = len(self.params)
-        self.used = np.zeros(count, np.uint8)  # by this rank, since gradients were reduced last
-        self.late = np.zeros(count, np.uint8)
-        self.arrived = bytearray(count)
+        number = len(self.params)
+        self.used = np.zeros(number, np.uint8)  # by this rank, since gradients were reduced last
+        self.late = np.zeros(number, np.uint8)
+        self.arrived = bytearray(number)
         self.kept: dict[int, Tensor] = {}  # gradients in buckets that may turn out to be unused
         self.times: dict[str, Any] = {}
         self.buckets = self.plan(limits)
@@ -116,7 +122,7 @@ class Reducer:
             self._abandon()
         self.task = task
         self.times = {"begin": time.perf_counter(), "launch": []}
-        task.callbacks.append(self.finish)
+        _ending_of(task).reducers.append(self)
 
     def covers(self, task: GraphTask) -> bool:
         """Whether a running backward is the one that is reduced, or runs inside it."""
@@ -212,23 +218,24 @@ class Reducer:
 
     # -- at its end ------------------------------------------------------------------------------------------------
 
+    def send_rest(self) -> None:
+        """Sends what has not gone yet."""
+        self.times["end"] = time.perf_counter()
+        self._raise_flags()
+        while self.next < len(self.buckets):
+            self._launch(self.buckets[self.next])
+
     def finish(self) -> None:
-        """Sends what has not gone yet, waits for all, and puts the means into `.grad`."""
-        try:
-            self.times["end"] = time.perf_counter()
-            self._raise_flags()
-            while self.next < len(self.buckets):
-                self._launch(self.buckets[self.next])
-            for bucket in self.buckets:
-                self._wait(bucket)
-            used, late = self._flags()
-            if late:
-                self._reduce_again(late)
-            for bucket in self.buckets:
-                self._store(bucket, used)
-            self.times["reduced"] = time.perf_counter()
-        finally:
-            self._reset()
+        """Waits for all buckets, and puts the means into `.grad`."""
+        for bucket in self.buckets:
+            self._wait(bucket)
+        used, late = self._flags()
+        if late:
+            self._reduce_again(late)
+        for bucket in self.buckets:
+            self._store(bucket, used)
+        self.times["reduced"] = time.perf_counter()
+        self._reset()
         self.used[:] = 0
         self.expected = self.always
 
@@ -257,8 +264,8 @@ class Reducer:
         if self.hook is not None:  # it has not seen them
             all_reduce(flags, group=self.group)
         found = (flags != 0).tolist()
-        count = len(self.params)
-        return found[:count], [position for position in range(count) if found[count + position]]
+        middle = len(self.params)
+        return found[:middle], [position for position, is_late in enumerate(found[middle:]) if is_late]
 
     def _reduce_again(self, late: Sequence[int]) -> None:
         """Reduces the gradients of some parameters once more: they were not complete the first time."""
@@ -305,7 +312,32 @@ class Reducer:
             param.grad = None
         self.used[:] = 0
         self.times = {"launch": []}
+        self.send_rest()
         self.finish()
+
+
+class _Ending:
+    """What happens at the end of a backward to all gradients that are reduced in it. See Note [Order of reductions]."""
+
+    def __init__(self) -> None:
+        self.reducers: list[Reducer] = []
+
+    def __call__(self) -> None:
+        ordered = sorted(self.reducers, key=attrgetter("number"))
+        for reducer in ordered:
+            reducer.send_rest()
+        for reducer in ordered:
+            reducer.finish()
+
+
+def _ending_of(task: GraphTask) -> _Ending:
+    """The ending of a backward, made by the first who asks."""
+    for callback in task.callbacks:
+        if isinstance(callback, _Ending):
+            return callback
+    ending = _Ending()
+    task.callbacks.append(ending)
+    return ending
 
 
 class _Arrival:
