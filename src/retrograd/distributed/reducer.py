@@ -145,7 +145,7 @@ class Reducer:
 
     def _abandon(self) -> None:
         """Forgets a backward that ended with an error."""
-        launched = self.buckets[: self.next]
+        launched = [bucket for bucket in self.buckets[: self.next] if bucket.under_way is not None]
         self._reset()
         for bucket in launched:
             bucket.under_way.wait()
@@ -184,6 +184,7 @@ class Reducer:
     def _launch(self, bucket: Bucket) -> None:
         """Sends a bucket on its way, with what gradients there are."""
         self.next += 1
+        bucket.under_way = None
         self.times["launch"].append(time.perf_counter())
         self._pack(bucket)
         bucket.under_way = self._send(bucket)
