@@ -16,6 +16,12 @@ _VARIABLES = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"),
 )
 
+MISMATCH = (
+    "this process was started as one of {size}, and the MPI library that mpi4py has loaded, {library}, knows of no other: "
+    "`mpirun` belongs to another MPI. Start it by the `mpirun` of that library (`retrograd launch` finds it), or name the "
+    "other library in the variable MPI4PY_LIBMPI."
+)
+
 
 class Place(NamedTuple):
     """Where a process stands among the others."""
