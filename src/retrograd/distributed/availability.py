@@ -6,7 +6,7 @@ import os
 from functools import cache
 
 from retrograd.distributed import mpi
-from retrograd.distributed.environment import started_as
+from retrograd.distributed.environment import seat_of_mpi, seat_of_torchrun
 
 
 def is_available() -> bool:
@@ -50,7 +50,7 @@ def is_torchelastic_launched() -> bool:
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
     """Which of the ranks on this machine the process is: the number of its GPU, as a rule."""
-    found = started_as()
+    found = seat_of_mpi() or seat_of_torchrun()
     if found is not None and found.local_rank is not None:
         return found.local_rank
     if "LOCAL_RANK" in os.environ:

@@ -16,6 +16,8 @@ from retrograd.distributed.progress import Operation, Steps
 from retrograd.distributed.work import Work
 from retrograd.values import Array
 
+# Operations whose first tensor has as many elements on all ranks.
+_ALIKE = {"all_reduce", "reduce", "broadcast", "all_gather_single", "reduce_scatter_single", "scatter"}
 Act = Callable[[list[Array], list[Array]], Steps]
 
 
@@ -37,12 +39,17 @@ class Call(Operation):
         self.source: list[int] = []
         self.looks = watch.FIRST_LOOK  # seconds of waiting after which the other ranks are asked
 
+    def described(self) -> str:
+        """What it is, for messages."""
+        first = next(iter(self.writes or self.reads), None)
+        tensor = "" if first is None else f" of {str(first.dtype).removeprefix('torch.')} {list(first.shape)}"
+        return f"{self.name}{self.details}{tensor}"
+
     def signature(self) -> str:
         """What must be the same on all ranks."""
-        first = (self.writes or self.reads or [None])[0]
-        if first is None:
-            return f"{self.name}{self.details}"
-        return f"{self.name}{self.details} of {first.dtype} {list(first.shape)}"
+        first = next(iter(self.writes or self.reads), None)
+        tensor = "" if first is None or self.name not in _ALIKE else f" {first.dtype} {first.numel()}"
+        return f"{self.name}{self.details}{tensor}"
 
     def plan(self, act: Act) -> Steps:
         """Its steps, with the memory of the tensors taken when it is its turn, and written back in the end."""

@@ -56,7 +56,7 @@ def is_detailed() -> bool:
 def compare(call: Any) -> Steps:
     """The steps by which all ranks of a group learn that they are about to do the same; an error on all if not."""
     group = call.group
-    own = f"{call.signature()}\n{call.place}".encode()[:_WIDTH].ljust(_WIDTH)
+    own = f"{call.signature()}\n{call.described()}, at {call.place}".encode()[:_WIDTH].ljust(_WIDTH)
     out = np.empty(_WIDTH * group.size(), np.uint8)
     yield from group.transport.all_gather_into(out, np.frombuffer(bytearray(own), np.uint8))
     told = [bytes(row).decode(errors="replace").strip().split("\n") for row in out.reshape(-1, _WIDTH)]
@@ -64,6 +64,6 @@ def compare(call: Any) -> Steps:
         if each[0] != told[0][0]:
             raise DistBackendError(
                 f"operation {call.number} of the group is not the same on all ranks:\n"
-                f"  rank {group.ranks[0]}: {told[0][0]}, at {told[0][1]}\n  rank {group.ranks[i]}: {each[0]}, at {each[1]}\n"
+                f"  rank {group.ranks[0]}: {told[0][1]}\n  rank {group.ranks[i]}: {each[1]}\n"
                 "All ranks of a group call the same operations in the same order, with tensors of the same shape."
             )

@@ -81,7 +81,9 @@ class Requests:
             if not library().Request.Testall(self.requests, self.statuses):
                 return False
         except library().Exception as error:
-            raise MessageError(str(error)) from None
+            codes = [status.Get_error() for status in self.statuses]
+            known = [library().Get_error_string(code) for code in codes if code not in (0, library().ERR_PENDING)]
+            raise MessageError(_one_line(known[0] if known else error)) from None
         for status, size in zip(self.statuses, self.sizes, strict=False):
             check_size(status, size)
         return True
@@ -101,10 +103,16 @@ class Request:
             if not self.request.Test(self.status):
                 return False
         except library().Exception as error:
-            raise MessageError(str(error)) from None
+            raise MessageError(_one_line(error)) from None
         if self.size is not None:
             check_size(self.status, self.size)
         return True
+
+
+def _one_line(error: Any) -> str:
+    """What MPI says of an error: the last line, where the others are its own functions."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else "an unknown error"
 
 
 def check_size(status: Any, size: int) -> None:

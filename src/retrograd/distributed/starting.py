@@ -11,7 +11,7 @@ from typing import Any
 from retrograd.distributed import faults, mpi, watch
 from retrograd.distributed.backend_names import chosen_backend
 from retrograd.distributed.calls import call
-from retrograd.distributed.environment import MISMATCH, started_as, started_by_mpi
+from retrograd.distributed.environment import MISMATCH, seat_of_mpi, seat_of_torchrun
 from retrograd.distributed.errors import DistBackendError
 from retrograd.distributed.groups import NON_MEMBER, WORLD, ProcessGroup, default_group, default_pg_timeout
 from retrograd.distributed.local_backend import LocalBackend
@@ -60,21 +60,20 @@ def init_process_group(
 
 def _joined(name: str, world_size: int, rank: int, seconds: float) -> Transport:
     """What carries the messages of the world."""
-    found = started_as()
-    if started_by_mpi():
+    seat = seat_of_mpi()
+    if seat is not None and seat.size > 1:
         world = mpi.library().COMM_WORLD
-        if found is not None and found.size > 1 and world.size == 1:
-            raise RuntimeError(MISMATCH.format(size=found.size, library=mpi.library_name()))
-        if world.size > 1:
-            _check_place(world, world_size, rank)
-            return _world_transport(name, world, seconds)
-    elif (found is not None and found.size > 1) or world_size > 1:
+        if world.size == 1:
+            raise RuntimeError(MISMATCH.format(size=seat.size, library=mpi.library_name()))
+        _check_place(world, world_size, rank)
+        return _world_transport(name, world, seconds)
+    seat = seat_of_torchrun()
+    if (seat is not None and seat.size > 1) or world_size > 1:
         raise RuntimeError(
             "this process is to be one of several, and no MPI has started it. Start the script by `mpirun -n 4 python "
             "script.py`, `srun` or `retrograd launch -n 4 script.py`."
         )
-    transport = LocalBackend(name)
-    return transport
+    return LocalBackend(name)
 
 
 def _check_place(world: Any, world_size: int, rank: int) -> None:

@@ -29,7 +29,7 @@ from retrograd.distributed.progress import Operation
 if TYPE_CHECKING:
     from retrograd.distributed.calls import Call
 
-FIRST_LOOK: Final = 5.0  # seconds after which a rank that waits asks the others
+FIRST_LOOK: Final = 3.0  # seconds after which a rank that waits asks the others
 PATIENCE: Final = 3.0  # seconds in which they answer
 _ASK, _TELL = 1, 2
 
@@ -39,6 +39,7 @@ class Position(NamedTuple):
 
     number: int
     signature: str
+    described: str
     line: str
     over: bool
 
@@ -99,7 +100,7 @@ class Channel:
     def status(self) -> Status:
         """Where this rank is."""
         groups = {
-            each.group_name: Position(last.number, last.signature(), str(last.place), last.over)
+            each.group_name: Position(last.number, last.signature(), last.described(), str(last.place), last.over)
             for each in WORLD.groups
             if (last := each.last) is not None
         }
@@ -125,7 +126,7 @@ def look(operation: Operation | None, waited: float) -> None:
     with WORLD.progress.lock:
         channel.serve()
     call: Any = operation
-    if call is None or waited < FIRST_LOOK / 5 or call.over or not hasattr(call, "group"):
+    if call is None or waited < 0.5 or call.over or not hasattr(call, "group"):
         return
     if any(channel.known[rank].ended for rank in _others(call) if rank in channel.known):
         _raise_if_in_vain(call, channel)
@@ -167,24 +168,21 @@ def _raise_if_in_vain(call: Call, channel: Channel) -> None:
             continue
         at = told.groups.get(call.group.group_name)
         if told.ended and (at is None or at.number < call.number):
-            raise DistBackendError(
-                report(call, f"waits in vain, for rank {rank} has ended its program", fresh=False)
-            )
+            raise DistBackendError(report(call, f"waits in vain, for rank {rank} has ended its program"))
         if at is not None and at.number == call.number and at.signature != call.signature():
-            raise DistBackendError(report(call, f"waits in vain, for rank {rank} does something else", fresh=False))
+            raise DistBackendError(report(call, f"waits in vain, for rank {rank} does something else"))
 
 
-def report(call: Call, what: str, fresh: bool = True) -> str:
+def report(call: Call, what: str) -> str:
     """Where each rank of the group is, for an operation that does not end."""
     group = call.group
     own = group.ranks[group.rank()]
     number = f"operation {call.number}, " if call.number else ""
-    lines = [f"{number}{call.signature()}, of rank {own} {what}."]
+    lines = [f"{number}{call.described()}, of rank {own} {what}."]
     lines.append(f"  rank {own} waits in it: {call.place}")
     if CHANNEL:
         channel = CHANNEL[0]
-        if fresh:
-            _hear(channel, _others(call))
+        _hear(channel, _others(call))
         lines += [f"  rank {rank} {_whereabouts(call, channel.known.get(rank))}" for rank in _others(call)]
     lines.append("All ranks of a group call the same operations in the same order.")
     return "\n".join(lines)
@@ -204,9 +202,9 @@ def _whereabouts(call: Call, told: Status | None) -> str:
         return f"has called no operation of this group: it {now}"
     state = "is done with" if at.over else "waits in"
     if at.number < call.number:
-        return f"has not called it; its last was operation {at.number}, {at.signature}, {at.line}. It {now}"
+        return f"has not called it; its last was operation {at.number}, {at.described}, {at.line}. It {now}"
     if at.number > call.number:
-        return f"is past it, and {state} operation {at.number}, {at.signature}: {at.line}"
+        return f"is past it, and {state} operation {at.number}, {at.described}: {at.line}"
     if at.signature != call.signature():
-        return f"does another operation instead, {at.signature}: {at.line}"
+        return f"does another operation instead, {at.described}: {at.line}"
     return f"{state} it: {at.line}"
