@@ -810,12 +810,12 @@ def difference(rank, make, *words):
 
 @case
 def other_shapes(rank, size):
-    difference(rank, lambda r: nn.Linear(4, 2 + (r == 1)), "weight of shape (2, 4)", "weight of shape (3, 4)", "rank 1")
+    difference(rank, lambda r: nn.Linear(4, 2 + (r == 1)), "rank 0: weight: float32 [2, 4]", "rank 1: weight: float32 [3, 4]")
 
 
 @case
 def other_numbers_of_parameters(rank, size):
-    difference(rank, lambda r: mlp(depth=2 + (r == size - 1)), "4.weight", "no more than 4 params")
+    difference(rank, lambda r: mlp(depth=2 + (r == size - 1)), "rank 0 has 4", "4.weight: float32 [4, 4]")
 
 
 @case

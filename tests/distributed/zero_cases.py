@@ -276,7 +276,7 @@ def wrong_arguments(rank, size):
     try:
         ZeroRedundancyOptimizer([rg.ones(2 + (rank == 1), requires_grad=True)], optim.SGD, lr=0.1)
     except RuntimeError as error:
-        assert "(2,)" in str(error)
-        assert "(3,)" in str(error)
+        assert "[2]" in str(error)
+        assert "[3]" in str(error)
     else:
         raise AssertionError

@@ -1,75 +1,61 @@
-"""Whether all ranks have the same parameters, and how they get the same values."""
+"""Whether ranks have the same parameters; if not, the first difference, with both sides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any
 
-from retrograd.autograd.modes import no_grad
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.collectives import broadcast
-from retrograd.distributed.objects import all_gather_object, broadcast_object_list
-from retrograd.ops.shape.join import cat
+from retrograd.distributed.errors import DistBackendError
+from retrograd.distributed.groups import get_process_group_ranks
+from retrograd.distributed.objects import all_gather_object
 
-MESSAGE_BYTES = 64 << 20  # of the messages that many tensors are sent in
-
-
-def check_same_parameters(named: Sequence[tuple[str, Tensor]], group: Any, who: str) -> None:
-    """Raises on all ranks if the lists of parameters differ, with the first difference of both sides."""
-    own = [_described(name, param) for name, param in named]
-    shared: list[Any] = [own]
-    broadcast_object_list(shared, group=group, group_src=0)
-    differences: list[Any] = [None] * group.size()
-    all_gather_object(differences, _first_difference(shared[0], own), group=group)
-    for rank, difference in enumerate(differences):
-        if difference is not None:
-            number, first, other = difference
-            raise RuntimeError(
-                f"{who} expects same model across all ranks, but params[{number}] of rank {rank} appears not to match "
-                f"that of rank 0. Rank 0 has {first}; rank {rank} has {other}. Gradients are averaged by position: "
-                "build the model in the same way, in the same order, on all ranks."
-            )
+_ADVICE = "All ranks build the same model, with the same arguments and in the same order."
 
 
-def _described(name: str, param: Tensor) -> str:
-    return f"{name} of shape {tuple(param.shape)} and {param.dtype}"
+def verify_agreement(
+    parameters: Iterable[Tensor] | Iterable[tuple[str, Tensor]], group: Any = None, what: str = "parameter"
+) -> None:
+    """Checks that all ranks have the same number of tensors, in the same order, with the same shapes and dtypes.
+
+    `parameters` are tensors, or pairs of a name and a tensor, as `named_parameters()` gives them. Where ranks differ, all
+    raise an error that names the first difference and both sides.
+
+    >>> import retrograd as rg
+    >>> rg.distributed.init_process_group()
+    >>> rg.distributed.verify_agreement(rg.nn.Linear(3, 2).named_parameters())
+    >>> rg.distributed.destroy_process_group()
+    """
+    ranks = get_process_group_ranks(group)
+    own = [_described(each) for each in parameters]
+    lists: list[Any] = [None] * len(ranks)
+    all_gather_object(lists, own, group)
+    for rank, other in zip(ranks[1:], lists[1:], strict=True):
+        if other != lists[0]:
+            raise DistBackendError(difference(lists[0], other, ranks[0], rank, what))
 
 
-def _first_difference(first: list[str], own: list[str]) -> tuple[int, str, str] | None:
-    """The number of the first parameter that differs, and what each side has there."""
-    for number in range(max(len(first), len(own))):
-        sides = [
-            every[number] if number < len(every) else f"no more than {len(every)} params" for every in (first, own)
-        ]
-        if sides[0] != sides[1]:
-            return number, sides[0], sides[1]
-    return None
+def difference(first: list[str], second: list[str], rank: int, other: int, what: str = "parameter") -> str:
+    """The first difference of what two ranks have.
+
+    >>> print(difference(["a: float32 [2]"], ["a: float32 [3]"], 0, 1))
+    parameter 0 is not the same on all ranks:
+      rank 0: a: float32 [2]
+      rank 1: a: float32 [3]
+    All ranks build the same model, with the same arguments and in the same order.
+    """
+    pairs = zip_longest(first, second)
+    i, (a, b) = next((i, pair) for i, pair in enumerate(pairs) if pair[0] != pair[1])
+    if a is None or b is None:
+        head = f"ranks have different numbers of {what}s: rank {rank} has {len(first)}, rank {other} has {len(second)}"
+    else:
+        head = f"{what} {i} is not the same on all ranks"
+    sides = [f"  rank {r}: {side or f'no {what} {i}'}" for r, side in ((rank, a), (other, b))]
+    return "\n".join([f"{head}:", *sides, _ADVICE])
 
 
-@no_grad()
-def broadcast_all(tensors: Iterable[Tensor], group: Any, source: int = 0) -> None:
-    """Gives the tensors of one rank of a group to all; small ones travel together."""
-    for message in _messages(tensors):
-        if len(message) == 1 and message[0].is_contiguous():
-            broadcast(message[0], group=group, group_src=source)
-            continue
-        flat = cat([tensor.reshape(-1) for tensor in message])
-        broadcast(flat, group=group, group_src=source)
-        if group.rank() != source:
-            place = 0
-            for tensor in message:
-                tensor.copy_(flat[place : place + tensor.numel()].view(tensor.shape))
-                place += tensor.numel()
-
-
-def _messages(tensors: Iterable[Tensor]) -> list[list[Tensor]]:
-    """Tensors of one dtype and device together, up to some size."""
-    closed: list[list[Tensor]] = []
-    started: dict[Any, list[Tensor]] = {}
-    for tensor in tensors:
-        kind = tensor.dtype, tensor.device
-        message = started.setdefault(kind, [])
-        message.append(tensor.detach())
-        if sum(each.numel() * each.element_size() for each in message) >= MESSAGE_BYTES:
-            closed.append(started.pop(kind))
-    return [*closed, *started.values()]
+def _described(each: Any) -> str:
+    name, tensor = each if isinstance(each, tuple) else (None, each)
+    text = f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+    return text if name is None else f"{name}: {text}"

@@ -20,17 +20,17 @@ class LocalBackend:
         self.name = name
         self.sent: list[tuple[int, Array]] = []
 
-    def all_reduce(self, array: Array, kind: RedOpType) -> Steps:
+    def all_reduce(self, out: Array, kind: RedOpType) -> Steps:
         return iter(())
 
-    def reduce(self, array: Array, root: int, kind: RedOpType) -> Steps:
+    def reduce(self, out: Array, root: int, kind: RedOpType) -> Steps:
         return iter(())
 
     def reduce_scatter(self, out: Array, parts: Sequence[Array], kind: RedOpType) -> Steps:
         out[...] = parts[0]
         return iter(())
 
-    def broadcast(self, array: Array, root: int) -> Steps:
+    def broadcast(self, out: Array, root: int) -> Steps:
         return iter(())
 
     def all_gather_into(self, out: Array, array: Array) -> Steps:
@@ -57,16 +57,13 @@ class LocalBackend:
         self.sent.append((tag, array.copy()))
         return iter(())
 
-    def receive(self, array: Array, peer: int | None, tag: int, source: list[int]) -> Steps:
-        found = self._found(tag)
-        yield found
-        array[...] = found.message
+    def receive(self, out: Array, peer: int | None, tag: int, source: list[int]) -> Steps:
+        letter = _Letter(self.sent, tag)
+        yield letter
+        out[...] = letter.message
         source.append(0)
 
-    def _found(self, tag: int) -> _Letter:
-        return _Letter(self.sent, tag)
-
-    def part(self, ranks: Sequence[int], tag: int) -> LocalBackend | None:
+    def part(self, ranks: Sequence[int], tag: int) -> LocalBackend:
         return LocalBackend(self.name)
 
     def free(self) -> None:

@@ -8,12 +8,14 @@ order of the ranks, and sends the sums to all. Each number travels twice, whatev
 On one machine this is several times as quick as `Iallreduce`, it does not depend on how often somebody looks whether it
 is over, and all ranks have the same bits since each sum is made once. The sums are in a fixed order, which those of MPI
 need not be; so this way is taken for any size when deterministic sums are asked for, and for what MPI cannot add:
-halves, and exclusive ors of what is no whole number.
+halves and booleans, and the least and the greatest of floating-point numbers, among which a NaN is to stay one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,10 @@ from retrograd.distributed.progress import Steps
 from retrograd.distributed.reduce_op import RedOpType, combined, divide
 from retrograd.values import Array
 
-SMALL = 32768  # bytes up to which MPI adds
+SMALL = 16384  # bytes up to which MPI adds
 _TAGS = 16384  # MPI promises tags up to 32767
+_MPI_ADDS = "bBhHiIlLqQfdFD"  # dtypes by NumPy's letters
+_COMPARE = (RedOpType.MIN, RedOpType.MAX)  # NaN is no less than any number, and MPI's result depends on the order
 
 
 class MPIBackend:
@@ -53,29 +57,30 @@ class MPIBackend:
         around = [(self.rank + i) % self.size for i in range(1, self.size)]
         received = [(incoming[i], i) for i in reversed(around)]
         sent = [(outgoing[i], i) for i in around]
-        requests = [self.comm.Irecv(raw(part), i, tag) for part, i in received if part is not None]
-        requests += [self.comm.Isend(raw(part), i, tag) for part, i in sent if part is not None]
-        return Requests(requests)
+        return Requests(
+            [(self.comm.Irecv(raw(part), i, tag), part.nbytes) for part, i in received if part is not None],
+            [self.comm.Isend(raw(part), i, tag) for part, i in sent if part is not None],
+        )
 
     # -- reductions ------------------------------------------------------------------------------------------------
 
     def _adds(self, array: Array, kind: RedOpType) -> Any:
         """MPI's operation for a reduction, or None if it is done here."""
-        if self.fixed_order or array.nbytes > SMALL or array.dtype.kind == "V" or array.dtype == np.float16:
+        if self.fixed_order or array.nbytes > SMALL or array.dtype.char not in _MPI_ADDS:
             return None
-        if array.dtype.kind == "b":
+        if kind in _COMPARE and array.dtype.kind == "f":
             return None
-        return _operations().get(kind)
+        return _operations()[kind]
 
-    def all_reduce(self, array: Array, kind: RedOpType) -> Steps:
-        adds = self._adds(array, kind)
+    def all_reduce(self, out: Array, kind: RedOpType) -> Steps:
+        adds = self._adds(out, kind)
         if adds is not None:
-            yield Request(self.comm.Iallreduce(mpi.library().IN_PLACE, array, adds))
+            yield Request(self.comm.Iallreduce(mpi.library().IN_PLACE, out, adds))
             if kind is RedOpType.AVG:
-                divide(array, self.size)
+                divide(out, self.size)
             return
         tag = self._tag()
-        parts = split(array, self.size)
+        parts = split(out, self.size)
         yield from self._reduce_parts(parts, parts[self.rank], kind, tag)
         yield self._exchange([parts[self.rank]] * self.size, parts, tag + 1)
 
@@ -87,18 +92,17 @@ class MPIBackend:
         gathered = [own if i == self.rank else room[i] for i in range(self.size)]
         out[...] = combined(gathered, kind)
 
-    def reduce(self, array: Array, root: int, kind: RedOpType) -> Steps:
-        """The others keep what they had."""
-        adds = self._adds(array, kind)
+    def reduce(self, out: Array, root: int, kind: RedOpType) -> Steps:
+        adds = self._adds(out, kind)
         if adds is not None:
             at_root = self.rank == root
-            sent = mpi.library().IN_PLACE if at_root else array
-            yield Request(self.comm.Ireduce(sent, array if at_root else None, adds, root))
+            sent = mpi.library().IN_PLACE if at_root else out
+            yield Request(self.comm.Ireduce(sent, out if at_root else None, adds, root))
             if kind is RedOpType.AVG and at_root:
-                divide(array, self.size)
+                divide(out, self.size)
             return
         tag = self._tag()
-        parts = split(array, self.size)
+        parts = split(out, self.size)
         mine = np.empty_like(parts[self.rank])
         yield from self._reduce_parts(parts, mine, kind, tag)
         if self.rank == root:
@@ -112,8 +116,8 @@ class MPIBackend:
 
     # -- the same numbers elsewhere --------------------------------------------------------------------------------
 
-    def broadcast(self, array: Array, root: int) -> Steps:
-        yield Request(self.comm.Ibcast(raw(array), root))
+    def broadcast(self, out: Array, root: int) -> Steps:
+        yield Request(self.comm.Ibcast(raw(out), root))
 
     def all_gather_into(self, out: Array, array: Array) -> Steps:
         yield Request(self.comm.Iallgather(raw(array), raw(out)))
@@ -152,40 +156,25 @@ class MPIBackend:
     def send(self, array: Array, peer: int, tag: int) -> Steps:
         yield Request(self.messages.Isend(raw(array), peer, tag))
 
-    def receive(self, array: Array, peer: int | None, tag: int, source: list[int]) -> Steps:
-        """Appends to `source` who has sent."""
-        library = mpi.library()
-        status = library.Status()
-        request = self.messages.Irecv(raw(array), library.ANY_SOURCE if peer is None else peer, tag)
-        yield _Received(request, status)
-        source.append(status.Get_source())
+    def receive(self, out: Array, peer: int | None, tag: int, source: list[int]) -> Steps:
+        anyone = mpi.library().ANY_SOURCE
+        arrival = Request(self.messages.Irecv(raw(out), anyone if peer is None else peer, tag), out.nbytes)
+        yield arrival
+        source.append(arrival.status.Get_source())
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def part(self, ranks: Sequence[int], tag: int) -> MPIBackend | None:
-        """A group of some of these ranks, in the order that is given; None for the other ranks."""
-        if self.rank not in ranks:
-            return None
-        group = self.comm.Get_group().Incl(list(ranks))
+    def part(self, ranks: Sequence[int], tag: int) -> MPIBackend:
+        whole = self.comm.Get_group()
+        group = whole.Incl(list(ranks))
         collectives = self.comm.Create_group(group, tag)
+        group.Free()
+        whole.Free()
         return MPIBackend(collectives, collectives.Dup())
 
     def free(self) -> None:
-        """Gives the communicators back."""
-        self.comm.Free()
-        self.messages.Free()
-
-
-class _Received:
-    """A message that somebody has sent."""
-
-    __slots__ = ("request", "status")
-
-    def __init__(self, request: Any, status: Any) -> None:
-        self.request, self.status = request, status
-
-    def done(self) -> bool:
-        return bool(self.request.Test(self.status))
+        self.comm.Disconnect()
+        self.messages.Disconnect()
 
 
 def raw(array: Array) -> Array:
@@ -196,13 +185,10 @@ def raw(array: Array) -> Array:
 def split(array: Array, count: int) -> list[Array]:
     """An array in parts that are as equal as can be."""
     ends = [array.size * i // count for i in range(count + 1)]
-    return [array[a:b] for a, b in _pairs(ends)]
+    return [array[a:b] for a, b in pairwise(ends)]
 
 
-def _pairs(ends: Sequence[int]) -> Iterator[tuple[int, int]]:
-    return zip(ends, ends[1:], strict=False)
-
-
+@cache
 def _operations() -> dict[RedOpType, Any]:
     library = mpi.library()
     return {

@@ -43,13 +43,12 @@ Queue = deque["Operation"]
 class Operation:
     """An operation under way."""
 
-    def __init__(self, steps: Steps) -> None:
-        self.steps = steps
+    def __init__(self) -> None:
+        self.steps: Steps = iter(())
         self.wait: Wait | None = None
         self.over = False
         self.error: BaseException | None = None
-        self.then: list[Callable[[], None]] = []
-        self.begun = time.monotonic()
+        self.then: list[Callable[[], None]] = []  # called when it is over
 
     def advance(self) -> bool:
         """Runs as many steps as can be run; whether that was the last one. With the lock."""
@@ -59,14 +58,9 @@ class Operation:
         except StopIteration:
             self.over = True
         except Exception as error:
-            self.fail(error)
+            self.error = error
+            self.over = True
         return self.over
-
-    def fail(self, error: BaseException) -> None:
-        """Ends it with an error."""
-        self.error = error
-        self.over = True
-        self.steps = iter(())
 
 
 class Progress:
@@ -74,21 +68,25 @@ class Progress:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.wake = threading.Condition(threading.Lock())
         self.queues: list[Queue] = []  # those with something under way
-        self.watchers: list[Callable[[], None]] = []  # called about every IDLE seconds, with the lock
-        self.waiting = 0  # threads that poll, so that the helper need not
-        self.helper: threading.Thread | None = None
-        self.ending = False
+        self.watch: Callable[[Operation | None, float], None] | None = None
+        self.owner = os.getpid()
+        self._wake = threading.Condition(threading.Lock())
+        self._waiting = 0  # threads that poll, so that the helper need not
+        self._helper: threading.Thread | None = None
+        self._ending = False
 
-    def start(self, operation: Operation, queue: Queue) -> None:
-        """Puts an operation into its queue, and runs its first step if it is the first there."""
+    def start(self, operation: Operation, queue: Queue | None = None) -> None:
+        """Puts an operation into its queue, or into one of its own, and runs its first step if it is the first there."""
+        queue = deque() if queue is None else queue
         with self.lock:
             queue.append(operation)
-            if len(queue) == 1 and not operation.advance():
-                self.queues.append(queue)
-            elif operation.over:
+            if len(queue) > 1:
+                return
+            if operation.advance():
                 queue.popleft()
+            else:
+                self.queues.append(queue)
 
     def poll(self) -> None:
         """Runs whatever steps can be run, of all operations."""
@@ -103,63 +101,75 @@ class Progress:
             for call in operation.then:
                 call()
 
-    def watch(self) -> None:
-        """Has the other ranks' messages looked at."""
+    def when_over(self, operation: Operation, call: Callable[[], None]) -> None:
+        """Has a function called when an operation is over."""
         with self.lock:
-            for watcher in self.watchers:
-                watcher()
+            if not operation.over:
+                operation.then.append(call)
+                return
+        call()
 
-    def wait(self, operation: Operation, seconds: float | None) -> bool:
+    def wait(self, operation: Operation, seconds: float) -> bool:
         """Waits until an operation is over; False if it is not after so many seconds."""
-        if operation.over:
-            return True
-        begun = time.monotonic()
-        looked = begun
-        self.waiting += 1
+        begun = looked = time.monotonic()
+        self._waiting += 1
         try:
             while True:
                 self.poll()
                 if operation.over:
                     return True
                 now = time.monotonic()
-                if seconds is not None and now - begun > seconds:
+                if now - begun > seconds:
                     return False
                 if now - looked > IDLE:
                     looked = now
-                    self.watch()
+                    self._look(operation, now - begun)
                 if now - begun < SPIN:
                     yield_processor()
                 else:
                     time.sleep(NAPS[now - begun > 1])
         finally:
-            self.waiting -= 1
+            self._waiting -= 1
+
+    def _look(self, operation: Operation | None, waited: float) -> None:
+        if self.watch is not None:
+            self.watch(operation, waited)
 
     def help(self) -> None:
         """Has the helper thread look after what is under way."""
-        if self.helper is None:
-            self.helper = threading.Thread(target=self._run, name="retrograd-distributed", daemon=True)
-            self.helper.start()
-        with self.wake:
-            self.wake.notify()
+        if self._helper is None:
+            self._helper = threading.Thread(target=self._run, name="retrograd-distributed", daemon=True)
+            self._helper.start()
+        elif not self._waiting:
+            with self._wake:
+                self._wake.notify()
 
     def _run(self) -> None:
         looked = time.monotonic()
-        while not self.ending:
-            if self.queues and not self.waiting:
+        while not self._ending:
+            if self.queues and not self._waiting:
                 self.poll()
                 time.sleep(NAPS[0])
             else:
-                with self.wake:
-                    self.wake.wait(IDLE)
-            if time.monotonic() - looked > IDLE and not self.waiting:
+                with self._wake:
+                    self._wake.wait(IDLE)
+            if time.monotonic() - looked > IDLE and not self._waiting:
                 looked = time.monotonic()
-                self.watch()
+                self._look(None, 0.0)
+
+    def orphaned(self) -> None:
+        """In a process that was forked: this is the parent's affair, and the helper thread is not there."""
+        self.lock = threading.Lock()
+        self._wake = threading.Condition(threading.Lock())
+        self._helper, self.queues, self.owner = None, [], -1
 
     def end(self) -> None:
         """Ends the helper thread."""
-        self.ending = True
-        with self.wake:
-            self.wake.notify()
-        if self.helper is not None:
-            self.helper.join()
-        self.helper, self.ending = None, False
+        helper, self._helper = self._helper, None
+        if helper is None:
+            return
+        self._ending = True
+        with self._wake:
+            self._wake.notify()
+        helper.join()
+        self._ending = False

@@ -39,7 +39,7 @@ import numpy as np
 from retrograd.core.modes import current
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.buckets import Bucket, GradBucket, plan_buckets
-from retrograd.distributed.collectives import all_reduce
+from retrograd.distributed.reductions import all_reduce
 from retrograd.engine.task import GraphTask
 from retrograd.futures import Future
 from retrograd.ops.elementwise.arithmetic import mul

@@ -13,7 +13,7 @@ import numpy as np
 
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.buckets import Bucket, plan_buckets
-from retrograd.distributed.collectives import all_reduce, reduce
+from retrograd.distributed.reductions import all_reduce, reduce
 from retrograd.distributed.reducer import Reducer
 from retrograd.engine.task import GraphTask
 from retrograd.ops.tensor.data import from_numpy

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
+import os
+import time
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from retrograd.distributed import mpi
-from retrograd.distributed.environment import started_as, started_by_mpi
-from retrograd.distributed.groups import WORLD, ProcessGroup, default_group, default_pg_timeout
+from retrograd.distributed import faults, mpi, watch
+from retrograd.distributed.backend_names import chosen_backend
+from retrograd.distributed.calls import call
+from retrograd.distributed.environment import MISMATCH, seat_of_mpi, seat_of_torchrun
+from retrograd.distributed.errors import DistBackendError
+from retrograd.distributed.groups import NON_MEMBER, WORLD, ProcessGroup, default_group, default_pg_timeout
 from retrograd.distributed.local_backend import LocalBackend
 from retrograd.distributed.mpi_backend import MPIBackend
+from retrograd.distributed.transport import Transport
+from retrograd.forks import at_fork
+from retrograd.ops.tensor.settings import are_deterministic_algorithms_enabled
 
 
 def init_process_group(
@@ -26,38 +33,97 @@ def init_process_group(
     device_id: Any = None,
     _ranks: list[int] | None = None,
 ) -> None:
-    """Joins the processes that were started together; each calls it once, before anything else here."""
+    """Joins the processes that were started together. Each calls it once, before any other function of this package.
+
+    `mpirun`, `srun` and `retrograd launch` say which rank a process is; `rank` and `world_size` are checked against that.
+    A process that was started alone is a world of one rank, and needs no MPI.
+
+    >>> import retrograd.distributed as dist
+    >>> dist.init_process_group()
+    >>> dist.get_rank(), dist.get_world_size(), dist.get_backend()
+    (0, 1, 'mpi')
+    >>> dist.destroy_process_group()
+    """
     if WORLD.group is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
-    transport = _joined(world_size)
-    ranks = list(range(transport.size))
-    WORLD.group = ProcessGroup(transport, ranks, "0", timeout or default_pg_timeout)
+    if init_method is not None and store is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    name = chosen_backend(backend)
+    limit = timeout or default_pg_timeout
+    transport = _joined(name, world_size, rank, limit.total_seconds())
+    WORLD.group = ProcessGroup(transport, list(range(transport.size)), "0", limit, "default_pg")
     WORLD.groups = [WORLD.group]
     WORLD.count = 1
 
 
-def _joined(world_size: int) -> Any:
-    if started_by_mpi():
+def _joined(name: str, world_size: int, rank: int, seconds: float) -> Transport:
+    """What carries the messages of the world."""
+    seat = seat_of_mpi()
+    if seat is not None and seat.size > 1:
         world = mpi.library().COMM_WORLD
-        if world.size > 1:
-            atexit.unregister(_leave)
-            atexit.register(_leave)
-            return MPIBackend(world.Dup(), world.Dup())
-    found = started_as()
-    if (found and found.size > 1) or world_size > 1:
+        if world.size == 1:
+            raise RuntimeError(MISMATCH.format(size=seat.size, library=mpi.library_name()))
+        _check_place(world, world_size, rank)
+        return _world_transport(name, world, seconds)
+    seat = seat_of_torchrun()
+    if (seat is not None and seat.size > 1) or world_size > 1:
         raise RuntimeError(
-            "this process is to be one of several, and no MPI has started it. Start it by mpirun, srun or "
-            "`retrograd launch -n 2 script.py`"
+            "this process is to be one of several, and no MPI has started it. Start the script by `mpirun -n 4 python "
+            "script.py`, `srun` or `retrograd launch -n 4 script.py`."
         )
-    return LocalBackend("mpi")
+    return LocalBackend(name)
 
 
-def _leave() -> None:
-    library = mpi.library()
-    if library.Is_initialized() and not library.Is_finalized():
-        library.Finalize()
+def _check_place(world: Any, world_size: int, rank: int) -> None:
+    """Refuses a rank or a number of ranks that are not what MPI says."""
+    if world_size not in (-1, world.size) or rank not in (-1, world.rank):
+        raise ValueError(
+            f"init_process_group: rank={rank} and world_size={world_size} were given, and MPI has started this process "
+            f"as rank {world.rank} of {world.size}. Leave both out: MPI says which rank a process is."
+        )
+
+
+def _world_transport(name: str, world: Any, seconds: float) -> Transport:
+    """Communicators of our own, so that programs may use `mpi4py` beside us; and the channel of the watch."""
+    if not watch.CHANNEL:
+        watch.CHANNEL.append(watch.Channel(_copied(world, seconds)))
+        WORLD.progress.owner = os.getpid()
+        WORLD.progress.watch = watch.look
+        faults.guard()
+        WORLD.progress.help()
+    transport: Transport = MPIBackend(_copied(world, seconds), _copied(world, seconds))
+    transport.fixed_order = _any_rank(world, are_deterministic_algorithms_enabled())
+    if name == "nccl":
+        from retrograd.distributed.nccl_backend import nccl_world
+
+        return nccl_world(transport)
+    return transport
+
+
+def _copied(comm: Any, seconds: float) -> Any:
+    """A copy of a communicator, which all its ranks ask for."""
+    progress = WORLD.progress
+    with progress.lock:
+        copy, request = comm.Idup()
+    end = time.monotonic() + seconds
+    while True:
+        with progress.lock:
+            if request.Test():
+                return copy
+        if time.monotonic() > end:
+            raise DistBackendError(
+                f"rank {comm.rank} has waited in init_process_group for {seconds:g} seconds, its timeout: not all of the "
+                f"{comm.size} ranks have called it."
+            )
+        time.sleep(0.0005)
+
+
+def _any_rank(comm: Any, flag: bool) -> bool:
+    """Whether any rank says yes; those that must do the same ask for it."""
+    with WORLD.progress.lock:
+        return bool(comm.allreduce(int(flag)))
 
 
 def new_group(
@@ -70,30 +136,133 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some ranks. All ranks call it, with the same ranks; those outside get `GroupMember.NON_GROUP_MEMBER`."""
+    """A group of some ranks. All ranks call it, with the same ranks, in the same order; `NON_GROUP_MEMBER` outside of it.
+
+    With `use_local_synchronization` only those in the group need to call it.
+    """
     world = default_group()
-    chosen = list(range(world.size())) if ranks is None else list(ranks)
+    size = world.size()
+    chosen = list(range(size)) if ranks is None else [int(rank) for rank in ranks]
     if sort_ranks:
         chosen.sort()
-    name = str(WORLD.count)
-    WORLD.count += 1
-    if world.rank() not in chosen:
-        return -100
+    if len(set(chosen)) != len(chosen):
+        raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
+    for rank in chosen:
+        if not 0 <= rank < size:
+            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+    name, tag = _name_of_group(chosen, use_local_synchronization)
+    inside = world.rank() in chosen
+    if not use_local_synchronization:  # ranks that are not there yet are waited for here, where there is a timeout
+        call(world, "new_group", lambda _, __: world.transport.barrier(), details=f"({chosen})")
+    if not inside:
+        return NON_MEMBER
     with WORLD.progress.lock:
-        transport = LocalBackend("mpi") if len(chosen) == 1 else world.transport.part(chosen, WORLD.count)
-    group = ProcessGroup(transport, chosen, name, timeout or world.timeout)
-    WORLD.groups.append(group)
-    return group
+        transport: Transport = LocalBackend(world.name()) if len(chosen) == 1 else world.transport.part(chosen, tag)
+    transport.fixed_order = world.transport.fixed_order
+    made = ProcessGroup(transport, chosen, name, timeout or default_pg_timeout, group_desc)
+    WORLD.groups.append(made)
+    return made
+
+
+def _name_of_group(ranks: list[int], local: bool) -> tuple[str, int]:
+    """The name of a group, and the tag under which its ranks find each other: the same on all of them."""
+    if local:  # ranks outside do not count this group
+        same = sum(each.group_name.startswith(f"local{ranks}") for each in WORLD.groups)
+        return f"local{ranks}#{same}", 16384 + hash((*ranks, same)) % 8192
+    WORLD.count += 1
+    return str(WORLD.count - 1), WORLD.count % 16384
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: Any = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Cuts the world into groups of one size, neighbours together; this rank's own, and all."""
+    size = default_group().size()
+    if group_size is None:
+        group_size = int(os.environ.get("LOCAL_WORLD_SIZE", size))
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    if group_size > size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})")
+    if size % group_size:
+        raise ValueError(f"The world size ({size}) must be divisible by '{group_size=}'")
+    lists = [list(range(first, first + group_size)) for first in range(0, size, group_size)]
+    return new_subgroups_by_enumeration(lists, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Groups of the ranks of each list; this rank's own, and all."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    seen: dict[int, Sequence[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
+            seen[rank] = ranks
+    groups = [
+        new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list
+    ]
+    own = next((each for each in groups if not isinstance(each, int)), None)
+    return own, groups
+
+
+def split_group(
+    parent_pg: Any = None,
+    split_ranks: list[list[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Cuts the world into the groups whose ranks the lists name; this rank's own, or None."""
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    return new_subgroups_by_enumeration(split_ranks, timeout, backend, pg_options, group_desc)[0]
 
 
 def destroy_process_group(group: Any = None) -> None:
     """Gives a group back; without one, all groups, and the world with them."""
-    if group == -100:
+    if isinstance(group, int):
         return
     if WORLD.group is None:
         raise AssertionError("Process group cannot be None")
     if group is None or group is WORLD.group:
-        WORLD.progress.end()
+        for each in reversed(WORLD.groups):
+            _free(each)
         WORLD.groups, WORLD.group = [], None
-    else:
-        WORLD.groups.remove(group)
+        return
+    if group not in WORLD.groups:
+        raise ValueError("Invalid process group specified")
+    WORLD.groups.remove(group)
+    _free(group)
+
+
+def _free(group: ProcessGroup) -> None:
+    """Gives back what MPI knows of a group, unless something is still under way in it."""
+    with WORLD.progress.lock:
+        if not group.queue:
+            group.transport.free()
+
+
+def _after_fork() -> None:
+    """A child is no rank: it has neither the helper thread nor any right to the parent's messages."""
+    WORLD.progress.orphaned()
+
+
+at_fork(
+    before=lambda: WORLD.progress.lock.acquire(),
+    after_in_parent=lambda: WORLD.progress.lock.release(),
+    after_in_child=_after_fork,
+)

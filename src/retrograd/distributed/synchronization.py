@@ -7,17 +7,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.agreement import broadcast_all, check_same_parameters
+from retrograd.distributed.agreement import verify_agreement
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.buckets import FIRST_BYTES, OTHER_BYTES
-from retrograd.distributed.groups import WORLD, ProcessGroup, default_group
+from retrograd.distributed.groups import default_group
 from retrograd.distributed.reducer import Reducer
+from retrograd.distributed.starting import new_group
 
 
 class Synchronized:
     """What `synchronized` returns: averages gradients until `remove()`, or to the end of a `with` block."""
 
     def __init__(self, params: list[Tensor], group: Any, limits: list[int], init_sync: bool) -> None:
-        check_same_parameters([(f"tensor {i}", each) for i, each in enumerate(params)], group, "synchronized")
+        verify_agreement([(f"tensor {i}", each) for i, each in enumerate(params)], group)
         if init_sync:
             broadcast_all(params, group)
         self._reducer: Reducer | None = Reducer(params, own_group(group), limits, always=True)
@@ -93,10 +95,6 @@ def bucket_limits(bucket_cap_mb: float | None) -> list[int]:
 
 def own_group(group: Any) -> Any:
     """A group of the same ranks that nobody else uses: see Note [Order of reductions]. All its ranks call this."""
-    if group.size() == 1:
-        return group
-    with WORLD.progress.lock:
-        transport = group.transport.part(list(range(group.size())), 0)
-    made = ProcessGroup(transport, group.ranks, f"{group.group_name}/gradients", group.timeout)
-    WORLD.groups.append(made)
-    return made
+    return new_group(
+        group.ranks, group.timeout, use_local_synchronization=True, group_desc="gradients", sort_ranks=False
+    )

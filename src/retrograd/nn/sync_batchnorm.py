@@ -7,7 +7,8 @@ from typing import Any
 from retrograd.autograd.function import Function
 from retrograd.autograd.once import once_differentiable
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.collectives import all_gather_into_tensor, all_reduce
+from retrograd.distributed.movements import all_gather_into_tensor
+from retrograd.distributed.reductions import all_reduce
 from retrograd.distributed.groups import default_group, is_initialized
 from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module

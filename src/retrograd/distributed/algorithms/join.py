@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from retrograd.backends.device import device
-from retrograd.distributed.collectives import all_reduce
+from retrograd.distributed.reductions import all_reduce
 from retrograd.distributed.work import Work
 from retrograd.ops.tensor.create import ones, zeros
 

@@ -9,10 +9,11 @@ from typing import Any
 from retrograd.autograd.modes import no_grad
 from retrograd.backends.device import device
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.agreement import broadcast_all, check_same_parameters
+from retrograd.distributed.agreement import verify_agreement
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.algorithms.join import DISABLED, Join, Joinable, JoinHook
 from retrograd.distributed.groups import default_group
-from retrograd.distributed.objects import all_gather_object
+from retrograd.distributed.objects import gather_object
 from retrograd.distributed.sharding import ShardingReducer, share_out
 from retrograd.distributed.synchronization import bucket_limits, own_group
 from retrograd.errors import type_name
@@ -79,7 +80,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         Optimizer.__init__(self, listed, dict(defaults))
         self._all_state_dicts: list[StateDict] = []
         everything = [(f"param {i}", param) for i, param in enumerate(self._all_params())]
-        check_same_parameters(everything, self.process_group, "ZeroRedundancyOptimizer")
+        verify_agreement(everything, self.process_group)
         self.parameters_as_bucket_view = parameters_as_bucket_view
         self._memory: list[list[Tensor]] = []
         for group in self.param_groups:
@@ -208,9 +209,10 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     def consolidate_state_dict(self, to: int = 0) -> None:
         """Brings the state of all shares to rank `to`, whose `state_dict()` then has all. All ranks call it."""
-        gathered: list[Any] = [None] * self.world_size
-        all_gather_object(gathered, self.sharded_state_dict()["state"], group=self.process_group)
-        self._all_state_dicts = gathered if self.rank == to else []
+        gathered: list[Any] | None = [None] * self.world_size if self.rank == to else None
+        own = self.sharded_state_dict()["state"]
+        gather_object(own, gathered, group=self.process_group, group_dst=to)
+        self._all_state_dicts = gathered or []
 
     def state_dict(self) -> StateDict:
         """The state of all parameters, as an optimiser of one process has it; after `consolidate_state_dict`."""

@@ -12,10 +12,12 @@ from typing import Any
 from retrograd.backends.device import device
 from retrograd.core.modes import is_grad_enabled
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.agreement import broadcast_all, check_same_parameters
+from retrograd.distributed.agreement import verify_agreement
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.algorithms.join import Join, Joinable, JoinHook
 from retrograd.distributed.buckets import GradBucket
-from retrograd.distributed.collectives import all_reduce
+from retrograd.distributed.reductions import all_reduce
+from retrograd.distributed.errors import DistBackendError
 from retrograd.distributed.groups import default_group
 from retrograd.distributed.reduce_op import ReduceOp
 from retrograd.distributed.reducer import Reducer
@@ -91,7 +93,7 @@ class DistributedDataParallel(Module, Joinable):
         self.require_backward_grad_sync = True
         self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
-        check_same_parameters(self._trained(), self.process_group, "DDP")
+        _check_same_model(self._trained(), self.process_group)
         if init_sync:
             broadcast_all(self._state(), self.process_group)
         self.reducer = self._make_reducer()
@@ -317,6 +319,14 @@ def _check_module(module: Module, trained: list[tuple[str, Tensor]]) -> None:
             "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
             f"locate in {kinds}."
         )
+
+
+def _check_same_model(trained: list[tuple[str, Tensor]], group: Any) -> None:
+    """Raises on all ranks if their parameters differ, with the first difference of both sides."""
+    try:
+        verify_agreement(trained, group)
+    except DistBackendError as error:
+        raise RuntimeError(f"DDP expects same model across all ranks, but {error}") from None
 
 
 def _checked_devices(module: Module, device_ids: Any, output_device: Any) -> tuple[list[Any] | None, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from retrograd.backends.dtype_class import bfloat16, dtype, float16
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.buckets import GradBucket
-from retrograd.distributed.collectives import all_reduce
+from retrograd.distributed.reductions import all_reduce
 from retrograd.distributed.work import Work
 from retrograd.futures import Future
 
