@@ -32,7 +32,9 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: BaseException | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
-        self._is_due: Callable[[], bool] | None = None  # with `_compute`, for a value that is computed on demand
+        self._is_due: Callable[[], bool] | None = (
+            None  # with `_compute`, for a value that is computed on demand
+        )
         self._compute: Callable[[], Any] | None = None
 
     @staticmethod

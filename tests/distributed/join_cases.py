@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import retrograd as rg
 import retrograd.distributed as dist
 from retrograd import nn
 from retrograd.distributed.algorithms.join import Join, Joinable, JoinHook
 from retrograd.distributed.optim import ZeroRedundancyOptimizer
-from retrograd.nn.parallel import DistributedDataParallel as DDP
+from retrograd.nn import parallel
 from tests.distributed.ddp_cases import inputs, same_everywhere
 
+DDP = parallel.DistributedDataParallel
 CASES = {}
 
 
@@ -105,14 +107,9 @@ def with_accumulation(rank, size):
 def early_end_is_an_error(rank, size):
     ddp = DDP(nn.Linear(4, 4))
     x = inputs(size, 3, 4)[rank]
-    try:
-        with ddp.join(throw_on_early_termination=True):
-            for _ in range(1 if rank == 0 else 5):
-                ddp(x).sum().backward()
-    except RuntimeError as error:
-        assert "exhausted" in str(error)
-    else:
-        raise AssertionError
+    with pytest.raises(RuntimeError, match="exhausted"), ddp.join(throw_on_early_termination=True):
+        for _ in range(1 if rank == 0 else 5):
+            ddp(x).sum().backward()
 
 
 @case

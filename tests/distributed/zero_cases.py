@@ -5,18 +5,20 @@ from __future__ import annotations
 import copy
 
 import numpy as np
+import pytest
 
 import retrograd as rg
 import retrograd.distributed as dist
 from retrograd import nn, optim
 from retrograd.distributed.optim import ZeroRedundancyOptimizer
-from retrograd.nn.parallel import DistributedDataParallel as DDP
+from retrograd.nn import parallel
 from tests.distributed.ddp_cases import Branches, inputs, mlp, same_everywhere
 
+DDP = parallel.DistributedDataParallel
 CASES = {}
 KINDS = {
-    "SGD": dict(lr=0.1, momentum=0.9), "Adam": dict(lr=0.01), "AdamW": dict(lr=0.01), "RMSprop": dict(lr=0.01),
-    "Adagrad": dict(lr=0.1), "NAdam": dict(lr=0.01),
+    "SGD": {"lr": 0.1, "momentum": 0.9}, "Adam": {"lr": 0.01}, "AdamW": {"lr": 0.01}, "RMSprop": {"lr": 0.01},
+    "Adagrad": {"lr": 0.1}, "NAdam": {"lr": 0.01},
 }  # fmt: skip
 
 
@@ -126,13 +128,9 @@ def schedules(rank, size):
 
 @case
 def consolidated_state(rank, size):
-    zero, plain, model = run(rank, size, optim.Adam, dict(lr=0.01), 1)
-    try:
+    zero, plain, model = run(rank, size, optim.Adam, {"lr": 0.01}, 1)
+    with pytest.raises(RuntimeError, match="consolidate_state_dict"):
         zero.state_dict()
-    except RuntimeError as error:
-        assert "consolidate_state_dict" in str(error)
-    else:
-        raise AssertionError
     to = size - 1
     zero.consolidate_state_dict(to=to)
     if rank != to:
@@ -256,27 +254,10 @@ def sharded_gradients_accumulated(rank, size):
 @case
 def wrong_arguments(rank, size):
     w = rg.ones(2, requires_grad=True)
-    for arguments, kind in (
-        ((w, optim.SGD), TypeError),
-        (([], optim.SGD), ValueError),
-        (([1], optim.SGD), TypeError),
-    ):
-        try:
-            ZeroRedundancyOptimizer(*arguments, lr=0.1)
-        except kind:
-            pass
-        else:
-            raise AssertionError(arguments)
-    try:
+    for params, kind in ((w, TypeError), ([], ValueError), ([1], TypeError)):
+        with pytest.raises(kind):
+            ZeroRedundancyOptimizer(params, optim.SGD, lr=0.1)
+    with pytest.raises(ValueError, match="overlap_with_ddp"):
         ZeroRedundancyOptimizer([w], optim.SGD, overlap_with_ddp=True, lr=0.1)
-    except ValueError as error:
-        assert "overlap_with_ddp" in str(error)
-    else:
-        raise AssertionError
-    try:
+    with pytest.raises(RuntimeError, match=r"rank 0: .*\[2\]\n.*rank 1: .*\[3\]"):
         ZeroRedundancyOptimizer([rg.ones(2 + (rank == 1), requires_grad=True)], optim.SGD, lr=0.1)
-    except RuntimeError as error:
-        assert "[2]" in str(error)
-        assert "[3]" in str(error)
-    else:
-        raise AssertionError

@@ -14,7 +14,7 @@ OTHER_BYTES = 25 << 20
 
 
 def plan_buckets(
-    params: Sequence[Tensor], limits: Sequence[int], key: Callable[[int], Hashable] = lambda position: 0
+    params: Sequence[Tensor], limits: Sequence[int], key: Callable[[int], Hashable] | None = None
 ) -> list[list[int]]:
     """Which parameters share a bucket, by position; the bucket whose gradients come first is the first.
 
@@ -36,7 +36,7 @@ def plan_buckets(
     counts: dict[Hashable, int] = {}
     for position in reversed(range(len(params))):
         param = params[position]
-        kind = param.dtype, param.device, key(position)
+        kind = param.dtype, param.device, key and key(position)
         open_buckets.setdefault(kind, []).append(position)
         sizes[kind] = sizes.get(kind, 0) + param.numel() * param.element_size()
         number = counts.get(kind, 0)

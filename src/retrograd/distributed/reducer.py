@@ -7,14 +7,14 @@ therefore decide which collective comes next: not which gradients arrive, nor in
 used at all.
 
 - The buckets are planned at construction from what all ranks have been found to agree on: the list of parameters.
-- Each backward that is reduced reduces each bucket exactly once, in the order of their numbers. A bucket that is complete
-  waits for those before it.
+- Each backward that is reduced reduces each bucket exactly once, in the order of their numbers. A bucket that is
+  complete waits for those before it.
 - What is not complete when the backward ends (the graph does not contain some parameter) goes with what there is: the
   gradient from before, or zeros. The last bucket always goes at the end, because it also carries flags: for each
   parameter, whether this rank has used it, and whether its gradient came too late (see below). Their sums say the same
   to all ranks. A parameter that no rank has used keeps the `.grad` it had.
 - A parameter can get a second part of its gradient after its bucket has gone, from a backward inside the backward:
-  re-entrant checkpoints that share it. Then all ranks, having seen the flag, reduce those parameters once more at the end.
+  re-entrant checkpoints that share it. Then all ranks, having seen the flag, reduce those parameters once more.
 - One backward may go through parameters of several reducers, which begin in whatever order the graph has. They end
   together, in the order in which they were made: first each sends what it has left, then each waits.
 - Other collectives may run in between, of SyncBatchNorm for example, and at other places of the order on other ranks.
@@ -22,7 +22,8 @@ used at all.
 - A communication hook is called on the calling thread, in the order of the buckets, and what it does `then` runs in the
   same order at the end: Note [Futures are lazy].
 
-What is left to the program: each rank must run as many reduced backwards as the others. `join` is for those that cannot.
+What is left to the program: each rank must run as many reduced backwards as the others. `join` is for those that
+cannot.
 """
 
 from __future__ import annotations
@@ -62,7 +63,12 @@ class Reducer:
     """
 
     def __init__(
-        self, params: Sequence[Tensor], group: Any, limits: Sequence[int], as_views: bool = False, always: bool = False
+        self,
+        params: Sequence[Tensor],
+        group: Any,
+        limits: Sequence[int],
+        as_views: bool = False,
+        always: bool = False,
     ) -> None:
         self.number = next(_NUMBERS)
         self.params = list(params)
@@ -95,7 +101,7 @@ class Reducer:
         """Has each parameter tell when its gradient has come, as long as the reducer lives."""
         own = weakref.ref(self)
         handles = [
-            param.register_post_accumulate_grad_hook(_Arrival(own, position))
+            param.register_post_accumulate_grad_hook(_GradientHook(own, position))
             for position, param in enumerate(self.params)
         ]
         self.stop = weakref.finalize(self, _remove, handles)
@@ -107,7 +113,7 @@ class Reducer:
         own = weakref.ref(self)
         for output in outputs:
             if output.requires_grad and not output.is_leaf:
-                output.register_hook(_Passage(own))
+                output.register_hook(_OutputHook(own))
 
     def begin(self, task: GraphTask) -> None:
         """Has a backward reduced that is running."""
@@ -270,7 +276,7 @@ class Reducer:
 
     def _reduce_again(self, late: Sequence[int]) -> None:
         """Reduces the gradients of some parameters once more: they were not complete the first time."""
-        under_way = []
+        under_way: list[tuple[Tensor, Tensor, Any]] = []
         for position in late:
             bucket = self.bucket_of[position]
             view = bucket.views[bucket.members.index(position)]
@@ -341,7 +347,7 @@ def _ending_of(task: GraphTask) -> _Ending:
     return ending
 
 
-class _Arrival:
+class _GradientHook:
     """The hook of a parameter. Does not keep the reducer alive."""
 
     __slots__ = ("position", "reducer")
@@ -355,7 +361,7 @@ class _Arrival:
             reducer.arrive(self.position)
 
 
-class _Passage:
+class _OutputHook:
     """The hook of a tensor that backwards are recognised by. Does not keep the reducer alive."""
 
     __slots__ = ("reducer",)

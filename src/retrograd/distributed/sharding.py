@@ -13,8 +13,8 @@ import numpy as np
 
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.buckets import Bucket, plan_buckets
-from retrograd.distributed.reductions import all_reduce, reduce
 from retrograd.distributed.reducer import Reducer
+from retrograd.distributed.reductions import all_reduce, reduce
 from retrograd.engine.task import GraphTask
 from retrograd.ops.tensor.data import from_numpy
 
@@ -71,7 +71,7 @@ class ShardingReducer(Reducer):
 
     def is_own(self, bucket: Bucket) -> bool:
         """Whether this rank is the owner of a bucket's parameters."""
-        return self.owners[bucket.members[0]] == self.group.rank()
+        return bool(self.owners[bucket.members[0]] == self.group.rank())
 
     def begin(self, task: GraphTask) -> None:
         self.announce()

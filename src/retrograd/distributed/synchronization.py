@@ -8,8 +8,8 @@ from typing import Any
 
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.agreement import verify_agreement
-from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.buckets import FIRST_BYTES, OTHER_BYTES
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.groups import default_group
 from retrograd.distributed.reducer import Reducer
 from retrograd.distributed.starting import new_group
@@ -26,7 +26,7 @@ class Synchronized:
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Backwards in this block add to `.grad` without asking the other ranks; the next one outside makes up for it."""
+        """Backwards in this block add to `.grad` without the other ranks; the next one outside makes up for it."""
         reducer = self._reducer
         if reducer is None:
             yield
@@ -52,13 +52,16 @@ class Synchronized:
 
 
 def synchronized(
-    params: Iterable[Tensor], process_group: Any = None, bucket_cap_mb: float | None = None, init_sync: bool = True
+    params: Iterable[Tensor],
+    process_group: Any = None,
+    bucket_cap_mb: float | None = None,
+    init_sync: bool = True,
 ) -> Synchronized:
     """Averages the gradients of tensors over all ranks, in every backward that reaches one of them.
 
     It is DistributedDataParallel for programs without modules. Each rank computes its own loss of its own data with any
-    function; after `backward()` the `.grad` of these tensors is the mean over the ranks. A tensor that a rank does not use
-    counts as zeros there. Every rank must run as many such backwards as the others.
+    function; after `backward()` the `.grad` of these tensors is the mean over the ranks. A tensor that a rank does not
+    use counts as zeros there. Every rank must run as many such backwards as the others.
 
     Args:
         params: leaves that require a gradient, the same on all ranks.

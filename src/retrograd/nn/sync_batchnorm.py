@@ -7,9 +7,9 @@ from typing import Any
 from retrograd.autograd.function import Function
 from retrograd.autograd.once import once_differentiable
 from retrograd.core.tensor import Tensor
+from retrograd.distributed.groups import default_group, is_initialized
 from retrograd.distributed.movements import all_gather_into_tensor
 from retrograd.distributed.reductions import all_reduce
-from retrograd.distributed.groups import default_group, is_initialized
 from retrograd.nn.batchnorm import _BatchNorm
 from retrograd.nn.module import Module
 from retrograd.ops.shape.join import cat
@@ -179,5 +179,3 @@ def _statistics(x: Tensor, axes: list[int], group: Any) -> tuple[Tensor, Tensor,
     common = (means * counts).sum(0) / total
     spread = gathered[:, channels : 2 * channels].sum(0) + (counts * (means - common) ** 2).sum(0)
     return common, spread / total, total
-
-

@@ -5,7 +5,8 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.distributed.algorithms import ddp_comm_hooks, join
+    from retrograd.distributed.algorithms import ddp_comm_hooks as ddp_comm_hooks
+    from retrograd.distributed.algorithms import join as join
     from retrograd.distributed.algorithms.join import Join, Joinable, JoinHook
 else:
     __getattr__, __dir__ = _lazily(

@@ -147,5 +147,7 @@ class Join:
             stop = zeros(1, device=where)
             all_reduce(stop, group=group)
             if stop.item():
-                raise RuntimeError("Detected at least one rank that exhausted inputs. Throwing across all ranks.")
+                raise RuntimeError(
+                    "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+                )
         return work

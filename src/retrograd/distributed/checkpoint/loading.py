@@ -28,8 +28,8 @@ def load(
 ) -> None:
     """Fills a state dict with what `save` wrote, whatever number of ranks wrote it.
 
-    Tensors are filled in place, other values are replaced, and what has `load_state_dict()` is given its state. Each rank
-    reads what it asks for; it needs none of the others.
+    Tensors are filled in place, other values are replaced, and what has `load_state_dict()` is given its state. Each
+    rank reads what it asks for; it needs none of the others.
 
     Args:
         state_dict: what is wanted, in the form in which it was saved.

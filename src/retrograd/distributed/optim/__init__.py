@@ -8,7 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.distributed.optim import zero_redundancy_optimizer
+    from retrograd.distributed.optim import zero_redundancy_optimizer as zero_redundancy_optimizer
     from retrograd.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
 else:
     __getattr__, __dir__ = _lazily(

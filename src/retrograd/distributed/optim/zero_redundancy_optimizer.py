@@ -10,15 +10,15 @@ from retrograd.autograd.modes import no_grad
 from retrograd.backends.device import device
 from retrograd.core.tensor import Tensor
 from retrograd.distributed.agreement import verify_agreement
-from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.algorithms.join import DISABLED, Join, Joinable, JoinHook
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.groups import default_group
 from retrograd.distributed.objects import gather_object
 from retrograd.distributed.sharding import ShardingReducer, share_out
 from retrograd.distributed.synchronization import bucket_limits, own_group
 from retrograd.errors import type_name
-from retrograd.optim.optimizer import Group, Optimizer, StateDict
 from retrograd.ops.tensor.create import empty
+from retrograd.optim.optimizer import Group, Optimizer, StateDict
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):
@@ -85,7 +85,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         self._memory: list[list[Tensor]] = []
         for group in self.param_groups:
             self._share_out(group)
-        self.optim = optimizer_class(self._own_groups(), **defaults)  # type: ignore[arg-type, call-arg]
+        self.optim = optimizer_class(self._own_groups(), **defaults)
         self._copy_options(self.optim.param_groups, self.param_groups)
         self.shard_gradients = shard_gradients
         self.reducer: ShardingReducer | None = None
@@ -245,7 +245,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         }
         local = self.optim.state_dict()["param_groups"]
         groups = [
-            {**given, "params": kept["params"]} for given, kept in zip(state_dict["param_groups"], local, strict=True)
+            {**given, "params": kept["params"]}
+            for given, kept in zip(state_dict["param_groups"], local, strict=True)
         ]
         for group in groups:
             group.pop("param_names", None)

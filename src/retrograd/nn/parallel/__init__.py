@@ -9,7 +9,8 @@ from retrograd.lazy import lazily as _lazily
 from retrograd.lazy import prefer_functions as _prefer_functions
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn.parallel import distributed, scatter_gather
+    from retrograd.nn.parallel import distributed as distributed
+    from retrograd.nn.parallel import scatter_gather as scatter_gather
     from retrograd.nn.parallel.data_parallel import DataParallel, data_parallel
     from retrograd.nn.parallel.distributed import DistributedDataParallel
     from retrograd.nn.parallel.parallel_apply import parallel_apply

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.cuda import is_available
+from retrograd.backends.base import open_device
 from retrograd.nn.module import Module
 from retrograd.nn.parallel.replicate import ONE_DEVICE
 from retrograd.nn.parallel.scatter_gather import as_device, scatter_kwargs
@@ -35,7 +35,7 @@ class DataParallel(Module):
         self.module = module
         self.dim = dim
         self.device_ids: list[Any] = []
-        if not is_available():
+        if not _has_gpu():
             return
         self.device_ids = [0] if device_ids is None else list(device_ids)
         if len(self.device_ids) > 1:
@@ -58,6 +58,13 @@ class DataParallel(Module):
                 )
         moved, named = scatter_kwargs(inputs, kwargs, self.device_ids, self.dim)
         return self.module(*moved[0], **named[0]) if moved else self.module()
+
+
+def _has_gpu() -> bool:
+    try:
+        return open_device("cuda")
+    except RuntimeError:  # CuPy is there, and finds none
+        return False
 
 
 def data_parallel(

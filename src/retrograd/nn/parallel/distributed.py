@@ -12,20 +12,20 @@ from typing import Any
 from retrograd.backends.device import device
 from retrograd.core.modes import is_grad_enabled
 from retrograd.core.tensor import Tensor
+from retrograd.core.tree import tree_map
 from retrograd.distributed.agreement import verify_agreement
-from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.algorithms.join import Join, Joinable, JoinHook
 from retrograd.distributed.buckets import GradBucket
-from retrograd.distributed.reductions import all_reduce
+from retrograd.distributed.coalescing import broadcast_all
 from retrograd.distributed.errors import DistBackendError
 from retrograd.distributed.groups import default_group
 from retrograd.distributed.reduce_op import ReduceOp
 from retrograd.distributed.reducer import Reducer
+from retrograd.distributed.reductions import all_reduce
 from retrograd.distributed.synchronization import bucket_limits, own_group
 from retrograd.nn.module import Module
 from retrograd.nn.parameter import is_lazy
 from retrograd.ops.tensor.create import full
-from retrograd.utils._pytree import tree_map_only
 
 _NOT_PICKLED = ("process_group", "reducer")
 
@@ -33,8 +33,9 @@ _NOT_PICKLED = ("process_group", "reducer")
 class DistributedDataParallel(Module, Joinable):
     """A module of which every rank has a copy; `backward` leaves the mean of all ranks' gradients in `.grad`.
 
-    Gradients travel in buckets, while the rest of the backward still runs. Parameters that a forward does not use need no
-    flag; they may differ between ranks and from step to step, and those that no rank has used keep the `.grad` they had.
+    Gradients travel in buckets, while the rest of the backward still runs. Parameters that a forward does not use need
+    no flag; they may differ between ranks and from step to step, and those that no rank has used keep the `.grad` they
+    had.
 
     Args:
         module: the module. Ranks that have built another one are told so here.
@@ -127,13 +128,17 @@ class DistributedDataParallel(Module, Joinable):
         """The module's output; backwards through it average gradients, unless this is in a `no_sync` block."""
         self._before_forward()
         if self.device_ids:
-            inputs, kwargs = tree_map_only(Tensor, lambda tensor: tensor.to(self.device), (inputs, kwargs))
+            inputs, kwargs = tree_map(self._moved, (inputs, kwargs))
         output = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = is_grad_enabled() and self.require_backward_grad_sync
         if self.require_forward_param_sync:
             self.reducer.expected = True
             self.reducer.watch(_tensors(output))
         return output
+
+    def _moved(self, value: Any) -> Any:
+        """A tensor on the module's device; anything else as it is."""
+        return value.to(self.device) if isinstance(value, Tensor) else value
 
     def _before_forward(self) -> None:
         joining = self._join_config.enable
@@ -191,13 +196,16 @@ class DistributedDataParallel(Module, Joinable):
         """A block in which ranks may have different numbers of inputs.
 
         Args:
-            divide_by_initial_world_size: divide sums of gradients by the number of all ranks; otherwise by the number of
-                those that still have inputs.
+            divide_by_initial_world_size: divide sums of gradients by the number of all ranks; otherwise by the number
+                of those that still have inputs.
             enable: False to switch it off.
             throw_on_early_termination: raise an error on all ranks as soon as one has run out of inputs.
         """
         return Join(
-            [self], enable, throw_on_early_termination, divide_by_initial_world_size=divide_by_initial_world_size
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
@@ -269,7 +277,9 @@ class DistributedDataParallel(Module, Joinable):
             "find_unused_parameters": self.find_unused_parameters,
             "gradient_as_bucket_view": self.gradient_as_bucket_view,
             "static_graph": self.static_graph,
-            "comm_hook": "" if reducer.hook is None else getattr(reducer.hook, "__qualname__", str(reducer.hook)),
+            "comm_hook": ""
+            if reducer.hook is None
+            else getattr(reducer.hook, "__qualname__", str(reducer.hook)),
         }
         if "reduced" in times and "begin" in times:
             data["backward_compute_time"] = times["end"] - times["begin"]

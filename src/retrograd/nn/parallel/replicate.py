@@ -16,5 +16,7 @@ ONE_DEVICE = (
 def replicate(network: Module, devices: Sequence[Any], detach: bool = False) -> list[Module]:
     """The module itself, as the only one of its copies; more devices than one are an error."""
     if len(devices) > 1:
-        raise RuntimeError(f"replicate() got {len(devices)} devices, but {ONE_DEVICE.format(count=len(devices))}")
+        raise RuntimeError(
+            f"replicate() got {len(devices)} devices, but {ONE_DEVICE.format(count=len(devices))}"
+        )
     return [network]

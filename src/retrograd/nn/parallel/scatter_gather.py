@@ -28,7 +28,9 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
     if isinstance(inputs, Tensor):
         return [part.to(where) for part, where in zip(inputs.chunk(len(devices), dim), devices, strict=False)]
     if isinstance(inputs, tuple) and hasattr(inputs, "_fields"):
-        return [type(inputs)(*each) for each in zip(*(scatter(x, devices, dim) for x in inputs), strict=False)]
+        return [
+            type(inputs)(*each) for each in zip(*(scatter(x, devices, dim) for x in inputs), strict=False)
+        ]
     if isinstance(inputs, (list, tuple)) and inputs:
         parts = zip(*(scatter(each, devices, dim) for each in inputs), strict=False)
         return [tuple(each) if isinstance(inputs, tuple) else list(each) for each in parts]
@@ -65,6 +67,8 @@ def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
     if first is None:
         return None
     if isinstance(first, dict):
-        return type(first)((key, gather([each[key] for each in outputs], target_device, dim)) for key in first)
+        return type(first)(
+            (key, gather([each[key] for each in outputs], target_device, dim)) for key in first
+        )
     joined = [gather(each, target_device, dim) for each in zip(*outputs, strict=True)]
     return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)

@@ -5,7 +5,9 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.distributed.algorithms.ddp_comm_hooks import debugging_hooks, default_hooks, powerSGD_hook
+    from retrograd.distributed.algorithms.ddp_comm_hooks import debugging_hooks as debugging_hooks
+    from retrograd.distributed.algorithms.ddp_comm_hooks import default_hooks as default_hooks
+    from retrograd.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powerSGD_hook
     from retrograd.distributed.algorithms.ddp_comm_hooks.registration import (
         DDPCommHookType,
         register_ddp_comm_hook,

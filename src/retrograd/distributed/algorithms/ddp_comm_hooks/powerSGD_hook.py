@@ -1,8 +1,9 @@
+# ruff: noqa: N999 - the name is PyTorch's
 """PowerSGD: gradients travel as products of thin matrices.
 
 The method is that of T. Vogels, S. P. Karimireddy and M. Jaggi, "PowerSGD: Practical Low-Rank Gradient Compression for
-Distributed Optimization" (2019): a step of subspace iteration for each matrix, begun where the last one ended, with what
-was lost added to the next gradient.
+Distributed Optimization" (2019): a step of subspace iteration for each matrix, begun where the last one ended, with
+what was lost added to the next gradient.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class PowerSGDState:
         return [self.orthogonalised(q) for q in known]
 
     def _rank(self, matrix: Tensor) -> int:
-        return min(self.matrix_approximation_rank, *matrix.shape)
+        return int(min(self.matrix_approximation_rank, *matrix.shape))
 
     def orthogonalised(self, matrix: Tensor) -> Tensor:
         """A matrix whose columns are orthogonal and span the same space."""
@@ -135,7 +136,9 @@ def powerSGD_hook(state: PowerSGDState, bucket: GradBucket) -> Future[Tensor]:
     whole, matrices = [], []
     kept = _with_error(state, bucket)
     for gradient in bucket.gradients():
-        matrix = gradient.view(gradient.shape[0], -1) if gradient.dim() > 1 and gradient.is_contiguous() else None
+        matrix = (
+            gradient.view(gradient.shape[0], -1) if gradient.dim() > 1 and gradient.is_contiguous() else None
+        )
         if matrix is not None and state.is_worth_it(*matrix.shape):
             matrices.append(matrix)
         else:
