@@ -1,5 +1,4 @@
-"""Values that will be there later, as `torch.futures`. They are what a communication hook of
-`nn.parallel.DistributedDataParallel` returns."""
+"""Values that will be there later, as `torch.futures`: what a communication hook of DistributedDataParallel returns."""
 
 from __future__ import annotations
 
@@ -54,7 +53,7 @@ class Future:
         def follow(ended: Future) -> None:
             try:
                 following.set_result(callback(ended))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - raised where somebody waits for it
                 following.set_exception(error)
 
         self.add_done_callback(follow)
@@ -99,7 +98,12 @@ def _nothing() -> None:
 def collect_all(futures: Sequence[Future]) -> Future:
     """A future for the list of these, as soon as all have their values."""
     whole = Future()
-    whole._drive = lambda: [future._wait_quietly() for future in futures]
+
+    def drive() -> None:
+        for future in futures:
+            future._wait_quietly()
+
+    whole._drive = drive
     left = [len(futures)]
     lock = threading.Lock()
 

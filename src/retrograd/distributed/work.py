@@ -19,7 +19,9 @@ class Work:
     ) -> None:
         self._progress = progress
         self._operation: Any = operation
-        self._explain = explain  # the error of an operation that does not end, or that its messages have failed
+        self._explain = (
+            explain  # the error of an operation that does not end, or that its messages have failed
+        )
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Waits until the operation is over, and raises its error if it has failed."""
