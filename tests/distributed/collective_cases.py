@@ -210,7 +210,8 @@ def strided(rank: int, count: int) -> None:
     assert conjugate.tolist() == [count * (1 - 1j)]
     leaf = rg.ones(3, requires_grad=True)
     dist.all_reduce(leaf)
-    assert leaf.tolist() == [count] * 3 and leaf.is_leaf
+    assert leaf.tolist() == [count] * 3
+    assert leaf.is_leaf
 
 
 @case("uneven parts")
@@ -315,14 +316,18 @@ def coalesced(rank: int, count: int) -> None:
     assert tensors[1][0, 0] == sum(range(1, count + 1))
     outs = [[rg.empty(2), rg.empty(3)] for _ in range(count)]
     dist.all_gather_coalesced(outs, [rg.full((2,), float(rank)), rg.full((3,), float(-rank))])
-    assert [(a.tolist(), b.tolist()) for a, b in outs] == [([i] * 2, [-i] * 3) for i in map(float, range(count))]
+    assert [(a.tolist(), b.tolist()) for a, b in outs] == [
+        ([i] * 2, [-i] * 3) for i in map(float, range(count))
+    ]
 
 
 @case("groups")
 def groups(rank: int, count: int) -> None:
     last_two = dist.new_group([count - 1, count - 2])
     inside = rank >= count - 2
-    assert (dist.get_rank(last_two), dist.get_world_size(last_two)) == ((rank - count + 2, 2) if inside else (-1, -1))
+    assert (dist.get_rank(last_two), dist.get_world_size(last_two)) == (
+        (rank - count + 2, 2) if inside else (-1, -1)
+    )
     x = rg.ones(30_000)
     if inside:
         dist.all_reduce(x, group=last_two)
@@ -345,7 +350,8 @@ def groups(rank: int, count: int) -> None:
         with pytest.raises(ValueError, match="Invalid process group"):
             dist.get_backend(last_two)
     own, every = dist.new_subgroups(1)
-    assert dist.get_process_group_ranks(own) == [rank] and len(every) == count
+    assert dist.get_process_group_ranks(own) == [rank]
+    assert len(every) == count
     dist.all_reduce(x := rg.tensor([rank]), group=own)
     assert x.item() == rank
     unsorted = dist.new_group([1, 0], sort_ranks=False)
@@ -357,7 +363,9 @@ def groups(rank: int, count: int) -> None:
         dist.destroy_process_group(local)
     with pytest.raises(ValueError, match="duplicate"):
         dist.new_group([0, 0])
-    with pytest.raises(ValueError, match=re.escape(f"Rank {count} is out of range. Valid ranks are 0 to {count - 1}")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"Rank {count} is out of range. Valid ranks are 0 to {count - 1}")
+    ):
         dist.new_group([0, count])
     if inside:
         dist.destroy_process_group(last_two)
@@ -371,7 +379,8 @@ def two_groups_at_once(rank: int, count: int) -> None:
     works = [dist.all_reduce(tensor, group=group, async_op=True) for tensor, group in pair]
     for work in works:
         work.wait()
-    assert (x == sum(range(count))).all() and (y == count).all()
+    assert (x == sum(range(count))).all()
+    assert (y == count).all()
 
 
 @case("wrong arguments")
@@ -403,9 +412,13 @@ def wrong(rank: int, count: int) -> None:
         dist.all_reduce(one, dist.ReduceOp.BAND)
     with pytest.raises(ValueError, match="all_reduce does not support RedOpType.MAX on complex tensors"):
         dist.all_reduce(one + 1j, dist.ReduceOp.MAX)
-    with pytest.raises(ValueError, match="must NOT be specified on non-destination ranks" if rank else "must be specified"):
+    with pytest.raises(
+        ValueError, match="must NOT be specified on non-destination ranks" if rank else "must be specified"
+    ):
         dist.gather(one, [one] * count if rank else None, 0)
-    with pytest.raises(ValueError, match="must NOT be specified on non-source ranks" if rank else "must be specified"):
+    with pytest.raises(
+        ValueError, match="must NOT be specified on non-source ranks" if rank else "must be specified"
+    ):
         dist.scatter(one, [one] * count if rank else None, 0)
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group("mpi")
@@ -417,7 +430,9 @@ def compared(rank: int, count: int) -> None:
     try:
         dist.all_reduce(x := rg.ones(3))
         assert x[0] == count
-        with pytest.raises(dist.DistBackendError, match=r"(?s)not the same on all ranks.*rank 0: all_reduce.*rank 1"):
+        with pytest.raises(
+            dist.DistBackendError, match=r"(?s)not the same on all ranks.*rank 0: all_reduce.*rank 1"
+        ):
             dist.all_reduce(rg.ones(3 + rank))
     finally:
         dist.set_debug_level(dist.DebugLevel.OFF)
@@ -427,7 +442,9 @@ def compared(rank: int, count: int) -> None:
 def parameters_that_differ(rank: int, count: int) -> None:
     dist.verify_agreement(rg.nn.Linear(3, 2).named_parameters())
     width = 2 if rank else 3
-    wanted = r"(?s)parameter 0 is not the same.*rank 0: weight: float32 \[3, 4\].*rank 1: weight: float32 \[2, 4\]"
+    wanted = (
+        r"(?s)parameter 0 is not the same.*rank 0: weight: float32 \[3, 4\].*rank 1: weight: float32 \[2, 4\]"
+    )
     with pytest.raises(dist.DistBackendError, match=wanted):
         dist.verify_agreement(rg.nn.Linear(4, width).named_parameters())
     with pytest.raises(dist.DistBackendError, match=r"(?s)rank 0 has 2, rank 1 has 1.*no parameter 1"):

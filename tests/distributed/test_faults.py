@@ -33,11 +33,18 @@ FAULTS = {
     ],
     "never_waits": [r"operation 1, broadcast\(from 1\)", "rank 1 has called no operation of this group"],
     "ends_early": ["waits in vain, for rank 1 has ended its program", "rank 1 has not called it"],
-    "does_something_else": ["waits in vain, for rank [012] does something else", "does another operation instead"],
+    "does_something_else": [
+        "waits in vain, for rank [012] does something else",
+        "does another operation instead",
+    ],
     "has_another_shape": [r"operation 1, all_reduce\(SUM\).*has failed", "does another operation instead"],
     "sends_nothing": [r"irecv\(from 1, tag 0\) of float32 \[3\], of rank [02] has waited", "rank 1 is at"],
     "hangs_without_the_interpreter": ["has waited for 2 seconds", "rank 1 has given no answer"],
-    "has_other_parameters": ["parameter 0 is not the same", r"rank 0: weight: float32 \[2, 4\]", r"rank 1: .*\[3, 4\]"],
+    "has_other_parameters": [
+        "parameter 0 is not the same",
+        r"rank 0: weight: float32 \[2, 4\]",
+        r"rank 1: .*\[3, 4\]",
+    ],
 }
 
 

@@ -32,11 +32,17 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     found.add_argument("-n", "--ranks", type=_at_least_one, required=True, help="how many processes")
-    found.add_argument("--hosts", default="", metavar="A,B", help="the machines, by name; by default this one")
     found.add_argument(
-        "--threads", type=_at_least_one, help="threads of each rank; by default cores / ranks, where not set already"
+        "--hosts", default="", metavar="A,B", help="the machines, by name; by default this one"
     )
-    found.add_argument("--no-labels", action="store_true", help="print lines as they are, without the rank in front")
+    found.add_argument(
+        "--threads",
+        type=_at_least_one,
+        help="threads of each rank; by default cores / ranks, where not set already",
+    )
+    found.add_argument(
+        "--no-labels", action="store_true", help="print lines as they are, without the rank in front"
+    )
     found.add_argument("--mpirun", metavar="FILE", help="the mpirun to start them with")
     found.add_argument("--torch", action="store_true", help="with retrograd as the script's `torch`")
     found.add_argument("-m", dest="module", action="store_true", help="run a module or package, by its name")

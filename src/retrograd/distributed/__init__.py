@@ -7,6 +7,92 @@ from typing import TYPE_CHECKING
 
 from retrograd.lazy import lazily as _lazily
 
+if TYPE_CHECKING:
+    from retrograd.distributed.agreement import verify_agreement
+    from retrograd.distributed.availability import (
+        get_node_local_rank,
+        is_available,
+        is_gloo_available,
+        is_mpi_available,
+        is_nccl_available,
+        is_torchelastic_launched,
+        is_ucc_available,
+        is_xccl_available,
+    )
+    from retrograd.distributed.backend_names import (
+        Backend,
+        get_default_backend_for_device,
+        is_backend_available,
+    )
+    from retrograd.distributed.barriers import barrier, monitored_barrier
+    from retrograd.distributed.debug import (
+        DebugLevel,
+        get_debug_level,
+        set_debug_level,
+        set_debug_level_from_env,
+    )
+    from retrograd.distributed.errors import (
+        DistBackendError,
+        DistError,
+        DistNetworkError,
+        DistStoreError,
+        QueueEmptyError,
+    )
+    from retrograd.distributed.groups import (
+        GroupMember,
+        ProcessGroup,
+        default_pg_timeout,
+        get_backend,
+        get_backend_config,
+        get_global_rank,
+        get_group_rank,
+        get_pg_count,
+        get_process_group_ranks,
+        get_rank,
+        get_world_size,
+        group,
+        is_initialized,
+    )
+    from retrograd.distributed.messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+    from retrograd.distributed.movements import (
+        all_gather,
+        all_gather_coalesced,
+        all_gather_into_tensor,
+        all_gather_single,
+        all_to_all,
+        all_to_all_single,
+        broadcast,
+        gather,
+        scatter,
+    )
+    from retrograd.distributed.objects import (
+        all_gather_object,
+        broadcast_object_list,
+        gather_object,
+        recv_object_list,
+        scatter_object_list,
+        send_object_list,
+    )
+    from retrograd.distributed.reduce_op import ReduceOp
+    from retrograd.distributed.reduce_op import premul_sum as _make_nccl_premul_sum  # noqa: F401
+    from retrograd.distributed.reductions import (
+        all_reduce,
+        all_reduce_coalesced,
+        reduce,
+        reduce_scatter,
+        reduce_scatter_single,
+        reduce_scatter_tensor,
+    )
+    from retrograd.distributed.starting import (
+        destroy_process_group,
+        init_process_group,
+        new_group,
+        new_subgroups,
+        new_subgroups_by_enumeration,
+        split_group,
+    )
+    from retrograd.distributed.work import Work
+
 NAMES = {
     "retrograd.distributed.agreement": "verify_agreement",
     "retrograd.distributed.algorithms": "algorithms=",
@@ -45,3 +131,77 @@ NAMES = {
 }
 
 __getattr__, __dir__ = _lazily(__name__, NAMES)
+
+__all__ = [
+    "Backend",
+    "DebugLevel",
+    "DistBackendError",
+    "DistError",
+    "DistNetworkError",
+    "DistStoreError",
+    "GroupMember",
+    "P2POp",
+    "ProcessGroup",
+    "QueueEmptyError",
+    "ReduceOp",
+    "Work",
+    "all_gather",
+    "all_gather_coalesced",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_gather_single",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_backend_config",
+    "get_debug_level",
+    "get_default_backend_for_device",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_pg_count",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_backend_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "is_ucc_available",
+    "is_xccl_available",
+    "isend",
+    "monitored_barrier",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_single",
+    "reduce_scatter_tensor",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
+    "split_group",
+    "verify_agreement",
+]

@@ -19,8 +19,8 @@ def verify_agreement(
 ) -> None:
     """Checks that all ranks have the same number of tensors, in the same order, with the same shapes and dtypes.
 
-    `parameters` are tensors, or pairs of a name and a tensor, as `named_parameters()` gives them. Where ranks differ, all
-    raise an error that names the first difference and both sides.
+    `parameters` are tensors, or pairs of a name and a tensor, as `named_parameters()` gives them. Where ranks differ,
+    all raise an error that names the first difference and both sides.
 
     >>> import retrograd as rg
     >>> rg.distributed.init_process_group()

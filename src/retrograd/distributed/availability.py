@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from functools import cache
 
@@ -27,11 +28,10 @@ def is_mpi_available() -> bool:
 def is_nccl_available() -> bool:
     """Whether there are a GPU and CuPy's NCCL."""
     try:
-        import cupy
-        from cupy.cuda import nccl
-
-        return bool(nccl.available) and cupy.cuda.runtime.getDeviceCount() > 0
-    except Exception:
+        nccl = importlib.import_module("cupy.cuda.nccl")
+        runtime = importlib.import_module("cupy.cuda.runtime")
+        return bool(nccl.available) and runtime.getDeviceCount() > 0
+    except Exception:  # noqa: BLE001 - no CuPy, no driver, no GPU: CuPy has an error for each
         return False
 
 

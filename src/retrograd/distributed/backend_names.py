@@ -36,9 +36,9 @@ def chosen_backend(asked: str | None) -> str:
 
     Note [Gloo is MPI here]
     ~~~~~~~~~~~~~~~~~~~~~~~
-    Gloo is PyTorch's own transport for CPUs, and the one that its tutorials name. A program that asks for it wants its
-    CPUs to talk, and they do, over MPI; `get_backend()` says "mpi". By device, as in "cpu:gloo,cuda:nccl", what is named
-    for GPUs counts, if NCCL is there.
+    Gloo is PyTorch's own transport for CPUs, and the one that its tutorials name. A program that asks for it wants
+    its CPUs to talk, and they do, over MPI; `get_backend()` says "mpi". By device, as in "cpu:gloo,cuda:nccl", what
+    is named for GPUs counts, if NCCL is there.
     """
     if asked is None or asked == Backend.UNDEFINED:
         return "nccl" if is_nccl_available() else "mpi"

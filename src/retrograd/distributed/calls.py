@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from retrograd.backends.base import backend_of
 from retrograd.core.places import Place, here
 from retrograd.core.tensor import Tensor
 from retrograd.distributed import debug, watch
@@ -27,7 +28,9 @@ class Call(Operation):
     What is on its way to several ranks stands in the group's queue; a message to one rank stands alone.
     """
 
-    def __init__(self, group: ProcessGroup, name: str, reads: Sequence[Tensor], writes: Sequence[Tensor]) -> None:
+    def __init__(
+        self, group: ProcessGroup, name: str, reads: Sequence[Tensor], writes: Sequence[Tensor]
+    ) -> None:
         super().__init__()
         self.group = group
         self.name = name
@@ -37,6 +40,9 @@ class Call(Operation):
         self.number = 0
         self.timeout = group.timeout.total_seconds()
         self.source: list[int] = []
+        self.on_device = group.transport.name == "nccl" and any(
+            backend_of(tensor.array).device_type == "cuda" for tensor in (*reads, *writes)
+        )
         self.looks = watch.FIRST_LOOK  # seconds of waiting after which the other ranks are asked
 
     def described(self) -> str:
@@ -53,11 +59,10 @@ class Call(Operation):
 
     def plan(self, act: Act) -> Steps:
         """Its steps, with the memory of the tensors taken when it is its turn, and written back in the end."""
-        on_device = self.group.transport.name == "nccl"
         if debug.is_detailed() and self.number:
             yield from debug.compare(self)
-        reads = [memory(tensor, on_device) for tensor in self.reads]
-        writes = [memory(tensor, on_device) for tensor in self.writes]
+        reads = [memory(tensor, self.on_device) for tensor in self.reads]
+        writes = [memory(tensor, self.on_device) for tensor in self.writes]
         yield from act(reads, writes)
         for tensor, array in zip(self.writes, writes, strict=True):
             write(tensor, array)
@@ -97,7 +102,7 @@ def start(made: Call, act: Act, alone: bool = False) -> Work:
         group.last = made
     made.steps = made.plan(act)
     work = Work(progress, made, _explained)
-    progress.start(made, None if alone else group.queue)
+    progress.start(made, None if alone or made.on_device else group.queue)
     if not made.over:
         progress.help()
     return work

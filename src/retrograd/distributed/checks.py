@@ -19,7 +19,8 @@ def check_tensor(value: Any, name: str) -> None:
     """Refuses what is no tensor."""
     if not isinstance(value, Tensor):
         raise OperandError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(value)} instead."
+            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(value)} "
+            "instead."
         )
 
 
@@ -67,11 +68,15 @@ def check_reduction(what: str, op: Any, tensor: Tensor) -> RedOpType:
     if kind in _WHOLE and dtype.is_floating_point:
         raise RuntimeError(f"Cannot use ReduceOp.{kind.name} with non-integral dtype")
     if kind is RedOpType.AVG and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {SCALAR_NAMES[dtype]}")
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {SCALAR_NAMES[dtype]}"
+        )
     return kind
 
 
-def place_of(group: ProcessGroup | int | None, rank: int | None, group_rank: int | None, default: int | None) -> int:
+def place_of(
+    group: ProcessGroup | int | None, rank: int | None, group_rank: int | None, default: int | None
+) -> int:
     """The place in the group of a rank that was given as one of the world or as one of the group."""
     found = default_group() if group is None else group
     if isinstance(found, int):

@@ -17,9 +17,9 @@ _OF_MPI = (
 )
 _OF_TORCHRUN = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
 MISMATCH = (
-    "this process was started as one of {size}, and the MPI library that mpi4py has loaded, {library}, knows of no other: "
-    "`mpirun` belongs to another MPI. Start it by the `mpirun` of that library (`retrograd launch` finds it), or name the "
-    "other library in the variable MPI4PY_LIBMPI."
+    "this process was started as one of {size}, and the MPI library that mpi4py has loaded, {library}, knows of no "
+    "other: `mpirun` belongs to another MPI. Start it by the `mpirun` of that library (`retrograd launch` finds it), "
+    "or name the other library in the variable MPI4PY_LIBMPI."
 )
 
 

@@ -51,7 +51,9 @@ def _end_all(kind: type[BaseException], error: BaseException, trace: TracebackTy
     if issubclass(kind, KeyboardInterrupt):
         text = f"rank {rank} of {size}: stopped by Ctrl-C\n"
     else:
-        text = f"rank {rank} of {size} has failed:\n" + "".join(traceback.format_exception(kind, error, trace))
+        text = f"rank {rank} of {size} has failed:\n" + "".join(
+            traceback.format_exception(kind, error, trace)
+        )
     os.write(2, text.encode(errors="replace"))  # in one piece: ranks share the terminal
     if issubclass(kind, DistBackendError):
         time.sleep(GRACE)

@@ -19,7 +19,12 @@ class ProcessGroup:
     """Ranks that do operations together. `group.rank()` is the place in the group, not in the world."""
 
     def __init__(
-        self, transport: Transport, ranks: list[int], name: str, timeout: timedelta, description: str | None = None
+        self,
+        transport: Transport,
+        ranks: list[int],
+        name: str,
+        timeout: timedelta,
+        description: str | None = None,
     ) -> None:
         self.transport = transport
         self.ranks = ranks
@@ -72,7 +77,7 @@ class GroupMember(metaclass=_OfWorld):
     NON_GROUP_MEMBER: ClassVar[int] = NON_MEMBER
 
 
-class group(metaclass=_OfWorld):
+class group(metaclass=_OfWorld):  # noqa: N801 - PyTorch's name
     """`group.WORLD` is the group of all ranks."""
 
 
@@ -113,21 +118,21 @@ def get_rank(group: Any = None) -> int:
     default = default_group()
     if isinstance(group, int):
         return -1
-    return (group or default).rank()  # type: ignore[no-any-return]
+    return (group or default).rank()
 
 
 def get_world_size(group: Any = None) -> int:
     """How many ranks a group has, by default the world; -1 if this process is not in it."""
     if isinstance(group, int):
         return -1
-    return (group or default_group()).size()  # type: ignore[no-any-return]
+    return (group or default_group()).size()
 
 
 def get_backend(group: Any = None) -> str:
     """What carries the messages of a group: "mpi" or "nccl"."""
     if isinstance(group, int):
         raise ValueError(_OUTSIDE)
-    return (group or default_group()).name()  # type: ignore[no-any-return]
+    return (group or default_group()).name()
 
 
 def get_backend_config(group: Any = None) -> str:

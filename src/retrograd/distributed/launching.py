@@ -7,15 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 MPIRUN = "RETROGRAD_MPIRUN"
 _NONE = (
-    "there is no `mpirun`: neither of the system nor beside this Python. Install one from PyPI, with mpi4py: pip install "
-    "'retrograd[mpi]'. On a cluster, load its MPI first, as in `module load openmpi`."
+    "there is no `mpirun`: neither of the system nor beside this Python. Install one from PyPI, with mpi4py: pip "
+    "install 'retrograd[mpi]'. On a cluster, load its MPI first, as in `module load openmpi`."
 )
 _PATIENCE = 5  # seconds that ranks have to end after a signal
 
@@ -56,7 +55,7 @@ def find_mpirun(named: str | None = None) -> str:
 
 
 def flavour(mpirun: str) -> str:
-    """"openmpi", or "mpich" for MPICH and what descends from it."""
+    """Whose it is: "openmpi", or "mpich" for MPICH and what descends from it."""
     told = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False)  # noqa: S603
     text = (told.stdout + told.stderr).lower()
     return "openmpi" if "open mpi" in text or "openrte" in text or "prrte" in text else "mpich"
@@ -97,7 +96,7 @@ def launch(plan: Plan) -> int:
         return process.wait()
     except KeyboardInterrupt:
         _end(process)
-        print("\nretrograd launch: stopped, with all ranks", file=sys.stderr)
+        sys.stderr.write("\nretrograd launch: stopped, with all ranks\n")
         return 130
     finally:
         signal.signal(signal.SIGTERM, before)

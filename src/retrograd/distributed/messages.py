@@ -17,7 +17,8 @@ def isend(
 ) -> Work | None:
     """Sends a tensor to rank `dst`, and returns at once; the tensor is not to be written before the work is over."""
     if is_outside(group):
-        return _warn(group, "isend")
+        member(group, "isend")
+        return None
     peer = place_of(group, dst, group_dst, None)
     check_tensor(tensor, "tensor")
     found = member(group, "isend")
@@ -32,7 +33,8 @@ def irecv(
 ) -> Work | None:
     """Receives a tensor from rank `src`, or from whoever sends one, and returns at once."""
     if is_outside(group):
-        return _warn(group, "irecv")
+        member(group, "irecv")
+        return None
     anyone = src is None and group_src is None
     peer = None if anyone else place_of(group, src, group_src, None)
     check_tensor(tensor, "tensor")
@@ -41,11 +43,6 @@ def irecv(
     made = Call(found, "irecv", (), [tensor])
     made.details = f"(from {'anyone' if peer is None else found.ranks[peer]}, tag {tag})"
     return start(made, lambda _, outs: found.transport.receive(outs[0], peer, tag, made.source), alone=True)
-
-
-def _warn(group: Any, what: str) -> None:
-    """Says that this rank is no part of the group."""
-    member(group, what)
 
 
 def send(
@@ -110,5 +107,3 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
         raise IndexError("batch_isend_irecv: the list of messages is empty")
     works = [each.op(each.tensor, each.peer, each.group, each.tag, each.group_peer) for each in p2p_op_list]
     return [work for work in works if work is not None]
-
-

@@ -1,4 +1,4 @@
-"""Operations that bring tensors to other ranks as they are: `broadcast`, `all_gather`, `gather`, `scatter`, `all_to_all`."""
+"""Operations that bring tensors to other ranks as they are: `broadcast`, `gather`, `scatter`, `all_to_all` and kin."""
 
 from __future__ import annotations
 
@@ -223,7 +223,9 @@ def _ends(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[int]:
     rows = tensor.shape[0] if tensor.dim() else 1
     if not sizes:
         if rows % count:
-            raise RuntimeError(f"Tensor's dim 0 does not divide equally across group size: {rows} rows, {count} ranks")
+            raise RuntimeError(
+                f"Tensor's dim 0 does not divide equally across group size: {rows} rows, {count} ranks"
+            )
         sizes = [rows // count] * count
     if len(sizes) != count:
         raise RuntimeError("Number of tensor splits not equal to group size")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
 import importlib.util
 import os
 import sys
@@ -28,17 +29,14 @@ def library() -> Any:
         raise RuntimeError(
             "the backend 'mpi' needs mpi4py and an MPI library. Install both: pip install 'retrograd[mpi]'"
         )
-    import mpi4py
-
-    mpi4py.rc.finalize = False  # see Note [How ranks end]
+    importlib.import_module("mpi4py").rc.finalize = False  # see Note [How ranks end]
     prefer_system_library()
     try:
-        from mpi4py import MPI
+        return importlib.import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:
         raise RuntimeError(
             f"mpi4py does not find its MPI library: {error}. Install one from PyPI: pip install 'retrograd[mpi]'"
         ) from error
-    return MPI
 
 
 def prefer_system_library() -> None:
@@ -82,7 +80,9 @@ class Requests:
                 return False
         except library().Exception as error:
             codes = [status.Get_error() for status in self.statuses]
-            known = [library().Get_error_string(code) for code in codes if code not in (0, library().ERR_PENDING)]
+            known = [
+                library().Get_error_string(code) for code in codes if code not in (0, library().ERR_PENDING)
+            ]
             raise MessageError(_one_line(known[0] if known else error)) from None
         for status, size in zip(self.statuses, self.sizes, strict=False):
             check_size(status, size)
@@ -95,7 +95,7 @@ class Request:
     def __init__(self, request: Any, size: int | None = None) -> None:
         self.request = request
         self.size = size
-        self.status = None if size is None else library().Status()
+        self.status: Any = None if size is None else library().Status()
 
     def done(self) -> bool:
         """Whether it has arrived."""
@@ -107,6 +107,10 @@ class Request:
         if self.size is not None:
             check_size(self.status, self.size)
         return True
+
+    def source(self) -> int:
+        """Who has sent it."""
+        return int(self.status.Get_source()) if self.status is not None else -1
 
 
 def _one_line(error: Any) -> str:

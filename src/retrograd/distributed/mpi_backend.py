@@ -21,15 +21,20 @@ from typing import Any
 import numpy as np
 
 from retrograd.distributed import mpi
+from retrograd.distributed.local_backend import LocalBackend
 from retrograd.distributed.mpi import Request, Requests
 from retrograd.distributed.progress import Steps
 from retrograd.distributed.reduce_op import RedOpType, combined, divide
+from retrograd.distributed.transport import Transport
 from retrograd.values import Array
 
 SMALL = 16384  # bytes up to which MPI adds
 _TAGS = 16384  # MPI promises tags up to 32767
 _MPI_ADDS = "bBhHiIlLqQfdFD"  # dtypes by NumPy's letters
-_COMPARE = (RedOpType.MIN, RedOpType.MAX)  # NaN is no less than any number, and MPI's result depends on the order
+_COMPARE = (
+    RedOpType.MIN,
+    RedOpType.MAX,
+)  # NaN is no less than any number, and MPI's result depends on the order
 
 
 class MPIBackend:
@@ -52,7 +57,9 @@ class MPIBackend:
         self.count += 1
         return 2 * (self.count % _TAGS)
 
-    def _exchange(self, outgoing: Sequence[Array | None], incoming: Sequence[Array | None], tag: int) -> Requests:
+    def _exchange(
+        self, outgoing: Sequence[Array | None], incoming: Sequence[Array | None], tag: int
+    ) -> Requests:
         """Sends `outgoing[i]` to rank i and receives `incoming[i]` from it, but for this rank itself."""
         around = [(self.rank + i) % self.size for i in range(1, self.size)]
         received = [(incoming[i], i) for i in reversed(around)]
@@ -109,7 +116,9 @@ class MPIBackend:
             yield self._exchange([None] * self.size, parts, tag + 1)
             parts[root][...] = mine
         else:
-            yield self._exchange([mine if i == root else None for i in range(self.size)], [None] * self.size, tag + 1)
+            yield self._exchange(
+                [mine if i == root else None for i in range(self.size)], [None] * self.size, tag + 1
+            )
 
     def reduce_scatter(self, out: Array, parts: Sequence[Array], kind: RedOpType) -> Steps:
         yield from self._reduce_parts(parts, out, kind, self._tag())
@@ -160,11 +169,13 @@ class MPIBackend:
         anyone = mpi.library().ANY_SOURCE
         arrival = Request(self.messages.Irecv(raw(out), anyone if peer is None else peer, tag), out.nbytes)
         yield arrival
-        source.append(arrival.status.Get_source())
+        source.append(arrival.source())
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def part(self, ranks: Sequence[int], tag: int) -> MPIBackend:
+    def part(self, ranks: Sequence[int], tag: int) -> Transport:
+        if len(ranks) == 1:
+            return LocalBackend(self.name)
         whole = self.comm.Get_group()
         group = whole.Incl(list(ranks))
         collectives = self.comm.Create_group(group, tag)

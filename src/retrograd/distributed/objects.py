@@ -18,7 +18,7 @@ def _packed(thing: Any) -> Array:
 
 
 def _unpacked(data: Array) -> Any:
-    return pickle.loads(data.tobytes())
+    return pickle.loads(data.tobytes())  # noqa: S301 - from a rank of the same program
 
 
 def _broadcast(group: ProcessGroup, name: str, thing: Any, root: int) -> Any:
@@ -121,8 +121,8 @@ def scatter_object_list(
     if found.rank() == root:
         if scatter_object_input_list is None or len(scatter_object_input_list) != found.size():
             raise RuntimeError(
-                f"scatter_object_list: Incorrect input list size {len(scatter_object_input_list or ())}. Input list size "
-                f"should be {found.size()}, same as size of the process group."
+                f"scatter_object_list: Incorrect input list size {len(scatter_object_input_list or ())}. Input list "
+                f"size should be {found.size()}, same as size of the process group."
             )
         parts = [_packed(thing) for thing in scatter_object_input_list]
     data: list[Array] = []

@@ -5,7 +5,8 @@ Note [Who calls MPI]
 An operation is a generator of *steps*. Between two of them it gives what it waits for: an object whose `done()` says
 whether the messages of the step have arrived. The collectives of a group stand in a queue, in the order of the calls,
 and the first of the queue is under way: so two that write the same tensor do it one after the other, and MPI, which
-matches collectives by their order, sees the same order on all ranks. Messages from one rank to another stand in no queue.
+matches collectives by their order, sees the same order on all ranks. Messages from one rank to another stand in no
+queue.
 
 Steps are run by `Progress.poll`. It is called by the thread that starts an operation, by a thread that waits for one,
 in a loop, and otherwise by the one helper thread, as long as anything is under way. All of this happens under one lock,
@@ -57,7 +58,7 @@ class Operation:
                 self.wait = next(self.steps)
         except StopIteration:
             self.over = True
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised where somebody waits for it
             self.error = error
             self.over = True
         return self.over
@@ -77,7 +78,7 @@ class Progress:
         self._ending = False
 
     def start(self, operation: Operation, queue: Queue | None = None) -> None:
-        """Puts an operation into its queue, or into one of its own, and runs its first step if it is the first there."""
+        """Puts an operation into its queue, or into one of its own; the first one there runs its first step."""
         queue = deque() if queue is None else queue
         with self.lock:
             queue.append(operation)

@@ -13,6 +13,7 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from types import TracebackType
 from typing import NoReturn
 
 from retrograd.distributed.environment import seat_of_mpi
@@ -40,7 +41,7 @@ def main() -> None:
         if error.code in (None, 0) or WORLD.group is not None:
             raise
         _end_all(error)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - told, and then the end of all
         error.__traceback__ = _own_part(error.__traceback__)
         if WORLD.group is not None:
             sys.excepthook(type(error), error, error.__traceback__)
@@ -60,10 +61,12 @@ def _set_variables() -> None:
     os.environ.setdefault("MASTER_PORT", "29500")
 
 
-def _own_part(trace: object) -> object:
+def _own_part(trace: TracebackType | None) -> TracebackType | None:
     """A traceback without what has run the script."""
-    while trace is not None and trace.tb_frame.f_code.co_filename.endswith(("rank_main.py", "<frozen runpy>")):  # type: ignore[attr-defined]
-        trace = trace.tb_next  # type: ignore[attr-defined]
+    while trace is not None and trace.tb_frame.f_code.co_filename.endswith(
+        ("rank_main.py", "<frozen runpy>")
+    ):
+        trace = trace.tb_next
     return trace
 
 
@@ -76,7 +79,7 @@ def _end_all(error: BaseException) -> NoReturn:
         text = "".join(traceback.format_exception(error))
         os.write(2, f"rank {seat.rank} of {seat.size} has failed:\n{text}".encode(errors="replace"))
     elif isinstance(error.code, str):
-        print(error.code, file=sys.stderr)
+        sys.stderr.write(f"{error.code}\n")
     code = error.code if isinstance(error, SystemExit) and isinstance(error.code, int) else 1
     if hasattr(signal, "alarm"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

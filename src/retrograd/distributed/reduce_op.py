@@ -36,7 +36,6 @@ class ReduceOp:
     True
     """
 
-    RedOpType: ClassVar = RedOpType
     SUM: ClassVar = RedOpType.SUM
     AVG: ClassVar = RedOpType.AVG
     PRODUCT: ClassVar = RedOpType.PRODUCT
@@ -56,6 +55,9 @@ class ReduceOp:
 
     def __hash__(self) -> int:
         return hash(self.op)
+
+
+ReduceOp.RedOpType = RedOpType  # type: ignore[attr-defined] - in the class, it would hide the name from annotations
 
 
 def premul_sum(factor: Any) -> ReduceOp:

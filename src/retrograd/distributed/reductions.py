@@ -23,7 +23,9 @@ from retrograd.distributed.work import Work
 from retrograd.values import Array
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def all_reduce(
+    tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Combines the tensors of all ranks; each has the result afterwards, in the same memory.
 
     >>> import retrograd as rg
@@ -53,10 +55,10 @@ def _scaled(array: Array, op: Any) -> Array:
 
 
 def all_reduce_coalesced(
-    tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    tensors: Tensor | Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Work | None:
     """`all_reduce` of several tensors of one dtype, with the messages of one."""
-    tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     check_tensors(tensors, "tensors")
     check_dtypes(tensors)
     found = member(group, "all_reduce_coalesced")
@@ -72,7 +74,7 @@ def all_reduce_coalesced(
             out[...] = joined[at : at + out.size]
             at += out.size
 
-    return call(found, "all_reduce_coalesced", act, (), list(tensors), async_op, f"({kind.name})")
+    return call(found, "all_reduce_coalesced", act, (), tensors, async_op, f"({kind.name})")
 
 
 def reduce(
@@ -100,7 +102,11 @@ def reduce(
 
 
 def reduce_scatter(
-    output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+    output: Tensor,
+    input_list: Sequence[Tensor],
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
 ) -> Work | None:
     """Combines the lists of all ranks, tensor by tensor; rank i gets the i-th result."""
     check_tensor(output, "output")

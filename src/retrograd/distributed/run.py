@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from retrograd.distributed.launching import NoMPI, Plan, launch
 
 _SEVERAL = (
-    "torchrun is started once on each machine, and MPI once for all: for {nodes} machines say `retrograd launch -n RANKS "
-    "--hosts a,b SCRIPT`, or call the script by `mpirun` or `srun`; docs/guide/distributed.md has a batch script."
+    "torchrun is started once on each machine, and MPI once for all: for {nodes} machines say `retrograd launch -n "
+    "RANKS --hosts a,b SCRIPT`, or call the script by `mpirun` or `srun`; docs/guide/distributed.md has a batch script."
 )
 
 
@@ -19,7 +19,9 @@ def main(args: Sequence[str] | None = None) -> None:
     """Starts a script as `torchrun` does: one machine, `--nproc-per-node` ranks."""
     arguments, unknown = _parser().parse_known_args(args)
     if unknown:
-        print(f"torch.distributed.run: has no meaning for MPI, and is left out: {' '.join(unknown)}", file=sys.stderr)
+        sys.stderr.write(
+            f"torch.distributed.run: has no meaning for MPI, and is left out: {' '.join(unknown)}\n"
+        )
     if str(arguments.nnodes).split(":")[-1] != "1":
         raise SystemExit(_SEVERAL.format(nodes=arguments.nnodes))
     program = [*(["-m"] if arguments.module else []), arguments.script, *arguments.arguments]
@@ -42,7 +44,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nproc-per-node", "--nproc_per_node", default="1", help="how many ranks")
     parser.add_argument("--nnodes", default="1", help="how many machines: 1")
     parser.add_argument("-m", "--module", action="store_true", help="the script is a module")
-    for name in ("node-rank", "rdzv-backend", "rdzv-endpoint", "rdzv-id", "rdzv-conf", "max-restarts", "master-addr"):
+    for name in (
+        "node-rank",
+        "rdzv-backend",
+        "rdzv-endpoint",
+        "rdzv-id",
+        "rdzv-conf",
+        "max-restarts",
+        "master-addr",
+    ):
         parser.add_argument(f"--{name}", f"--{name.replace('-', '_')}", help=argparse.SUPPRESS)
     parser.add_argument("--master-port", "--master_port", help=argparse.SUPPRESS)
     parser.add_argument("--standalone", "--use-env", "--use_env", action="store_true", help=argparse.SUPPRESS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from retrograd.distributed import faults, mpi, watch
+from retrograd.distributed.availability import get_node_local_rank
 from retrograd.distributed.backend_names import chosen_backend
 from retrograd.distributed.calls import call
 from retrograd.distributed.environment import MISMATCH, seat_of_mpi, seat_of_torchrun
@@ -16,6 +18,7 @@ from retrograd.distributed.errors import DistBackendError
 from retrograd.distributed.groups import NON_MEMBER, WORLD, ProcessGroup, default_group, default_pg_timeout
 from retrograd.distributed.local_backend import LocalBackend
 from retrograd.distributed.mpi_backend import MPIBackend
+from retrograd.distributed.nccl_backend import NCCLBackend
 from retrograd.distributed.transport import Transport
 from retrograd.forks import at_fork
 from retrograd.ops.tensor.settings import are_deterministic_algorithms_enabled
@@ -35,8 +38,8 @@ def init_process_group(
 ) -> None:
     """Joins the processes that were started together. Each calls it once, before any other function of this package.
 
-    `mpirun`, `srun` and `retrograd launch` say which rank a process is; `rank` and `world_size` are checked against that.
-    A process that was started alone is a world of one rank, and needs no MPI.
+    `mpirun`, `srun` and `retrograd launch` say which rank a process is; `rank` and `world_size` are checked against
+    that. A process that was started alone is a world of one rank, and needs no MPI.
 
     >>> import retrograd.distributed as dist
     >>> dist.init_process_group()
@@ -52,13 +55,31 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     name = chosen_backend(backend)
     limit = timeout or default_pg_timeout
-    transport = _joined(name, world_size, rank, limit.total_seconds())
+    transport = _joined(world_size, rank, limit.total_seconds())
+    if name == "nccl":
+        transport = NCCLBackend(transport, _device_number(device_id))
     WORLD.group = ProcessGroup(transport, list(range(transport.size)), "0", limit, "default_pg")
     WORLD.groups = [WORLD.group]
     WORLD.count = 1
+    _connect(WORLD.group)
 
 
-def _joined(name: str, world_size: int, rank: int, seconds: float) -> Transport:
+def _device_number(device_id: Any) -> int:
+    """The GPU of this rank: the one that is named, or the one that has the number of the rank on its machine."""
+    if device_id is not None:
+        return int(getattr(device_id, "index", device_id) or 0)
+    count: int = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
+    return get_node_local_rank(0) % count
+
+
+def _connect(group: ProcessGroup) -> None:
+    """Has the ranks of a group find each other on their GPUs, if they have any."""
+    transport = group.transport
+    if isinstance(transport, NCCLBackend):
+        call(group, "connect", lambda _, __: transport.connect())
+
+
+def _joined(world_size: int, rank: int, seconds: float) -> Transport:
     """What carries the messages of the world."""
     seat = seat_of_mpi()
     if seat is not None and seat.size > 1:
@@ -66,14 +87,14 @@ def _joined(name: str, world_size: int, rank: int, seconds: float) -> Transport:
         if world.size == 1:
             raise RuntimeError(MISMATCH.format(size=seat.size, library=mpi.library_name()))
         _check_place(world, world_size, rank)
-        return _world_transport(name, world, seconds)
+        return _world_transport(world, seconds)
     seat = seat_of_torchrun()
     if (seat is not None and seat.size > 1) or world_size > 1:
         raise RuntimeError(
             "this process is to be one of several, and no MPI has started it. Start the script by `mpirun -n 4 python "
             "script.py`, `srun` or `retrograd launch -n 4 script.py`."
         )
-    return LocalBackend(name)
+    return LocalBackend("mpi")
 
 
 def _check_place(world: Any, world_size: int, rank: int) -> None:
@@ -85,7 +106,7 @@ def _check_place(world: Any, world_size: int, rank: int) -> None:
         )
 
 
-def _world_transport(name: str, world: Any, seconds: float) -> Transport:
+def _world_transport(world: Any, seconds: float) -> Transport:
     """Communicators of our own, so that programs may use `mpi4py` beside us; and the channel of the watch."""
     if not watch.CHANNEL:
         watch.CHANNEL.append(watch.Channel(_copied(world, seconds)))
@@ -95,10 +116,6 @@ def _world_transport(name: str, world: Any, seconds: float) -> Transport:
         WORLD.progress.help()
     transport: Transport = MPIBackend(_copied(world, seconds), _copied(world, seconds))
     transport.fixed_order = _any_rank(world, are_deterministic_algorithms_enabled())
-    if name == "nccl":
-        from retrograd.distributed.nccl_backend import nccl_world
-
-        return nccl_world(transport)
     return transport
 
 
@@ -114,8 +131,8 @@ def _copied(comm: Any, seconds: float) -> Any:
                 return copy
         if time.monotonic() > end:
             raise DistBackendError(
-                f"rank {comm.rank} has waited in init_process_group for {seconds:g} seconds, its timeout: not all of the "
-                f"{comm.size} ranks have called it."
+                f"rank {comm.rank} has waited in init_process_group for {seconds:g} seconds, its timeout: not all of "
+                f"the {comm.size} ranks have called it."
             )
         time.sleep(0.0005)
 
@@ -136,7 +153,7 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """A group of some ranks. All ranks call it, with the same ranks, in the same order; `NON_GROUP_MEMBER` outside of it.
+    """A group of some ranks. All ranks call it, in the same order; those outside of it get `NON_GROUP_MEMBER`.
 
     With `use_local_synchronization` only those in the group need to call it.
     """
@@ -149,18 +166,23 @@ def new_group(
         raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
     for rank in chosen:
         if not 0 <= rank < size:
-            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})")
+            raise ValueError(
+                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
+            )
     name, tag = _name_of_group(chosen, use_local_synchronization)
     inside = world.rank() in chosen
-    if not use_local_synchronization:  # ranks that are not there yet are waited for here, where there is a timeout
+    if (
+        not use_local_synchronization
+    ):  # ranks that are not there yet are waited for here, where there is a timeout
         call(world, "new_group", lambda _, __: world.transport.barrier(), details=f"({chosen})")
     if not inside:
         return NON_MEMBER
     with WORLD.progress.lock:
-        transport: Transport = LocalBackend(world.name()) if len(chosen) == 1 else world.transport.part(chosen, tag)
+        transport = world.transport.part(chosen, tag)
     transport.fixed_order = world.transport.fixed_order
     made = ProcessGroup(transport, chosen, name, timeout or default_pg_timeout, group_desc)
     WORLD.groups.append(made)
+    _connect(made)
     return made
 
 
@@ -212,7 +234,8 @@ def new_subgroups_by_enumeration(
                 raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
             seen[rank] = ranks
     groups = [
-        new_group(ranks, timeout, backend, pg_options, group_desc=group_desc) for ranks in ranks_per_subgroup_list
+        new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
+        for ranks in ranks_per_subgroup_list
     ]
     own = next((each for each in groups if not isinstance(each, int)), None)
     return own, groups
@@ -262,7 +285,7 @@ def _after_fork() -> None:
 
 
 at_fork(
-    before=lambda: WORLD.progress.lock.acquire(),
-    after_in_parent=lambda: WORLD.progress.lock.release(),
+    before=lambda: WORLD.progress.lock.acquire(),  # noqa: PLW0108 - the lock of that time
+    after_in_parent=lambda: WORLD.progress.lock.release(),  # noqa: PLW0108
     after_in_child=_after_fork,
 )

@@ -8,8 +8,8 @@ operation of each group it has called last, on which line, whether that is over,
 
 A rank that has waited for some seconds asks the others of the group. If one of them does another operation under the
 same number, or has ended its program before this one, waiting is in vain, and it raises an error at once. Otherwise
-it waits until the timeout, asks once more, and tells in its error where each rank is. A rank that gives no answer within
-`PATIENCE` is one whose process hangs in a call that lets no other thread run, has been stopped, or is gone.
+it waits until the timeout, asks once more, and tells in its error where each rank is. A rank that gives no answer
+within `PATIENCE` is one whose process hangs in a call that lets no other thread run, has been stopped, or is gone.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Channel:
             if tag == _ASK:
                 self._send(source, _TELL, self.status())
             else:
-                self.known[source] = pickle.loads(data)
+                self.known[source] = pickle.loads(data)  # noqa: S301 - from a rank of this program
 
     def ask(self, ranks: list[int]) -> None:
         """Asks ranks where they are."""
@@ -100,7 +100,9 @@ class Channel:
     def status(self) -> Status:
         """Where this rank is."""
         groups = {
-            each.group_name: Position(last.number, last.signature(), last.described(), str(last.place), last.over)
+            each.group_name: Position(
+                last.number, last.signature(), last.described(), str(last.place), last.over
+            )
             for each in WORLD.groups
             if (last := each.last) is not None
         }
@@ -191,8 +193,8 @@ def report(call: Call, what: str) -> str:
 def _whereabouts(call: Call, told: Status | None) -> str:
     if told is None:
         return (
-            f"has given no answer within {PATIENCE:g} seconds: its process is stopped or gone, or in a call that lets no "
-            "other thread run"
+            f"has given no answer within {PATIENCE:g} seconds: its process is stopped or gone, or in a call that lets "
+            "no other thread run"
         )
     now = "has ended its program" if told.ended else f"is at {told.now}"
     at = told.groups.get(call.group.group_name)
