@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from retrograd.lazy import lazily as _lazily
 
 if TYPE_CHECKING:
+    from retrograd.distributed import algorithms, checkpoint, optim
     from retrograd.distributed.agreement import verify_agreement
     from retrograd.distributed.availability import (
         get_node_local_rank,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         is_backend_available,
     )
     from retrograd.distributed.barriers import barrier, monitored_barrier
+    from retrograd.distributed.buckets import GradBucket
     from retrograd.distributed.debug import (
         DebugLevel,
         get_debug_level,
@@ -91,6 +93,7 @@ if TYPE_CHECKING:
         new_subgroups_by_enumeration,
         split_group,
     )
+    from retrograd.distributed.synchronization import synchronized
     from retrograd.distributed.work import Work
 
 NAMES = {
@@ -139,12 +142,14 @@ __all__ = [
     "DistError",
     "DistNetworkError",
     "DistStoreError",
+    "GradBucket",
     "GroupMember",
     "P2POp",
     "ProcessGroup",
     "QueueEmptyError",
     "ReduceOp",
     "Work",
+    "algorithms",
     "all_gather",
     "all_gather_coalesced",
     "all_gather_into_tensor",
@@ -158,6 +163,7 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "checkpoint",
     "default_pg_timeout",
     "destroy_process_group",
     "gather",
@@ -190,6 +196,7 @@ __all__ = [
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
+    "optim",
     "recv",
     "recv_object_list",
     "reduce",
@@ -203,5 +210,6 @@ __all__ = [
     "set_debug_level",
     "set_debug_level_from_env",
     "split_group",
+    "synchronized",
     "verify_agreement",
 ]

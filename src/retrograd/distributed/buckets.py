@@ -60,16 +60,12 @@ class Bucket:
         self.index = index
         self.members = members
         self.params = [params[position] for position in members]
+        self.length = sum(param.numel() for param in self.params)  # how many numbers the gradients are
         self.extra = extra
         self.missing = len(members)  # gradients of this backward that have not come yet
         self.under_way: Any = None  # what to wait for
         self.memory: Tensor | None = None
         self.views: list[Tensor] = []
-
-    @property
-    def length(self) -> int:
-        """How many numbers the gradients are."""
-        return sum(param.numel() for param in self.params)
 
     def allocate(self) -> Tensor:
         """Its memory, made at the first call."""

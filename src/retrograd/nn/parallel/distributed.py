@@ -93,6 +93,7 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = True
         self.require_forward_param_sync = True
+        self._has_buffers = bool(self._buffers_to_send())
         self._divide_by_initial_world_size = True
         _check_same_model(self._trained(), self.process_group)
         if init_sync:
@@ -153,7 +154,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward begins by giving all ranks the buffers of one."""
-        return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_send())
+        return self._has_buffers and self.broadcast_buffers and self.require_forward_param_sync
 
     def _sync_buffers(self, joined: bool = False) -> None:
         source = self._find_source(not joined) if self._join_config.enable else 0
