@@ -21,6 +21,10 @@ MISMATCH = (
     "other: `mpirun` belongs to another MPI. Start it by the `mpirun` of that library (`retrograd launch` finds it), "
     "or name the other library in the variable MPI4PY_LIBMPI."
 )
+NO_JOINING = (
+    "this process is to be one of {size} that no mpirun has started, and {library} cannot join those; MPICH can. Start "
+    "the script by `retrograd launch -n {size}` or mpirun."
+)
 
 
 class Seat(NamedTuple):

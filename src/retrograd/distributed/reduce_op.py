@@ -57,7 +57,7 @@ class ReduceOp:
         return hash(self.op)
 
 
-ReduceOp.RedOpType = RedOpType  # type: ignore[attr-defined] - in the class, it would hide the name from annotations
+setattr(ReduceOp, "RedOpType", RedOpType)  # noqa: B010 - as an attribute of the class, it would hide the type
 
 
 def premul_sum(factor: Any) -> ReduceOp:

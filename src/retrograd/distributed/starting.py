@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from retrograd.distributed import faults, mpi, watch
+from retrograd.distributed import faults, mpi, rendezvous, watch
 from retrograd.distributed.availability import get_node_local_rank
 from retrograd.distributed.backend_names import chosen_backend
 from retrograd.distributed.calls import call
-from retrograd.distributed.environment import MISMATCH, seat_of_mpi, seat_of_torchrun
+from retrograd.distributed.environment import MISMATCH, NO_JOINING, Seat, seat_of_mpi, seat_of_torchrun
 from retrograd.distributed.errors import DistBackendError
 from retrograd.distributed.groups import NON_MEMBER, WORLD, ProcessGroup, default_group, default_pg_timeout
 from retrograd.distributed.local_backend import LocalBackend
@@ -55,7 +55,7 @@ def init_process_group(
         raise AssertionError("Cannot specify both init_method and store.")
     name = chosen_backend(backend)
     limit = timeout or default_pg_timeout
-    transport = _joined(world_size, rank, limit.total_seconds())
+    transport = _joined(init_method, world_size, rank, limit.total_seconds())
     if name == "nccl":
         transport = NCCLBackend(transport, _device_number(device_id))
     WORLD.group = ProcessGroup(transport, list(range(transport.size)), "0", limit, "default_pg")
@@ -79,22 +79,54 @@ def _connect(group: ProcessGroup) -> None:
         call(group, "connect", lambda _, __: transport.connect())
 
 
-def _joined(world_size: int, rank: int, seconds: float) -> Transport:
+def _joined(init_method: str | None, world_size: int, rank: int, seconds: float) -> Transport:
     """What carries the messages of the world."""
-    seat = seat_of_mpi()
-    if seat is not None and seat.size > 1:
-        world = mpi.library().COMM_WORLD
-        if world.size == 1:
-            raise RuntimeError(MISMATCH.format(size=seat.size, library=mpi.library_name()))
-        _check_place(world, world_size, rank)
-        return _world_transport(world, seconds)
-    seat = seat_of_torchrun()
-    if (seat is not None and seat.size > 1) or world_size > 1:
-        raise RuntimeError(
-            "this process is to be one of several, and no MPI has started it. Start the script by `mpirun -n 4 python "
-            "script.py`, `srun` or `retrograd launch -n 4 script.py`."
+    seat, complaint = seat_of_mpi(), MISMATCH
+    if seat is None or seat.size == 1:
+        complaint = NO_JOINING
+        seat = _seat_of_script(world_size, rank)
+        if seat.size == 1:
+            return LocalBackend("mpi")
+        address, port = _address(init_method)
+        rendezvous.join(seat.rank, seat.size, address, port, seconds)
+    world = mpi.library().COMM_WORLD
+    if world.size != seat.size:
+        raise RuntimeError(complaint.format(size=seat.size, library=mpi.library_name()))
+    _check_place(world, world_size, rank)
+    return _world_transport(world, seconds)
+
+
+def _seat_of_script(world_size: int, rank: int) -> Seat:
+    """Which rank a process is that no MPI has started: what it says itself, or the variables that `torchrun` sets."""
+    found = seat_of_torchrun()
+    size = world_size if world_size != -1 else found.size if found else 1
+    place = rank if rank != -1 else found.rank if found else 0 if size == 1 else -1
+    if not 0 <= place < size:
+        raise ValueError(
+            f"init_process_group: rank {place} of world size {size} is no rank. Give both rank and world_size, set the "
+            "variables RANK and WORLD_SIZE, or start the script by mpirun or `retrograd launch`, which say so."
         )
-    return LocalBackend("mpi")
+    return Seat(place, size, None)
+
+
+def _address(init_method: str | None) -> tuple[str, int]:
+    """Where the first rank is to be found, by `tcp://host:port` or the variables MASTER_ADDR and MASTER_PORT."""
+    method = init_method or "env://"
+    if method.startswith("tcp://"):
+        host, _, port = method.removeprefix("tcp://").rstrip("/").rpartition(":")
+        return host, int(port)
+    if not method.startswith("env://"):
+        raise ValueError(
+            f"init_process_group: init_method={init_method!r}: ranks find each other by 'env://' or 'tcp://host:port' here. "
+            "Under mpirun, srun and `retrograd launch` they need neither."
+        )
+    for name in ("MASTER_ADDR", "MASTER_PORT"):
+        if name not in os.environ:
+            raise ValueError(
+                f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
+                "not set. Set it, or start the script by mpirun or `retrograd launch`, which need no address."
+            )
+    return os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
 
 
 def _check_place(world: Any, world_size: int, rank: int) -> None:
