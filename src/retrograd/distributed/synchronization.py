@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -89,11 +89,12 @@ def synchronized(
     return Synchronized(listed, group, bucket_limits(bucket_cap_mb), init_sync)
 
 
-def bucket_limits(bucket_cap_mb: float | None) -> list[int]:
-    """The sizes of buckets in bytes; None is PyTorch's default, with a small first one."""
+def bucket_limits(bucket_cap_mb: float | Sequence[float] | None) -> list[int]:
+    """The sizes of buckets in bytes, of one in MiB or several; None is PyTorch's default, with a small first one."""
     if bucket_cap_mb is None:
         return [FIRST_BYTES, OTHER_BYTES]
-    return [int(bucket_cap_mb * (1 << 20))]
+    several = [bucket_cap_mb] if isinstance(bucket_cap_mb, (int, float)) else bucket_cap_mb
+    return [int(each * (1 << 20)) for each in several]
 
 
 def own_group(group: Any) -> Any:

@@ -41,13 +41,17 @@ class DistributedDataParallel(Module, Joinable):
         module: the module. Ranks that have built another one are told so here.
         device_ids: the one GPU that the module is on, to which inputs are moved; None on the CPU.
         output_device, dim: accepted for PyTorch's sake.
-        broadcast_buffers: give all ranks the buffers of the first one before each forward.
+        broadcast_buffers: the old name of forward_sync_buffers, for init_sync too.
         init_sync: give all ranks the parameters and buffers of the first one, now.
         process_group: the ranks; all if None.
         bucket_cap_mb: gradients travel in messages of about so many MiB; None is 25, and 1 for the first.
         find_unused_parameters, static_graph: accepted for PyTorch's sake; nothing depends on them.
         check_reduction: accepted for PyTorch's sake.
         gradient_as_bucket_view: let `.grad` be a part of the message itself, which saves memory and copies.
+        bucket_cap_mb_list: the sizes of the first messages, one by one; the last one is that of all further ones.
+        forward_sync_buffers: give all ranks the buffers of the first one before each forward (yes).
+        delay_all_reduce_named_params, mixed_precision, device_mesh: must be left out.
+        param_to_hook_all_reduce, skip_all_reduce_unused_params, batched_grad_copy: accepted for PyTorch's sake.
 
     >>> import retrograd as rg
     >>> rg.distributed.init_process_group()
@@ -74,9 +78,20 @@ class DistributedDataParallel(Module, Joinable):
         check_reduction: bool = False,
         gradient_as_bucket_view: bool = False,
         static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Sequence[float] | None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
     ) -> None:
         super().__init__()
         Joinable.__init__(self)
+        _refuse(delay_all_reduce_named_params, "delay_all_reduce_named_params", "leave it out")
+        _refuse(mixed_precision, "mixed_precision", "compute the forward under autocast")
+        _refuse(device_mesh, "device_mesh", "give the ranks as process_group")
         self.process_group = process_group or default_group()
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self.module = module
@@ -86,8 +101,10 @@ class DistributedDataParallel(Module, Joinable):
         self.device_type = self.device.type
         self.is_multi_device_module = False
         self.dim = dim
-        self.broadcast_buffers = broadcast_buffers is None or broadcast_buffers
+        self.broadcast_buffers = broadcast_buffers is not False
+        self.forward_sync_buffers = self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
         self.bucket_cap_mb = bucket_cap_mb
+        self.bucket_cap_mb_list = bucket_cap_mb_list
         self.find_unused_parameters = find_unused_parameters
         self.static_graph = static_graph
         self.gradient_as_bucket_view = gradient_as_bucket_view
@@ -97,7 +114,7 @@ class DistributedDataParallel(Module, Joinable):
         self._divide_by_initial_world_size = True
         _check_same_model(self._trained(), self.process_group)
         if init_sync:
-            broadcast_all(self._state(), self.process_group)
+            broadcast_all(self._state() if self.broadcast_buffers else self.module.parameters(), self.process_group)
         self.reducer = self._make_reducer()
 
     def _trained(self) -> list[tuple[str, Tensor]]:
@@ -120,7 +137,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def _make_reducer(self) -> Reducer:
         params = [param for _, param in self._trained()]
-        limits = bucket_limits(self.bucket_cap_mb)
+        limits = bucket_limits(self.bucket_cap_mb_list or self.bucket_cap_mb)
         return Reducer(params, own_group(self.process_group), limits, as_views=self.gradient_as_bucket_view)
 
     # -- forward ---------------------------------------------------------------------------------------------------
@@ -154,7 +171,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def will_sync_module_buffers(self) -> bool:
         """Whether the next forward begins by giving all ranks the buffers of one."""
-        return self._has_buffers and self.broadcast_buffers and self.require_forward_param_sync
+        return self._has_buffers and self.forward_sync_buffers and self.require_forward_param_sync
 
     def _sync_buffers(self, joined: bool = False) -> None:
         source = self._find_source(not joined) if self._join_config.enable else 0
@@ -274,7 +291,7 @@ class DistributedDataParallel(Module, Joinable):
             "bucket_sizes": ", ".join(
                 str(bucket.length * bucket.params[0].element_size()) for bucket in reducer.buckets
             ),
-            "broadcast_buffers": self.broadcast_buffers,
+            "broadcast_buffers": self.forward_sync_buffers,
             "find_unused_parameters": self.find_unused_parameters,
             "gradient_as_bucket_view": self.gradient_as_bucket_view,
             "static_graph": self.static_graph,
@@ -330,6 +347,11 @@ def _check_module(module: Module, trained: list[tuple[str, Tensor]]) -> None:
             "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
             f"locate in {kinds}."
         )
+
+
+def _refuse(value: Any, name: str, advice: str) -> None:
+    if value is not None:
+        raise ValueError(f"DistributedDataParallel does not take {name} here: {advice}.")
 
 
 def _check_same_model(trained: list[tuple[str, Tensor]], group: Any) -> None:
