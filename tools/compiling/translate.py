@@ -65,7 +65,7 @@ def _translated(target: Path) -> Any:
     files = [f"{module.replace('.', '/')}.py" for module in loose]
     # `make check` judges the types; here mypy only has to know them.
     options = ["--config-file=", "--follow-imports=silent", f"--cache-dir={target / 'types'}"]
-    with _working_in(_prepared(target / "src", loose)), _tolerant_signatures(), _checked_words():
+    with _checked_words(), _working_in(_prepared(target / "src", loose)), _tolerant_signatures():
         unit, *_ = mypycify(options + files, multi_file=True, target_dir=str(target), group_name=UNIT)
     changed = sum(sources[module] != text for module, text in loose.items())
     expected = {loosen.IMPORTS: exactly(changed)} | _improve(target, loose, tally) | runtime.expected()
