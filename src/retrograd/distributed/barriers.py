@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from retrograd.distributed.calls import Call, start
+from retrograd.distributed.calls import Call, finish, start
 from retrograd.distributed.groups import member
 from retrograd.distributed.work import Work
 
@@ -26,11 +26,7 @@ def _barrier(group: Any, name: str, async_op: bool, timeout: timedelta | None) -
     made = Call(found, name, (), ())
     if timeout is not None:
         made.timeout = timeout.total_seconds()
-    work = start(made, lambda _, __: found.transport.barrier())
-    if async_op:
-        return work
-    work.wait()
-    return None
+    return finish(start(made, lambda _, __: found.transport.barrier()), async_op)
 
 
 def monitored_barrier(

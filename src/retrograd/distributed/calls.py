@@ -80,11 +80,7 @@ def call(
     """Has all ranks of a group do an operation; waits for it, unless the caller will."""
     made = Call(group, name, reads, writes)
     made.details = details
-    work = start(made, act)
-    if async_op:
-        return work
-    work.wait()
-    return None
+    return finish(start(made, act), async_op)
 
 
 def start(made: Call, act: Act, alone: bool = False) -> Work:
@@ -103,9 +99,17 @@ def start(made: Call, act: Act, alone: bool = False) -> Work:
     made.steps = made.plan(act)
     work = Work(progress, made, _explained)
     progress.start(made, None if alone or made.on_device else group.queue)
-    if not made.over:
-        progress.help()
     return work
+
+
+def finish(work: Work, async_op: bool) -> Work | None:
+    """Leaves an operation to the caller, and until then to the helper thread; or waits for it."""
+    if async_op:
+        if not work._operation.over:
+            WORLD.progress.help()
+        return work
+    work.wait()
+    return None
 
 
 def _explained(operation: Any, what: str) -> BaseException:

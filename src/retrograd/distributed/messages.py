@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from retrograd.core.tensor import Tensor
-from retrograd.distributed.calls import Call, start
+from retrograd.distributed.calls import Call, finish, start
 from retrograd.distributed.checks import check_tensor, is_outside, place_of
 from retrograd.distributed.groups import get_rank, member
 from retrograd.distributed.work import Work
@@ -25,7 +25,7 @@ def isend(
     assert found is not None
     made = Call(found, "isend", [tensor], ())
     made.details = f"(to {found.ranks[peer]}, tag {tag})"
-    return start(made, lambda ins, _: found.transport.send(ins[0], peer, tag), alone=True)
+    return finish(start(made, lambda ins, _: found.transport.send(ins[0], peer, tag), alone=True), True)
 
 
 def irecv(
@@ -42,7 +42,8 @@ def irecv(
     assert found is not None
     made = Call(found, "irecv", (), [tensor])
     made.details = f"(from {'anyone' if peer is None else found.ranks[peer]}, tag {tag})"
-    return start(made, lambda _, outs: found.transport.receive(outs[0], peer, tag, made.source), alone=True)
+    work = start(made, lambda _, outs: found.transport.receive(outs[0], peer, tag, made.source), alone=True)
+    return finish(work, True)
 
 
 def send(

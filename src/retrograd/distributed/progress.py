@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 SPIN = 2e-4  # seconds for which a waiting thread only yields the processor
-NAPS = (5e-5, 5e-4)  # seconds between two looks: in the first second, and after it
+NAPS = (1e-6, 5e-4)  # the shortest and the longest nap between two looks, which is a hundredth of the time waited
+HELPER_NAP = 5e-5
 IDLE = 0.25  # seconds between two looks at the other ranks' messages when nothing is under way
 
 yield_processor: Callable[[], Any] = getattr(os, "sched_yield", lambda: time.sleep(0))
@@ -128,7 +129,7 @@ class Progress:
                 if now - begun < SPIN:
                     yield_processor()
                 else:
-                    time.sleep(NAPS[now - begun > 1])
+                    time.sleep(min(max((now - begun) / 100, NAPS[0]), NAPS[1]))
         finally:
             self._waiting -= 1
 
@@ -150,7 +151,7 @@ class Progress:
         while not self._ending:
             if self.queues and not self._waiting:
                 self.poll()
-                time.sleep(NAPS[0])
+                time.sleep(HELPER_NAP)
             else:
                 with self._wake:
                     self._wake.wait(IDLE)

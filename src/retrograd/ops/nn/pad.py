@@ -13,7 +13,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import require_tensor, require_word
 from retrograd.ops.index.index_select import IndexSelectAdjoint
 from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
@@ -145,6 +145,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     x = require_tensor("pad", "input", 1, input)
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_name(pad)}")
+    require_word("pad", "mode", mode, 3)
     widths = tuple([integer(n) for n in pad])
     if len(widths) % 2:
         raise ShapeError(
