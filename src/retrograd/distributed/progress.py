@@ -25,7 +25,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 SPIN = 2e-4  # seconds for which a waiting thread only yields the processor
-NAPS = (1e-6, 5e-4)  # the shortest and the longest nap between two looks, which is a hundredth of the time waited
+NAPS = (
+    1e-6,
+    5e-4,
+)  # the shortest and the longest nap between two looks, which is a hundredth of the time waited
 HELPER_NAP = 5e-5
 IDLE = 0.25  # seconds between two looks at the other ranks' messages when nothing is under way
 
@@ -50,7 +53,7 @@ class Operation:
         self.wait: Wait | None = None
         self.over = False
         self.error: BaseException | None = None
-        self.then: list[Callable[[], None]] = []  # called when it is over
+        self.then: list[Callable[[], object]] = []  # called when it is over
 
     def advance(self) -> bool:
         """Runs as many steps as can be run; whether that was the last one. With the lock."""
@@ -103,7 +106,7 @@ class Progress:
             for call in operation.then:
                 call()
 
-    def when_over(self, operation: Operation, call: Callable[[], None]) -> None:
+    def when_over(self, operation: Operation, call: Callable[[], object]) -> None:
         """Has a function called when an operation is over."""
         with self.lock:
             if not operation.over:

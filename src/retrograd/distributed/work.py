@@ -77,5 +77,5 @@ class Work:
             return self.result()
 
         future = Future.of(self.is_completed, compute)
-        self._progress.when_over(self._operation, lambda: future.done())
+        self._progress.when_over(self._operation, future.done)
         return future
