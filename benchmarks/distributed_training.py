@@ -2,7 +2,7 @@
 
     mpirun -n 2 python benchmarks/distributed_training.py [--rounds N] [--only WORD]
 
-Both libraries run in the same processes, in turns, with one thread each, and the slowest rank counts. A step is forward,
+Both libraries run in the same processes, in turns, with one thread each; the slowest rank counts. A step is forward,
 loss, backward with its reductions, and SGD. "one message" sends all gradients at the end of backward, so that nothing
 overlaps; "alone" is the step of one rank without any reduction. The best of all rounds counts.
 """
