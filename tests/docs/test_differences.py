@@ -1018,7 +1018,14 @@ def test_other_processes(torch):
     from retrograd.alias.missing import StandIn
 
     assert fails(StandIn("torch.onnx.export"), "torch.onnx.export is not in retrograd")
-    assert (rg.distributed.is_available(), torch.distributed.is_available()) == (False, True)
+
+
+@about("`torch.distributed` is MPI")
+def test_what_carries_messages(torch):
+    assert (rg.distributed.is_gloo_available(), torch.distributed.is_gloo_available()) == (False, True)
+    rg.distributed.init_process_group("gloo")
+    assert rg.distributed.get_backend() == "mpi"
+    rg.distributed.destroy_process_group()
 
 
 @about("Functions ask for `__torch_function__`")

@@ -19,6 +19,7 @@ LAYERS = (
         "version",
         "torch_version",
         "symbolic",
+        "futures",
     ),
     ("absent", "_tensor", "_utils"),
     ("backends",),
@@ -92,7 +93,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 THREAD_STARTERS = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}
-STARTS_THREADS = {"engine.threads"}
+STARTS_THREADS = {"engine.threads", "distributed.progress"}
 
 
 class Import(NamedTuple):

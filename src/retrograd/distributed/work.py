@@ -69,24 +69,11 @@ class Work:
         """Waits, as `wait` does."""
         self.wait()
 
-    def get_future(self) -> Future:
+    def get_future(self) -> Future[list[Any]]:
         """A future, whose value is the list of the tensors that it writes."""
-        future = Future()
-        future._drive = self._wait_quietly
 
-        def end() -> None:
-            if self._operation.error is not None:
-                future.set_exception(self._operation.error)
-            else:
-                future.set_result(self.result())
-
-        self._progress.when_over(self._operation, end)
-        return future
-
-    def _wait_quietly(self) -> None:
-        """Waits; what has failed is told by the future itself, but for a timeout, of which it does not know."""
-        try:
+        def compute() -> list[Any]:
             self.wait()
-        except Exception:
-            if not self._operation.over:
-                raise
+            return self.result()
+
+        return Future.of(self.is_completed, compute)
