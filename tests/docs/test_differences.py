@@ -1057,6 +1057,14 @@ def test_averages_over_ranks(torch, tmp_path):
     assert not hasattr(rg.distributed, "fsdp")
 
 
+@about("`torch.distributed` is MPI")
+def test_what_carries_messages(torch):
+    assert (rg.distributed.is_gloo_available(), torch.distributed.is_gloo_available()) == (False, True)
+    rg.distributed.init_process_group("gloo")
+    assert rg.distributed.get_backend() == "mpi"
+    rg.distributed.destroy_process_group()
+
+
 @about("Functions ask for `__torch_function__`")
 def test_modes_that_see_calls(torch):
     def program(lib):

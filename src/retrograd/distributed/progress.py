@@ -53,7 +53,6 @@ class Operation:
         self.wait: Wait | None = None
         self.over = False
         self.error: BaseException | None = None
-        self.then: list[Callable[[], object]] = []  # called when it is over
 
     def advance(self) -> bool:
         """Runs as many steps as can be run; whether that was the last one. With the lock."""
@@ -95,24 +94,11 @@ class Progress:
 
     def poll(self) -> None:
         """Runs whatever steps can be run, of all operations."""
-        ended: list[Operation] = []
         with self.lock:
             for queue in self.queues:
                 while queue and queue[0].advance():
-                    ended.append(queue.popleft())
-            if ended:
-                self.queues = [queue for queue in self.queues if queue]
-        for operation in ended:
-            for call in operation.then:
-                call()
-
-    def when_over(self, operation: Operation, call: Callable[[], object]) -> None:
-        """Has a function called when an operation is over."""
-        with self.lock:
-            if not operation.over:
-                operation.then.append(call)
-                return
-        call()
+                    queue.popleft()
+            self.queues = [queue for queue in self.queues if queue]
 
     def wait(self, operation: Operation, seconds: float) -> bool:
         """Waits until an operation is over; False if it is not after so many seconds."""

@@ -3,11 +3,11 @@
 Note [Ranks without mpirun]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 PyTorch's programs may start their ranks themselves, and give each its number and the address of the first one, in the
-variables MASTER_ADDR and MASTER_PORT. MPICH and its kin ask whoever has started them for the addresses of the others, by
-lines of text over a socket (PMI-1). So the first rank starts a small process that answers these lines at that address,
-and every rank tells MPI to ask there. It only introduces them: messages between ranks are MPI's. It is a process, not a
-thread, since Python stands still while MPI starts; and it is run from this file alone, which therefore imports nothing
-of the package. Open MPI asks in another way, and needs its `mpirun`.
+variables MASTER_ADDR and MASTER_PORT. MPICH and its kin ask whoever has started them for the addresses of the others,
+by lines of text over a socket (PMI-1). So the first rank starts a small process that answers these lines at that
+address, and every rank tells MPI to ask there. It only introduces them: messages between ranks are MPI's. It is a
+process, not a thread, since Python stands still while MPI starts; and it is run from this file alone, which therefore
+imports nothing of the package. Open MPI asks in another way, and needs its `mpirun`.
 """
 
 from __future__ import annotations

@@ -76,6 +76,4 @@ class Work:
             self.wait()
             return self.result()
 
-        future = Future.of(self.is_completed, compute)
-        self._progress.when_over(self._operation, future.done)
-        return future
+        return Future.of(self.is_completed, compute)
