@@ -23,6 +23,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, extent_of, stands_for_many, whole
+from retrograd.backends.casts import cast
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
@@ -133,6 +135,10 @@ class Region:
         # Whether a copy of the base that lies as usual is all the memory there is.
         self.dense: bool = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
 
+    def be_of(self, dtype: DType) -> None:
+        """Has view and base hold numbers of a dtype, where bits of the same size were looked at: Note [bfloat16]."""
+        self.view.dtype = self.base.dtype = dtype
+
     def seen(self, values: Array) -> Array:
         """Values of the base as the view shows them, and the other way round."""
         return reflected(values, self.conj, self.neg) if self.conj or self.neg else values
@@ -174,13 +180,14 @@ class Region:
         count = self.nbytes // source.dtype.itemsize
         outer, x = backend_of(x), whole(x)
         xp, lead = outer.inner, x.shape[: len(outer.lead)]
-        flat = xp.zeros((*lead, count), source.dtype)
+        flat = xp.zeros((*lead, count), np.float32 if source.dtype is bfloat16 else source.dtype)
         values = xp.broadcast_to(x, (*lead, *source.shape)).reshape((*lead, -1) if x.size else (*lead, 0))
         everywhere: Any = (..., xp.asarray(source.places().reshape(-1)))
         xp.add.at(flat, everywhere, values)
         if self.base.overlaps and self.base.dtype == source.dtype:
             times = np.bincount(self.base.places().reshape(-1), minlength=count)
             flat /= xp.asarray(np.maximum(times, 1).astype(flat.real.dtype))
+        flat = cast(flat, source.dtype, copy=False)
         return outer.of_whole(xp.array(target.on(flat)))
 
 
