@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, extent_of, stands_for_many, whole
-from retrograd.backends.casts import cast
+from retrograd.backends.casts import cast, of_bfloat16
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.accumulate import edge_of
@@ -103,7 +103,8 @@ class Layout:
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
         shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
-        return backend_of(memory).strided(memory, self.dtype, self.offset, shape, strides)
+        xp = of_bfloat16() if self.dtype is bfloat16 else backend_of(memory)
+        return xp.strided(memory, self.dtype, self.offset, shape, strides)
 
     def places(self) -> Array:
         """The number of each element, counted in elements from the start of the memory."""

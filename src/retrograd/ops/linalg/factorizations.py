@@ -84,6 +84,7 @@ class Cholesky(LinalgCholeskyEx):
 class CholeskyInverse(Variadic):
     """the inverse of L @ L^H, or of U^H @ U"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "self": "x:0", "result": "out:0"}

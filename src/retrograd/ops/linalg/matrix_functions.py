@@ -355,7 +355,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     n = (v.array.shape[-1] if v.array.ndim else 1) if N is None else integer(N)
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(v, n)
+    return _powers(v if v.array.ndim else v.unsqueeze(0), n)
 
 
 @public("vander")

@@ -50,7 +50,8 @@ class AvgPool2D(Linear):
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
-            return xp.sign(total) * (abs(total) // self.divisors_in(xp, total.dtype))
+            by = self.divisors_in(xp, total.dtype)
+            return xp.sign(total) * xp.sign(by) * (abs(total) // abs(by))
         return (total / self.divisors_in(xp, total.dtype)).astype(dtype, copy=False)
 
     def transpose(self, g: Any) -> Any:

@@ -21,6 +21,7 @@ from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.register import public
 from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
+from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Axis
 
 # -- extrema along a dimension: the gradient goes to the element that was found ------------------------------------
@@ -274,6 +275,8 @@ def max(
     tensor([1, 0])
     """
     place: Any = out
+    if isinstance(dim, Tensor) and keepdim:
+        dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
         found: Tensor = maximum(input, _other("max", dim if other is None else other), out=place)
         return found
@@ -324,6 +327,8 @@ def min(
     tensor([1., 2.])
     """
     place: Any = out
+    if isinstance(dim, Tensor) and keepdim:
+        dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
         found: Tensor = minimum(input, _other("min", dim if other is None else other), out=place)
         return found

@@ -310,6 +310,7 @@ def tensor_split(
     *,
     indices: Sequence[int] | Tensor | None = None,
     sections: int | Tensor | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
@@ -318,7 +319,8 @@ def tensor_split(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     d = wrap_dim(dim, x.array.ndim)
-    given = next((v for v in (indices_or_sections, indices, sections) if v is not None), 0)
+    names = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    given = next((v for v in names if v is not None), 0)
     if isinstance(given, Tensor):
         given = _cuts(given.array)
     if isinstance(given, (tuple, list)):
@@ -365,26 +367,41 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
 
 
 @public("hsplit", method=True)
-def hsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def hsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
-    return _split_evenly("hsplit", x, _places(indices_or_sections, more), min(x.array.ndim - 1, 1), 1)
+    places = _places("hsplit", indices_or_sections, more, named)
+    return _split_evenly("hsplit", x, places, min(x.array.ndim - 1, 1), 1)
 
 
-def _places(first: Any, more: tuple[int, ...]) -> Any:
-    """What was given: a number of pieces, or places as a sequence or one by one."""
+def _places(function: str, first: Any, more: tuple[int, ...], named: dict[str, Any]) -> Any:
+    """What was given: a number of pieces (`sections`), or places (`indices`) as a sequence or one by one."""
+    for name in ("indices", "sections"):
+        first = named.pop(name) if first is None and name in named else first
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+    if first is None:
+        raise TypeError(f"{function}() missing 1 required positional argument: 'indices_or_sections'")
+    if isinstance(first, Tensor) and first.array.ndim == 0:
+        first = integer(first)
     return (first, *more) if more else first
 
 
 @public("vsplit", method=True)
-def vsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def vsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces above each other: along dimension 0."""
     x = require_tensor("vsplit", "input", 1, input)
-    return _split_evenly("vsplit", x, _places(indices_or_sections, more), 0, 2)
+    return _split_evenly("vsplit", x, _places("vsplit", indices_or_sections, more, named), 0, 2)
 
 
 @public("dsplit", method=True)
-def dsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def dsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces along dimension 2."""
     x = require_tensor("dsplit", "input", 1, input)
-    return _split_evenly("dsplit", x, _places(indices_or_sections, more), 2, 3)
+    return _split_evenly("dsplit", x, _places("dsplit", indices_or_sections, more, named), 2, 3)
