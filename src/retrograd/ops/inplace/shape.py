@@ -86,7 +86,13 @@ def t_(self: Tensor) -> Tensor:
     return move_in_place(self, TInPlace())
 
 
-@public("Tensor.transpose_", "Tensor.swapaxes_", "Tensor.swapdims_")
+@public("Tensor.swapaxes_")
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """`transpose_`, by NumPy's names."""
+    return transpose_(self, axis0, axis1)
+
+
+@public("Tensor.transpose_", "Tensor.swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose(dim0, dim1)`, in place."""
     ndim = self.array.ndim

@@ -34,7 +34,7 @@ ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 @public("linalg.matrix_norm")
 def matrix_norm(
-    A: Tensor, ord: str | float = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    input: Tensor, ord: str | float = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: DType | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of matrices, which lie along the two dimensions in `dim`.
@@ -47,7 +47,7 @@ def matrix_norm(
     >>> rg.linalg.matrix_norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
-    x: Any = matrix_argument("linalg.matrix_norm", A, "input")
+    x: Any = matrix_argument("linalg.matrix_norm", input, "input")
     if ord is None or not isinstance(dim, (tuple, list)):
         wrong = "ord=None" if ord is None else f"dim={type_name(dim)}"
         raise TypeError(f"linalg_matrix_norm() received an invalid combination of arguments - got {wrong}")
@@ -89,7 +89,7 @@ def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
 
 @public("linalg.norm")
 def linalg_norm(
-    A: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
+    input: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
     dtype: DType | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of vectors or matrices: of all elements as a vector if neither `ord` nor `dim` is given.
@@ -98,7 +98,7 @@ def linalg_norm(
     >>> rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]])), rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
     (tensor(5.), tensor(4.))
     """
-    x = matrix_argument("linalg.norm", A, "input")
+    x = matrix_argument("linalg.norm", input, "input")
     dims = (dim,) if isinstance(dim, int) else dim
     if dims is not None and len(dims) not in (1, 2):
         raise ShapeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {sizes(dims)}")
@@ -129,7 +129,7 @@ def nuclear_norm(
 
 
 @public("linalg.cond")
-def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) -> Tensor:
+def cond(input: Tensor, p: str | float | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much a linear system magnifies errors: the norm of A times the norm of its inverse.
 
     Args:
@@ -140,8 +140,8 @@ def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) 
     tensor(2.)
     """
     if autocasting():
-        return in_float32(cond, A, p, out=out)
-    x: Any = matrix_argument("linalg.cond", A, "input")
+        return in_float32(cond, input, p, out=out)
+    x: Any = matrix_argument("linalg.cond", input, "input")
     if x.array.ndim < 2:
         raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is not None and p not in ORDERS:
@@ -171,7 +171,7 @@ def _condition(x: Any, p: Any) -> Any:
 
 @public("linalg.matrix_rank")
 def matrix_rank(
-    A: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    input: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """How many singular values (or eigenvalues) are larger than `max(atol, rtol * largest)`.
@@ -185,8 +185,8 @@ def matrix_rank(
     tensor(1)
     """
     if autocasting():
-        return in_float32(matrix_rank, A, tol, hermitian, atol=atol, rtol=rtol, out=out)
-    x = matrix_argument("linalg.matrix_rank", A, "input")
+        return in_float32(matrix_rank, input, tol, hermitian, atol=atol, rtol=rtol, out=out)
+    x = matrix_argument("linalg.matrix_rank", input, "input")
     check_matrices("torch.linalg.matrix_rank", x, "input")
     if x.array.dtype.char not in "fdFD":
         raise DtypeError(

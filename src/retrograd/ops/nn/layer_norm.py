@@ -402,7 +402,11 @@ def local_response_norm(
     around = (0, 0) * (x.array.ndim - 2) + (size // 2, (size - 1) // 2)
     windows: Any = pad(x * x, around).unfold(1, size, 1)
     whole = x.array.dtype.kind in "iu"
-    means = windows.sum(-1).div(size, rounding_mode="trunc") if whole else MeanDim((x.array.ndim,), False).on(windows)
+    means = (
+        windows.sum(-1).div(size, rounding_mode="trunc")
+        if whole
+        else MeanDim((x.array.ndim,), False).on(windows)
+    )
     factor, exponent, base = (number_from("local_response_norm", "alpha", 3, v) for v in (alpha, beta, k))
     found: Tensor = x / (means * factor + base) ** exponent
     return found

@@ -219,7 +219,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @public("split", method=True)
 def split(
-    input: Tensor,
+    tensor: Tensor,
     split_size_or_sections: int | Sequence[int] | None = None,
     dim: int = 0,
     *,
@@ -231,7 +231,7 @@ def split(
     >>> rg.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    x = require_tensor("split", "input", 1, input)
+    x = require_tensor("split", "tensor", 1, tensor)
     given = split_size if split_size_or_sections is None else split_size_or_sections
     if isinstance(given, (tuple, list)):
         return split_with_sizes(x, given, dim)

@@ -415,14 +415,19 @@ def set_(
 
 
 @public("Tensor.resize_")
-def resize_(self: Tensor, *given: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
+def resize_(
+    self: Tensor,
+    *given: int | Sequence[int],
+    size: Sequence[int] | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Gives this tensor another shape; elements that are new have any value.
 
     The elements are those that lie first in its memory, in row-major order. Where that memory is too small, the tensor
     gets memory of its own.
     """
     x = require_tensor("resize_", "input", 1, self)
-    size = sizes_of("resize_", "size", given)
+    size = sizes_of("resize_", "size", given if size is None else (size,))
     order = check_format("resize_", memory_format)
     if any(n < 0 for n in size):
         raise ShapeError(f"Trying to create tensor with negative dimension: resize_ got {sizes(size)}")

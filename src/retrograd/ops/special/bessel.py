@@ -323,24 +323,24 @@ def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @public("special.scaled_modified_bessel_k0")
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K0; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("scaled_modified_bessel_k0_cpu", k0e_array), input), out)
+    return deliver(apply1(Underived("scaled_modified_bessel_k0_cpu", k0e_array), x), out)
 
 
 @public("special.scaled_modified_bessel_k1")
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K1; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("scaled_modified_bessel_k1_cpu", k1e_array), input), out)
+    return deliver(apply1(Underived("scaled_modified_bessel_k1_cpu", k1e_array), x), out)
 
 
 @public("special.spherical_bessel_j0")
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(input) / input`, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("spherical_bessel_j0_cpu", spherical_j0_array), input), out)
+    return deliver(apply1(Underived("spherical_bessel_j0_cpu", spherical_j0_array), x), out)
 
 
 @public("special.airy_ai")
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Airy's function Ai, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("airy_ai_cpu", airy_array), input), out)
+    return deliver(apply1(Underived("airy_ai_cpu", airy_array), x), out)
