@@ -26,7 +26,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.core.views import AsStrided, Placed, Region
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
-from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.inplace.shape import move_in_place
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, sizes_of
@@ -311,12 +311,16 @@ def as_strided_(
 
 @public("as_strided_copy")
 def as_strided_copy(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    input: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`as_strided` that copies."""
     x = require_tensor("as_strided_copy", "input", 1, input)
-    found: Tensor = apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
-    return found
+    return deliver(apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x), out)
 
 
 @public("as_strided_scatter", method=True)

@@ -15,7 +15,7 @@ from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import ERFCINV, ERFCINV_RANGE, ERFINV
 from retrograd.ops.special.erf import TWO_OVER_ROOT_PI, Erfc, erfc_array, scaled_tail
-from retrograd.ops.special.real import RealUnary, chebyshev
+from retrograd.ops.special.real import RealUnary, chebyshev, of_one
 from retrograd.values import Array
 
 ROOT_TWO = 1.4142135623730951
@@ -156,7 +156,7 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("special.erfcx")
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
-    return deliver(apply1(Erfcx(), input), out)
+    return of_one(Erfcx(), input, out)
 
 
 @public("special.ndtr")
@@ -174,10 +174,10 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("special.ndtri")
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number below which a normal variable is with the probability in each element."""
-    return deliver(apply1(Ndtri(), input), out)
+    return of_one(Ndtri(), input, out)
 
 
 @public("special.log_ndtr")
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `ndtr`, exact where that underflows."""
-    return deliver(apply1(LogNdtr(), input), out)
+    return of_one(LogNdtr(), input, out)
