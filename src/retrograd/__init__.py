@@ -113,6 +113,7 @@ if _typing.TYPE_CHECKING:
         overrides,
         profiler,
         random,
+        signal,
         special,
         testing,
         utils,
@@ -1154,6 +1155,7 @@ else:
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
+            "retrograd.signal": "signal=",
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
             "retrograd.symbolic": (
@@ -1787,6 +1789,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_",
     "sign",
+    "signal",
     "signbit",
     "sin",
     "sin_",

@@ -1139,6 +1139,8 @@ class TensorMethods:
         start: builtins.int | None = None,
         end: builtins.int | None = None,
         step: builtins.int = 1,
+        *,
+        out: Tensor | None = None,
     ) -> Tensor: ...
     def slogdet(self, *, out: Sequence[Tensor] | None = None) -> slogdet_result: ...
     def softmax(

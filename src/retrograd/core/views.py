@@ -189,7 +189,7 @@ class Region:
             times = np.bincount(self.base.places().reshape(-1), minlength=count)
             flat /= xp.asarray(np.maximum(times, 1).astype(flat.real.dtype))
         flat = cast(flat, source.dtype, copy=False)
-        return outer.of_whole(xp.array(target.on(flat)))
+        return outer.of_whole(target.on(flat).copy("K"))
 
 
 class AsStrided(View):
