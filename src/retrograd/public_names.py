@@ -431,7 +431,7 @@ FFT: dict[str, str] = {
 SPECIAL: dict[str, str] = {
     "retrograd.ops.elementwise.binary": "xlog1py xlogy",
     "retrograd.ops.elementwise.exponential": "entr exp2 expit=sigmoid expm1 log1p logit",
-    "retrograd.ops.elementwise.rounding": "round",
+    "retrograd.ops.elementwise.rounding": "round=special_round",
     "retrograd.ops.elementwise.trigonometry": "sinc",
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.reduce.sums": "logsumexp",

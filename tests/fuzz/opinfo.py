@@ -1,8 +1,8 @@
 """PyTorch's table of its own operations, which its wheel carries: what each is called by, and with what arguments.
 
-Only the table is used, at the time of the test, as one would use a list of calls; nothing of it is kept here. What is called
-here is what has the same name; of a function that the table wrote for itself, the same function with `torch` standing for
-this library.
+Only the table is used, at the time of the test, as one would use a list of calls; nothing of it is kept here. What is
+called here is what has the same name; of a function that the table wrote for itself, the same function with `torch`
+standing for this library.
 """
 
 from __future__ import annotations

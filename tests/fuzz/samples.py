@@ -1,9 +1,9 @@
-"""Every operation that PyTorch's own tests know, with the arguments that they use: both libraries do the same with them.
+"""Every operation that PyTorch's own tests know, with the arguments that they use: both libraries do the same.
 
-A call is made as a function, a method, in place or by another name; on tensors that lie otherwise; with NumPy's numbers and
-0-dim tensors for numbers; with names for arguments; with `out=`, in inference mode, or with what is to be refused. Compared are:
-whether it is taken, the type of an error, dtype, shape, strides, values, what shares memory with what, the node; then
-gradients, second derivatives, tangents and batches.
+A call is made as a function, a method, in place or by another name; on tensors that lie otherwise; with NumPy's numbers
+and 0-dim tensors for numbers; with names for arguments; with `out=`, in inference mode, or with what is to be refused.
+Compared are: whether it is taken, the type of an error, dtype, shape, strides, values, what shares memory with what, the
+node; then gradients, second derivatives, tangents and batches.
 """
 
 from __future__ import annotations
@@ -21,9 +21,22 @@ import numpy as np
 
 import retrograd as rg
 
-from .execute import close, outside, rows, strides
+from .execute import close, outside, strides
 from .opinfo import (
-    DTYPES, RANDOM, Form, NoCounterpart, copied, flat, forms, mapped, numbers, operations, ours, rebound, tensors, title,
+    DTYPES,
+    RANDOM,
+    Form,
+    NoCounterpart,
+    copied,
+    flat,
+    forms,
+    mapped,
+    numbers,
+    operations,
+    ours,
+    rebound,
+    tensors,
+    title,
     told,
 )  # fmt: skip
 from .samples_explained import reason
@@ -89,14 +102,14 @@ def trials(row: Any, dtype: str, count: int, rng: random.Random) -> Iterator[Tri
     """Some calls of an operation, chosen at random from its samples and the ways to call it."""
     torch = importlib.import_module("torch")
     torch.manual_seed(rng.randrange(1 << 30))
-    np.random.seed(rng.randrange(1 << 30))
+    np.random.seed(rng.randrange(1 << 30))  # noqa: NPY002 - the table draws from it
     their_dtype = getattr(torch, dtype)
     differentiable = their_dtype.is_floating_point or their_dtype.is_complex
     try:
         samples = row.sample_inputs("cpu", their_dtype, requires_grad=differentiable)
         made = list(itertools.islice(samples, SAMPLES))
         refused = list(row.error_inputs("cpu")) if row.error_inputs_func and rng.random() < 0.2 else []
-    except Exception:  # noqa: BLE001 - no samples of this dtype can be made
+    except Exception:
         return
     every = list(forms(row))
     common = {"title": title(row), "dtype": dtype, "is_random": row.name in RANDOM}
@@ -142,10 +155,8 @@ def expanded(t: Any) -> Any:
 
 
 def _replaced(value: Any, change: Any) -> Any:
-    if not hasattr(value, "requires_grad"):
+    if not hasattr(value, "requires_grad") or value.is_sparse or value.is_conj():
         return value
-    if value.is_sparse or value.is_conj():
-        raise NoCounterpart("a tensor that has no layout to change")
     return change(value.detach()).requires_grad_(value.requires_grad)
 
 
@@ -243,7 +254,7 @@ WAYS = ["plain"] * 6 + ["other layout"] * 3 + ["other numbers"] * 2 + list(WAY)[
 def outcome(function: Any, args: Any, named: Any) -> Any:
     try:
         return function(*args, **named)
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is compared
+    except Exception as error:
         return error.with_traceback(None)
 
 
@@ -276,7 +287,7 @@ def calls(trial: Trial) -> Iterator[tuple[str, str]]:
     for kind, words in results(hers, mine, tensors(hers_given), tensors(mine_given), trial.is_random):
         found_any = True
         yield kind, words
-    if leaves[0] and not found_any and not trial.is_random:
+    if leaves[0] and not found_any and not trial.is_random and trial.way not in {"out", "inference"}:
         yield from gradients(trial, hers, mine, *leaves)
 
 
@@ -307,7 +318,7 @@ def _of_tensors(
             return
     if strides(a) != strides(b) and not b.is_contiguous():
         yield "strides", f"{tuple(a.shape)}: {a.stride()} there, {b.stride()} here"
-    there, here = ([i for i, t in enumerate(g) if a.numel() and _place(t) == _place(v)] for v, g in ((a, hers_given), (b, mine_given)))  # fmt: skip
+    there, here = _sharing(a, hers_given), _sharing(b, mine_given)
     if there != here:
         yield "sharing", f"shares memory with arguments {there} there, {here} here"
     if not is_random and not _agree(numbers(a), numbers(b), str(a.dtype)):
@@ -321,6 +332,11 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "requires_grad": lambda t: t.requires_grad,
     "node": lambda t: None if t.grad_fn is None else t.grad_fn.name().rpartition("::")[2],
 }
+
+
+def _sharing(result: Any, given: Any) -> list[int]:
+    """Which arguments a result shares memory with."""
+    return [i for i, t in enumerate(given) if result.numel() and _place(t) == _place(result)]
 
 
 def _place(t: Any) -> int:

@@ -1,4 +1,4 @@
-"""The differences in calls of PyTorch's samples that are known, with their reasons; docs/differences.md tells them to users."""
+"""The differences in calls of PyTorch's samples that are known, with their reasons: docs/differences.md tells users."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Windows of a signal, under the names of `torch.signal.windows`.
 
-Unlike the older `hann_window` and its kin these are symmetric unless `sym=False` asks for a period: one point more, without
-the last. They are computed in double precision, and are float32 or float64.
+Unlike the older `hann_window` and its kin these are symmetric unless `sym=False` asks for a period: one point more,
+without the last. They are computed in double precision, and are float32 or float64.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.reduce.calculus import times
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import ERFCINV, ERFCINV_RANGE, ERFINV
 from retrograd.ops.special.erf import TWO_OVER_ROOT_PI, Erfc, erfc_array, scaled_tail
@@ -168,7 +169,7 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 0.9750])
     """
     x: Any = require_tensor("special_ndtr", "input", 1, input)
-    return deliver(Erfc().on(x * -ROOT_HALF) * 0.5, out)
+    return deliver(times(Erfc().on(x * -ROOT_HALF), 0.5), out)
 
 
 @public("special.ndtri")
