@@ -2,7 +2,7 @@
 
 A call is made as a function, a method, in place or by another name; on tensors that lie otherwise; with NumPy's numbers
 and 0-dim tensors for numbers; with names for arguments; with `out=`, in inference mode, or with what is to be refused.
-Compared are: whether it is taken, the type of an error, dtype, shape, strides, values, what shares memory with what, the
+Compared are: whether it is taken, the type of an error, dtype, shape, strides, values, what shares memory, the
 node; then gradients, second derivatives, tangents and batches.
 """
 

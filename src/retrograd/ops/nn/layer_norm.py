@@ -12,6 +12,7 @@ from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
+from retrograd.core.modes import current
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
@@ -384,7 +385,12 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the mean and the reciprocal standard deviation of each group."""
     out = group_norm(input, group, weight, bias, eps)
-    return out, *statistics(input.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    x: Any = input
+    if not (x.requires_grad and current().grad_enabled):
+        return out, *statistics(x.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    rows = wide(x).reshape((N, group, C // group * HxW))
+    mean, scale = rows.mean(2), Rsqrt().on(rows.var(2, unbiased=False) + eps)
+    return out, convert(mean, x.array.dtype), convert(scale, x.array.dtype)
 
 
 @public("nn.functional.local_response_norm")

@@ -12,7 +12,7 @@ from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, sizes, type_name
+from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
 from retrograd.ops.common import number_from, require_tensor
 from retrograd.ops.index.index_select import IndexSelectAdjoint
 from retrograd.ops.nn.host import library_of
@@ -112,6 +112,9 @@ BORDERS: dict[str, tuple[type[IndexedPad], ...]] = {
     "circular": (CircularPad, CircularPad, CircularPad),
 }
 
+# How PyTorch's kernels for them are called; there are none for truth values.
+KERNELS = {"reflect": "reflection", "replicate": "replication"}
+
 
 def border_index(mode: str, before: int, n: int, after: int) -> Array:
     """Which elements of a dimension of size `n` a padded dimension consists of."""
@@ -198,6 +201,8 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {sizes(shape)}"
         )
+    if x.array.dtype.kind == "b" and mode in KERNELS:
+        raise unsupported_dtype(f"{KERNELS[mode]}_pad{count}d", x.array.dtype)
     indices = []
     for i in range(count):
         d = ndim - 1 - i

@@ -203,6 +203,8 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.array.ndim or start.array.dtype.kind not in "iu"):
+        raise ShapeError("start must be an 0-dim integral Tensor.")
     count = integer(length)
     if count < 0:
         raise ShapeError("narrow(): length must be non-negative.")
