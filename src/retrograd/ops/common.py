@@ -17,7 +17,6 @@ from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import UNTRACKED
-from retrograd.core.views import is_stretched
 from retrograd.errors import (
     DtypeError,
     GradientError,
@@ -113,7 +112,7 @@ def as_value(array: Any, like: Any) -> Any:
 
 def memory_order(xp: Backend, x: Array) -> Any:
     """How a copy of an array lies in memory: as the array does, or in rows where dimensions share memory."""
-    return "K" if x.flags.c_contiguous or (xp.is_writable(x) and not is_stretched(x)) else "C"
+    return "K" if xp.is_writable(x) or x.flags.c_contiguous else "C"
 
 
 def tensor_of(found: Any) -> Tensor:

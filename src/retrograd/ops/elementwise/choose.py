@@ -23,7 +23,7 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
+from retrograd.ops.common import as_value, deliver, memory_order, plain, require_tensor, tensor_of
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType, Number
@@ -199,7 +199,9 @@ class ClampTensor(Variadic):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         dtype = dtype_of_all([v for v in xs if v is not None])
-        x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
+        x, low, high = (
+            None if v is None else v.astype(dtype, order=memory_order(xp, v), copy=False) for v in xs
+        )
         try:
             found = x if low is None else xp.maximum(x, low)
             return found if high is None else xp.minimum(found, high)

@@ -24,7 +24,7 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.core.views import AsStrided, Placed, Region
+from retrograd.core.views import AsStrided, Placed, Region, is_stretched
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.inplace.shape import move_in_place
@@ -50,8 +50,8 @@ def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
     lead = len(xp.lead)
     shape, strides = (*wide.shape[:lead], *size), (*wide.strides[:lead], *steps)
     found = xp.inner.at_address(wide, address, array.dtype, shape, strides)
-    if not xp.is_writable(array):
-        xp.inner.set_writable(found, False)
+    if not xp.is_writable(array) or is_stretched(found):
+        xp.inner.set_writable(found, False)  # its dimensions share memory, as those that `expand` makes
     return xp.of_whole(found)
 
 
