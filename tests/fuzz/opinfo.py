@@ -26,7 +26,7 @@ DTYPES = (
 NOT_FOR_US = (
     "jiterator", "sparse", "torch.", "masked.", "chalf", "_segment_reduce", "_softmax_backward_data", "_chunk_cat",
     "_native_batch", "_batch_norm_with", "_upsample_bil", "max_pool2d_with_indices_backward", "_unsafe_",
-    "native_dropout_backward", "hash_tensor", "item",
+    "native_dropout_backward", "hash_tensor", "item", "to_sparse",
 )  # fmt: skip
 # Of these only dtype and shape can be compared.
 RANDOM = {

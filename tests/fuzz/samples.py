@@ -87,7 +87,7 @@ def findings(trial: Trial) -> Iterator[Finding]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for kind, words in trial.check(trial):
-                why = reason(trial.title, trial.way, kind, words)
+                why = reason(trial.title, trial.way, kind, words, trial.text())
                 yield Finding("known" if why else kind, trial.text(), f"{why}: {words}" if why else words)
     except NoCounterpart:
         pass

@@ -157,8 +157,8 @@ def as_bfloat16(found: Any) -> Any:
 
 
 def wide(array: Any) -> Any:
-    """An array as float32."""
-    return bare(array).astype(float32)
+    """An array as float32; in rows where its dimensions share memory."""
+    return bare(array).astype(float32, "K" if array.flags.writeable or array.flags.c_contiguous else "C")
 
 
 def widened(value: Any) -> Any:

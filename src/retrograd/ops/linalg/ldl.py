@@ -7,7 +7,7 @@ marks a block of two rows. PyTorch does not differentiate these functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class LdlFactor(Undifferentiated):
 class LdlSolve(Undifferentiated):
     """X of A @ X = B, by the factors of A"""
 
+    in_rows: ClassVar[bool] = True
     node_name = "NotImplemented"
     function = "linalg_ldl_solve"
 

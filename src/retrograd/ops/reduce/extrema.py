@@ -8,6 +8,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import SavedConstant
@@ -104,7 +105,7 @@ def shared(v: Any, x: Any, out: Any, axis: Axis) -> Any:
     chosen = plain(x) == plain(out)
     count = chosen.sum(axis=axis, keepdims=True)
     dtype = plain(v).dtype
-    return (v / as_value(count.astype(dtype), v)) * as_value(chosen.astype(dtype), v)
+    return (v / as_value(cast(count, dtype), v)) * as_value(cast(chosen, dtype), v)
 
 
 class Extreme(Reduction):
@@ -143,7 +144,7 @@ class ExtremeOfAll(Extreme):
         a, best = plain(x), plain(out)
         xp = backend_of(a)
         chosen = (a == best) | (xp.isnan(a) & xp.isnan(best))
-        count = as_value(as_array(chosen.sum()).astype(plain(v).dtype), v)
+        count = as_value(cast(as_array(chosen.sum()), plain(v).dtype), v)
         return Where().on(chosen, v / count, 0.0)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -179,7 +180,7 @@ def _airy_left(xp: Backend, z: Array) -> Array:
 def _at_zero(x: Any) -> Array:
     """Where x is so near 0 that its square is nothing next to 1: slopes there are those at 0."""
     a = plain(x)
-    return abs(a) < np.finfo(a.dtype).eps
+    return abs(a) < finfo(a.dtype).eps
 
 
 # -- ops -----------------------------------------------------------------------------------------------------------
