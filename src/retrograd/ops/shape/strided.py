@@ -14,7 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, stands_for_many, whole
-from retrograd.backends.memory_format import check_format, copied_in, format_of, preserve_format
+from retrograd.backends.memory_format import (
+    check_format,
+    contiguous_format,
+    copied_in,
+    format_of,
+    preserve_format,
+)
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind
 from retrograd.backends.shortage import SHORTAGE_TOLD
@@ -323,7 +329,9 @@ def as_strided_copy(
     """`as_strided` that copies."""
     x = require_tensor("as_strided_copy", "input", 1, input)
     if type(x.array) is not np.ndarray:  # the memory around it would be lost on the way to numbers
-        return deliver(as_strided(x, size, stride, storage_offset).clone(), out)
+        return deliver(
+            as_strided(x, size, stride, storage_offset).clone(memory_format=contiguous_format), out
+        )
     return deliver(apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x), out)
 
 
