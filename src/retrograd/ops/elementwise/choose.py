@@ -23,7 +23,15 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, memory_order, plain, require_tensor, tensor_of
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    memory_order,
+    number_from,
+    plain,
+    require_tensor,
+    tensor_of,
+)
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType, Number
@@ -348,6 +356,9 @@ def clamp(
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and min is not None and max is not None:
+        # Beside a number, a tensor without dimensions is one.
+        min, max = number_from("clamp", "min", 2, min), number_from("clamp", "max", 3, max)
     x = _limited("clamp", input, min, max)
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
         return deliver(apply1(Clamp(min, max), x), out)

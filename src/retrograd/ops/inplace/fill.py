@@ -141,7 +141,7 @@ def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> T
             [1., 2.]])
     """
     check_writable(self, stretched=other is self)
-    if isinstance(other, (bool, int, float, complex)):
+    if isinstance(other, (bool, int, float, complex, np.generic)):
         other = Tensor(np.asarray(other))
     if not isinstance(other, Tensor):
         raise operand_error("copy_", "other", 1, other)

@@ -100,8 +100,9 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @public("Tensor.squeeze_")
-def squeeze_(self: Tensor, dim: Dims = None, *dims: int) -> Tensor:
+def squeeze_(self: Tensor, dim: Dims = None, *dims: int, axis: Dims = None) -> Tensor:
     """`squeeze(dim)`, in place; dimensions as a tuple or one by one."""
+    dim = axis if dim is None else dim
     if dims:
         dim = (dim, *dims)  # type: ignore[arg-type]  # a sequence among them is refused below
     if dim is None:

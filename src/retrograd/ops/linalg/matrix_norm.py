@@ -26,7 +26,9 @@ from retrograd.ops.linalg.eigenvalues import svdvals
 from retrograd.ops.linalg.least_squares import bounds, spectrum, tolerance
 from retrograd.ops.linalg.solve import inv_ex
 from retrograd.ops.reduce.statistics import check_norm_target, vector_norm
+from retrograd.ops.reduce.sums import dims_given
 from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import integer
 from retrograd.values import DType
 
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -90,7 +92,7 @@ def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
 @public("linalg.norm")
 def linalg_norm(
     input: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
-    dtype: DType | None = None, out: Tensor | None = None,
+    dtype: DType | None = None, out: Tensor | None = None, **numpy: Any,
 ) -> Tensor:  # fmt: skip
     """The norm of vectors or matrices: of all elements as a vector if neither `ord` nor `dim` is given.
 
@@ -99,7 +101,8 @@ def linalg_norm(
     (tensor(5.), tensor(4.))
     """
     x = matrix_argument("linalg.norm", input, "input")
-    dims = (dim,) if isinstance(dim, int) else dim
+    dim, keepdim = dims_given("linalg.norm", dim, keepdim, numpy)
+    dims = dim if dim is None or isinstance(dim, (tuple, list)) else (integer(dim),)
     if dims is not None and len(dims) not in (1, 2):
         raise ShapeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {sizes(dims)}")
     if ord is not None and dims is None and x.array.ndim not in (1, 2) and x.array.ndim:

@@ -453,7 +453,12 @@ def _over(
 
 @public("aminmax", method=True)
 def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
 ) -> AminmaxResult:
     """The smallest and the largest element, of all or along `dim`.
 
@@ -463,6 +468,7 @@ def aminmax(
     (tensor(1.), tensor(3.))
     """
     x = require_tensor("aminmax", "input", 1, input)
+    dim, keepdim = dims_given("aminmax", dim, keepdim, numpy)
     axis: int | None = None
     if dim is not None:
         axis = wrap_dim(dim, x.array.ndim)

@@ -287,14 +287,15 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public("unbind", method=True)
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all elements along `dim`, which disappears.
+def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
+    """Views of all elements along `dim` (or `axis`), which disappears.
 
     >>> import retrograd as rg
     >>> rg.tensor([[1, 2], [3, 4]]).unbind()
     (tensor([1, 2]), tensor([3, 4]))
     """
     x = require_tensor("unbind", "input", 1, input)
+    dim = dim if axis is None else axis
     if x.array.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     found: tuple[Tensor, ...] = apply_n(Unbind(wrap_dim(dim, x.array.ndim)), (x,))
