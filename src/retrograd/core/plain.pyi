@@ -1273,6 +1273,7 @@ class TensorMethods:
         memory_format: MemoryFormat | None = None,
         other: Tensor | None = None,
     ) -> Tensor: ...
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: builtins.bool | None = None) -> Tensor: ...
     def topk(
         self,
         k: builtins.int,

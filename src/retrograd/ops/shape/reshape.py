@@ -399,13 +399,13 @@ def _check_memory_as(x: Tensor, dtype: Any) -> None:
 @public("Tensor.view_as")
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` viewed in the shape of `other`."""
-    return view(input, other.array.shape)
+    return view(input, require_tensor("view_as", "other", 2, other).array.shape)
 
 
 @public("Tensor.reshape_as")
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` reshaped to the shape of `other`."""
-    return reshape(input, other.array.shape)
+    return reshape(input, require_tensor("reshape_as", "other", 2, other).array.shape)
 
 
 @public("Tensor.expand")
@@ -426,7 +426,7 @@ def expand(
 @public("Tensor.expand_as")
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` expanded to the shape of `other`."""
-    return expand(input, other.array.shape)
+    return expand(input, require_tensor("expand_as", "other", 2, other).array.shape)
 
 
 @public("broadcast_to", method=True)
@@ -585,4 +585,5 @@ def numel(input: Tensor) -> int:
 @public("is_same_size", method=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return bool(input.array.shape == other.array.shape)
+    x, y = require_tensor("is_same_size", "input", 1, input), require_tensor("is_same_size", "other", 2, other)
+    return bool(x.array.shape == y.array.shape)

@@ -130,6 +130,13 @@ def convert(x: Tensor, dtype: Any, function: str = "to", memory_format: Any = No
     return result
 
 
+@public("Tensor.to_dense")
+def to_dense(input: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, in `dtype` if one is given: all tensors are dense."""
+    x = require_tensor("to_dense", "input", 1, input)
+    return x if dtype is None else convert(x, dtype)
+
+
 @public("clone", method=True)
 def clone(input: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy of `input`; gradients pass through to it."""
