@@ -215,6 +215,14 @@ def require_tensor(function: str, argument: str, position: int, value: Any) -> T
     return value
 
 
+def require_word(function: str, argument: str, value: Any, position: int = 0) -> str:
+    """`value`, if it is a string; `position` counts from 1, where PyTorch tells it."""
+    if not isinstance(value, str):
+        where = f"'{argument}' (position {position})" if position else f"'{argument}'"
+        raise TypeError(f"{function}(): argument {where} must be str, not {type_name(value)}")
+    return value
+
+
 def differ(*arguments: Any) -> bool:
     """Whether samples of a `vmap` have another of these tensors than their neighbours."""
     return any(isinstance(a, Tensor) and stands_for_many(a.array) for a in arguments)

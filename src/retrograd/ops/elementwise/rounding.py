@@ -11,7 +11,7 @@ from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
+from retrograd.ops.common import check_division, deliver, require_tensor, require_word, wrapped, zero_like
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, Number
@@ -138,8 +138,9 @@ class FmodNumber(ElementwiseUnary):
         return 1
 
 
-def rounded_division(x: Any, y: Any, mode: str) -> Any:
+def rounded_division(x: Any, y: Any, rounding_mode: Any) -> Any:
     """`div` with a rounding mode."""
+    mode = require_word("div", "rounding_mode", rounding_mode)
     if mode not in ("trunc", "floor"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"

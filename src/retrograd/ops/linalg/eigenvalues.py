@@ -20,7 +20,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
-from retrograd.ops.common import deliver, plain, zeros_beside
+from retrograd.ops.common import deliver, plain, require_word, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.linalg.checks import (
     check_floating,
@@ -247,7 +247,7 @@ def eigh(input: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None)
 def _eigh(called: str, A: Any, UPLO: Any) -> Any:
     x = matrix_argument(called, A, "input")
     check_square("linalg.eigh", x)
-    side = str(UPLO).upper()
+    side = require_word("linalg_eigh", "UPLO", UPLO).upper()
     if side not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_kernel("linalg_eigh_cpu", x)

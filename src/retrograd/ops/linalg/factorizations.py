@@ -11,8 +11,8 @@ from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, type_name
-from retrograd.ops.common import deliver
+from retrograd.errors import DtypeError, ShapeError
+from retrograd.ops.common import deliver, require_word
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     NOT_POSITIVE,
@@ -319,8 +319,7 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
     if autocasting():
         return in_float32(linalg_qr_of, A, mode, out=out)
     x = matrix_argument("linalg.qr", A)
-    if not isinstance(mode, str):
-        raise TypeError(f"linalg_qr(): argument 'mode' (position 2) must be str, not {type_name(mode)}")
+    require_word("linalg_qr", "mode", mode, 2)
     check_matrices("linalg.qr", x)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(

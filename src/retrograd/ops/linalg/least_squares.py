@@ -15,7 +15,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
-from retrograd.ops.common import deliver, plain, tensor_of
+from retrograd.ops.common import deliver, plain, require_word, tensor_of
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
@@ -227,7 +227,7 @@ def lstsq(
         return in_float32(lstsq, input, b, rcond, driver=driver, out=out)
     a, b = matrix_argument("linalg.lstsq", input, "input"), matrix_argument("linalg.lstsq", b, "b", 2)
     vector = _check_lstsq(a, b)
-    name = "gelsy" if driver is None else driver
+    name = "gelsy" if driver is None else require_word("linalg_lstsq", "driver", driver)
     if name not in DRIVERS:
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"

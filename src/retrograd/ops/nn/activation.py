@@ -14,7 +14,7 @@ from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, require_word
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
@@ -459,7 +459,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
     Args:
         approximate: "none" for the exact function, "tanh" for its usual approximation.
     """
-    if approximate not in ("none", "tanh"):
+    if require_word("gelu", "approximate", approximate) not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh. gelu got {approximate!r}.")
     found: Tensor = deliver(_activated("gelu", Gelu(approximate), input), out)
     return found

@@ -29,7 +29,7 @@ MSE, SMOOTH_L1, HUBER, BINARY, BINARY_OF_LOGITS = range(5)
 _CODES = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
-def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+def reduction_code(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
     """The number of a reduction; the arguments of old, if given, overrule it."""
     if size_average is not None or reduce is not None:
         mean = size_average is None or size_average
@@ -38,7 +38,7 @@ def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None)
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             UserWarning,
         )
-    if reduction not in _CODES:
+    if not isinstance(reduction, str) or reduction not in _CODES:
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
     return _CODES[reduction]
 

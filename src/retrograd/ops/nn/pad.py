@@ -13,7 +13,7 @@ from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import number_from, require_tensor
+from retrograd.ops.common import number_from, require_tensor, require_word
 from retrograd.ops.index.index_select import IndexSelectAdjoint
 from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
@@ -146,6 +146,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     tensor([0., 1., 2., 0., 0.])
     """
     x = require_tensor("pad", "input", 1, input)
+    require_word("pad", "mode", mode, 3)
     if mode == "constant":
         if isinstance(value, complex):
             raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
