@@ -221,6 +221,33 @@ def gradients_of_the_statistics_of_groups(torch: Any) -> Any:
     return torch.autograd.grad((out * 0.5).sum() + (mean * 3).sum() + (scale * 2).sum(), x)
 
 
+@program()
+def batches_of_bags_with_padding(torch: Any) -> Any:
+    tables, indices = torch.arange(50.0).reshape(2, 5, 5), torch.tensor([4, 1, 1, 0, 4, 4])
+
+    def bags(table: Any, mode: str, padding: Any) -> Any:
+        offsets = torch.tensor([0, 2, 3])
+        return torch.nn.functional.embedding_bag(indices, table, offsets, mode=mode, padding_idx=padding)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            torch.vmap(lambda t: bags(t, mode, padding))(tables)  # noqa: B023 - it is called at once
+            for mode in ("sum", "mean", "max")
+            for padding in (None, -1, 4)
+        ]
+
+
+@program()
+def dimensions_by_numpys_name(torch: Any) -> Any:
+    x = torch.arange(6.0).reshape(1, 2, 3)
+    functions = [
+        torch.squeeze, torch.unsqueeze, torch.unbind, torch.aminmax, torch.trapezoid, torch.trapz,
+        torch.cumulative_trapezoid, torch.linalg.norm,
+    ]  # fmt: skip
+    return [f(x, axis=0) for f in functions], torch.gradient(x, axis=1), torch.clamp(x, 1, torch.tensor(3.0))
+
+
 # -- windows -------------------------------------------------------------------------------------------------------
 
 

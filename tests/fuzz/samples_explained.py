@@ -21,7 +21,7 @@ NOTHING = r"\[0\b|, 0\b|\[\]|<\w+\[\]"  # an empty tensor in the call, or one wi
 FACTORS = (
     r"(linalg\.)?(svd|eig|eigh|qr|lu|ldl_factor|ldl_factor_ex|ldl_solve|householder_product|geqrf|lstsq|cond|pinv|norm"
     r"|matrix_norm|matrix_rank|eigvals|eigvalsh|solve|solve_ex|slogdet|logdet|det|lu_solve|lu_factor|lu_factor_ex|inv"
-    r"|inv_ex|tensorinv|tensorsolve|solve_triangular|cholesky|cholesky_ex|cholesky_inverse|cholesky_solve)(\.\w+)?"
+    r"|inv_ex|svdvals|tensorinv|tensorsolve|solve_triangular|cholesky|cholesky_ex|cholesky_inverse|cholesky_solve)(\.\w+)?"
     r"|pinverse|triangular_solve|ormqr|svd_lowrank|pca_lowrank"
 )
 EXPLAINED = [
@@ -188,6 +188,22 @@ EXPLAINED = [
         r"native_batch_norm",
         "single memory",
     ),
+    Known("derivatives where PyTorch has none", ".*raises only there", r"native_layer_norm", "proper Tensor"),
+    Known(
+        "layouts that PyTorch's kernel does not take",
+        "gradient raises only there",
+        words="must be contiguous",
+    ),
+    Known(
+        "statistics that share memory are not written", "raises only here", r".*batch_norm.*", "single memory"
+    ),
+    Known(
+        "PyTorch calls it once for each sample",
+        "vmap raises only here",
+        r"index_reduce.*|masked_select|trace|.*max_pool1d",
+    ),
+    Known("finite where PyTorch's are NaN", "tangent", "logcumsumexp", "nan.* there"),
+    Known("layouts that are dense are kept", "strides", "ldexp|stft"),
     # How it came about.
     Known(
         "other nodes for the same",

@@ -365,7 +365,7 @@ def clamp(
     for position, (name, limit) in enumerate((("min", min), ("max", max)), 2):
         if limit is not None:
             require_tensor("clamp", name, position, limit)
-    if all(t is not None and t.array.dtype.kind == "b" for t in (x, min, max)):
+    if all(isinstance(t, Tensor) and t.array.dtype.kind == "b" for t in (x, min, max)):
         raise unsupported_dtype("clamp_cpu", x.array.dtype)
     return deliver(apply_n(ClampTensor(), (x, min, max)), out)
 

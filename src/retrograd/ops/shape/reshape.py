@@ -585,5 +585,8 @@ def numel(input: Tensor) -> int:
 @public("is_same_size", method=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    x, y = require_tensor("is_same_size", "input", 1, input), require_tensor("is_same_size", "other", 2, other)
+    x, y = (
+        require_tensor("is_same_size", "input", 1, input),
+        require_tensor("is_same_size", "other", 2, other),
+    )
     return bool(x.array.shape == y.array.shape)
