@@ -232,7 +232,7 @@ def batches_of_bags_with_padding(torch: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return [
-            torch.vmap(lambda t: bags(t, mode, padding))(tables)  # noqa: B023 - it is called at once
+            torch.vmap(lambda t: bags(t, mode, padding))(tables)
             for mode in ("sum", "mean", "max")
             for padding in (None, -1, 4)
         ]
