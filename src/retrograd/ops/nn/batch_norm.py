@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend
+from retrograd.backends.base import Backend, is_writable
 from retrograd.backends.casts import maker_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import overlap_error
 from retrograd.errors import DimensionError, ShapeError
 from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
@@ -67,6 +68,8 @@ class NativeBatchNorm(OfChannels):
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
             before_write(running)
+            if not is_writable(running):
+                raise overlap_error()
             running[...] = self.momentum * value + (1 - self.momentum) * running
 
     def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:
