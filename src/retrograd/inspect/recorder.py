@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import is_array, owner_of, whole
+from retrograd.backends.base import device_of, is_array, owner_of, whole
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.hooks import hook_name
 from retrograd.core.node import Node
@@ -48,6 +48,7 @@ class OpNote(NamedTuple):
     operands: list[tuple[int, int, Any, Any]]
     outs: list[tuple[Any, Any, int, int]]
     """Shape, dtype, number of the block of memory, number of the value."""
+    device: str
 
 
 # A block of memory: bytes, when it was first seen, when it was freed (-1: not yet), and what made it, an operation or a
@@ -199,12 +200,15 @@ class Recorder(Observer):
         path = self.modules.get(thread)
         module = path[-1] if path else ""
         node = -1
+        device = "cpu"
         results = []
         for out in outs:
             if isinstance(out, Tensor):
                 if node < 0 and out._node is op:
                     node = self.number_of(op, number, module)
                 array = out.array
+                if type(array) is not np.ndarray:
+                    device = str(device_of(array))
                 block = self.block_of(array, number, during)
                 results.append((array.shape, array.dtype, block, self.value_of(array)))
         shown = []
@@ -216,7 +220,9 @@ class Recorder(Observer):
                 source = -1 if before is None else self.number_of(before)
                 shown.append((source, x.output_nr, x.array.shape, x.array.dtype))
         made = op._made if op._made is not None else spot(0)
-        self.ops.append((node, op.name(), type(op), made, start, end, thread, module, during, shown, results))
+        self.ops.append(
+            (node, op.name(), type(op), made, start, end, thread, module, during, shown, results, device)
+        )
 
     # -- numbers for nodes, values and memory -----------------------------------------------------------------------
 
@@ -275,23 +281,29 @@ class Recorder(Observer):
             if not is_array(array):
                 return -1
             owner = array = whole(array)
-        if array.base is not None:
+        if getattr(array, "base", None) is not None:
             owner = owner_of(array)
-        if type(owner) is not np.ndarray:
-            return -1
         known = self._refs.get(id(owner))
         if known is not None and known() is owner:
             return known.number
         if len(self.blocks) >= 2 * self.limit:
             self.blocks_left_out += 1
             return -1
-        ref = _Ref(owner, self._freed)
+        try:
+            ref = _Ref(owner, self._freed)
+        except TypeError:  # memory whose owner cannot be watched
+            return -1
         ref.key, ref.number = id(owner), len(self.blocks)
         if owner is not array:  # memory from before, of which this is a part
             op, step = -1, None
         self.blocks.append([owner.nbytes, perf_counter_ns(), -1, op, step])
         self._refs[ref.key] = ref
         return ref.number
+
+    def known_block(self, array: Any) -> int:
+        """The number of the memory that an array lies in, if it was seen; else -1."""
+        known = self._refs.get(id(owner_of(whole(array))))
+        return -1 if known is None else known.number
 
     def _freed(self, ref: Any) -> None:
         """Memory was freed, by whichever thread."""
