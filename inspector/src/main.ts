@@ -391,6 +391,7 @@ class Page {
       state: (node: number) => this.replay?.state(node, this.position),
       selected: () => graph.selected,
       folded: () => [...model.folded],
+      rows: () => this.timeline.rows,
       backward: () => this.backward,
     };
   }

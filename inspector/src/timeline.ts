@@ -27,7 +27,7 @@ export class TimelineView {
   private canvas = h("canvas", { role: "img", "aria-label": "Operations and steps of backwards over time, by thread" });
   private told = h("output", { class: "quiet" });
   private bars: Bar[] = [];
-  private rows: string[] = [];
+  rows: string[] = [];
   private full: [number, number];
   private range: [number, number];
   private dragged = 0;
