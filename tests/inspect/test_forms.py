@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -33,8 +34,33 @@ def test_text_tells_what_was_found_and_every_step(recording):
     assert "AccumulateGrad net.2.weight (1, 3)" in text
     assert "loss = SumBackward0" in text
     assert "memory: at most" in text
+    assert "└─ TBackward0\n" in text  # the tree
     assert "… 9 more steps" in recording.text(rows=1)
     assert "\x1b" not in text  # not a terminal
+
+
+def test_many_backwards_are_not_all_told():
+    x = rg.ones(2, requires_grad=True)
+    with rg.inspect.record() as made:
+        for _ in range(20):
+            (x * 2).sum().backward()
+    assert "… 12 more backwards" in made.text()
+    assert len(made.table()) == 60
+
+
+def test_text_has_colours_where_rich_is_installed(recording, monkeypatch):
+    rich = pytest.importorskip("rich")
+    assert rich is not None
+    assert "\x1b[" in recording.text(color=True)
+    monkeypatch.setitem(sys.modules, "rich.text", None)
+    assert "\x1b[" not in recording.text(color=True)
+
+
+def test_pandas_takes_the_table(recording):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(recording.table())
+    assert list(frame["label"])[0] == "loss = SumBackward0"
+    assert frame["microseconds"].sum() > 0
 
 
 def test_the_table_has_a_row_for_each_step(recording):

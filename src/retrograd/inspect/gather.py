@@ -146,6 +146,8 @@ class Gathering:
             "limit": notes.limit,
             "everything": notes.everything,
             "ops_left_out": notes.ops_left_out,
+            "nodes_left_out": notes.nodes_left_out,
+            "backwards_left_out": notes.backwards_left_out,
             "steps_left_out": sum(b.left_out for b in notes.backwards),
             "values_left_out": notes.values_left_out,
             "blocks_left_out": notes.blocks_left_out,

@@ -151,7 +151,10 @@ class Recorder(Observer):
         self.ops: list[tuple[Any, ...]] = []  # each the fields of an OpNote
         self.ops_left_out = 0
         self.nodes: list[NodeNote] = []
+        self.nodes_left_out = 0
         self.backwards: list[BackwardNote] = []
+        self.backwards_left_out = 0
+        self.step_count = 0
         self.values: list[Sample | dict[str, Any] | None] = []
         self.values_left_out = 0
         self.values_seen = 0
@@ -196,7 +199,7 @@ class Recorder(Observer):
         thread = self._thread()
         number = len(self.ops)
         running = self._running.get(thread)
-        during = running[-1] if running else None
+        during = running[-1] if running and running[-1][1] >= 0 else None
         path = self.modules.get(thread)
         module = path[-1] if path else ""
         node = -1
@@ -227,13 +230,16 @@ class Recorder(Observer):
     # -- numbers for nodes, values and memory -----------------------------------------------------------------------
 
     def number_of(self, node: Any, op: int = -1, module: str = "") -> int:
-        """The number of a node, which it gets when it is first seen."""
+        """The number of a node, which it gets when it is first seen; -1 for one beyond the limit."""
         known = self._numbers.get(id(node))
         if known is not None and known[0]() is node:
             if op >= 0:
                 self.nodes[known[1]].op = op
             return known[1]
         number = len(self.nodes)
+        if number >= 2 * self.limit:
+            self.nodes_left_out += 1
+            return -1
         note = NodeNote(node.name(), type(node))
         note.op, note.module = op, module
         note.made = node._made
@@ -253,7 +259,9 @@ class Recorder(Observer):
     def value_of(self, value: Any) -> int:
         """The number under which a value is kept; -1 if it is not."""
         self.values_seen += 1
-        if len(self.values) >= self.limit and self.values_seen % THINNED:
+        if len(self.values) >= self.limit and (
+            self.values_seen % THINNED or len(self.values) >= 2 * self.limit
+        ):
             self.values_left_out += 1
             return -1
         kept = None if value is None else keep(value, self.everything)
@@ -324,6 +332,8 @@ class Recorder(Observer):
         """Notes nodes, with their edges and what they have saved."""
         numbers = [self.number_of(node) for node in nodes]
         for node, number in zip(nodes, numbers, strict=True):
+            if number < 0:
+                continue
             note = self.nodes[number]
             note.edges = self._edges(node)
             note.hooks = _hooks_on(node)
@@ -350,6 +360,9 @@ class Recorder(Observer):
         if not self.open:
             return
         with self.lock:
+            if len(self.backwards) >= self.limit or self.number_of(task.root) < 0:
+                self.backwards_left_out += 1
+                return
             note = BackwardNote(len(self.backwards), task, self._thread())
             outer = None if task.outer is None else self._tasks.get(id(task.outer))
             note.outer = -1 if outer is None else outer.number
@@ -358,6 +371,8 @@ class Recorder(Observer):
             note.numbers = dict(zip(map(id, (task.root, *task.nodes)), note.nodes, strict=True))
             note.given = [self.value_of(value) for value in values]
             for node, number in zip([task.root, *task.nodes], note.nodes, strict=True):
+                if number < 0:
+                    continue
                 missing = node._missing if task.number else task.dependencies.get(node, 0)
                 note.dependencies[number] = missing
                 if not task.sends_to(node):
@@ -371,10 +386,12 @@ class Recorder(Observer):
             return
         with self.lock:
             thread = self._thread()
-            if len(note.steps) >= self.limit:
-                note.left_out += 1
-                return
             number = note.numbers[id(node)]
+            if self.step_count >= self.limit or number < 0:
+                note.left_out += 1
+                self._running.setdefault(thread, []).append((note.number, -1))
+                return
+            self.step_count += 1
             step = StepNote(number, 0, thread)
             step.hooks = _hooks_on(node)
             step.given = [self._given(note, number, nr, value) for nr, value in enumerate(buffer.values)]
@@ -398,7 +415,7 @@ class Recorder(Observer):
             return
         with self.lock:
             number, index = running.pop()
-            if number != note.number:
+            if number != note.number or index < 0:
                 return
             step = note.steps[index]
             step.end = end
@@ -422,6 +439,8 @@ class Recorder(Observer):
             if array is not None:
                 self.block_of(array, -1, (note.number, index))
             receiver, number = note.numbers[id(node)], self.value_of(array)
+            if receiver < 0:
+                return
             note.steps[index].sent.append((i, receiver, nr, number))
             if number >= 0:
                 note.arrived.setdefault((receiver, nr), []).append(number)
