@@ -89,7 +89,7 @@ class Recording:
         """The graph as a picture; Graphviz's `dot` draws it and must be installed."""
         from retrograd.inspect.dot import dot, drawn
 
-        return _written(drawn(dot(self.document)), file)
+        return _written(drawn(dot(self.document)).decode(), file)
 
     def mermaid(self, file: str | Path | None = None) -> str:
         """The graph in Mermaid's language, which Markdown pages show."""

@@ -127,8 +127,8 @@ def figures(kept: Sample) -> dict[str, Any]:
     if good.size:
         told["zeros"] = float((good == 0).sum() / elements.size)
         told["min"], told["max"] = float(good.min()), float(good.max())
-        told["mean"] = float(good.sum()) / good.size
         with np.errstate(over="ignore"):
+            told["mean"] = _number(float((good / good.size).sum()))
             square = float((good * good).sum()) * kept.size / max(1, elements.size)
         if kept.square is not None and np.isfinite(kept.square):
             square = float(kept.square.real)
