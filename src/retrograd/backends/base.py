@@ -54,6 +54,7 @@ class Backend(LibraryNames):
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
+    fuses_rms_norm: ClassVar[bool] = False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -361,6 +362,14 @@ class Backend(LibraryNames):
 
     def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         """The gradients of input, weight and bias; None where `wanted` has no bit."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def rms_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Over the root of the mean square of the last dimensions; and moments, which the backward wants back."""
+        return op.computed(self, xs), None
+
+    def rms_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of input and weight; None where `wanted` has no bit."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
     def group_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:

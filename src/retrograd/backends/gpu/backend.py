@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, ClassVar
-
-import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
@@ -14,14 +11,14 @@ from retrograd.backends.flags import cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
 from retrograd.backends.gpu.formulas import Formulas
 from retrograd.backends.gpu.library import load, names
+from retrograd.backends.gpu.launch import open_road
+from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.optimizers import Steps
 from retrograd.backends.gpu.random import CudaStream
-from retrograd.backends.gpu.rows import Rows
-from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
 
 
-class CudaBackend(NumpyBackend):
+class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
     device_type: ClassVar[str] = "cuda"
@@ -32,7 +29,8 @@ class CudaBackend(NumpyBackend):
         self.cupy = cupy
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
         self.formulas = Formulas(cupy)
-        self.rows = Rows(cupy)
+        open_road(cupy)
+        self.open_kernels(cupy)
         self.steps = Steps(cupy)
         self.convolutions = Convolutions(cupy)
         self.adopt(names(cupy))
@@ -56,6 +54,7 @@ class CudaBackend(NumpyBackend):
 
     def numpy(self, array: Array) -> Array:
         found: Array = self.cupy.asnumpy(array)
+        self.faults.check()
         return found
 
     def owner_of(self, array: Array) -> Array:
@@ -104,6 +103,7 @@ class CudaBackend(NumpyBackend):
 
     def synchronize(self, where: device) -> None:
         self.cupy.cuda.Device(where.index or 0).synchronize()
+        self.faults.check()
 
     # -- ops ---------------------------------------------------------------------------------------------------
 
@@ -117,48 +117,6 @@ class CudaBackend(NumpyBackend):
         return found[0] if unary and type(found) is tuple else found
 
     # -- kernels ---------------------------------------------------------------------------------------------------
-
-    def top(self, x: Array, axis: Any) -> Array:
-        # CuPy's `max` has no initial value, and refuses axes without elements.
-        if x.size:
-            return x.max(axis=axis, keepdims=True)
-        return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)
-
-    def softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("softmax", axis, x)
-        return super().softmax(x, axis) if found is None else found
-
-    def log_softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("log_softmax", axis, x)
-        return super().log_softmax(x, axis) if found is None else found
-
-    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
-
-    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("log_softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
-
-    def _by_rows(self, name: str, axis: int | None, *arrays: Array) -> Any:
-        """What a kernel makes of rows; None where it does not serve."""
-        x = arrays[0]
-        last = x.ndim - 1 if axis is None or axis == -1 else axis
-        if not x.ndim or not self.rows.serves((last,), *arrays):
-            return None
-        return self.rows.each(name, x.shape[-1], *arrays)
-
-    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
-        x, weight, bias = xs
-        if not self.rows.serves(op.axes, x) or not _is_plain(x.dtype, weight, bias):
-            return super().layer_norm(op, xs)
-        return self.rows.layer_norm(x, weight, bias, float(op.eps), prod(x.shape[op.axes[0] :]))
-
-    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
-        x, weight = xs[:2]
-        if op.moments is None or not self.rows.serves(op.axes, x, g) or not _is_plain(x.dtype, weight):
-            return super().layer_norm_backward(op, g, xs, wanted)
-        return self.rows.layer_norm_backward(g, x, weight, op.moments, x.shape[op.axes[0] :], wanted)
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
         super().adam_steps([row for row in rows if not self.steps.adam(row, rates)], rates)
@@ -197,11 +155,6 @@ class CudaBackend(NumpyBackend):
 
     def restore_stream(self, stream: Any, state: bytes) -> None:
         stream.restore(state)
-
-
-def _is_plain(dtype: Any, *arrays: Any) -> bool:
-    """Whether arrays, where they are given, have a dtype and lie in rows."""
-    return all(a is None or (a.dtype is dtype and a.flags.c_contiguous) for a in arrays)
 
 
 def install() -> CudaBackend:

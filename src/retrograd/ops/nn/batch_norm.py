@@ -33,6 +33,8 @@ class NativeBatchNorm(OfChannels):
         "running_var": "x:4",
     }  # fmt: skip
 
+    followed: bool = False  # whether the forward's kernel has moved the running statistics
+
     def __init__(self, training: bool, momentum: float, eps: float) -> None:
         self.training = training
         self.momentum = momentum
@@ -45,8 +47,12 @@ class NativeBatchNorm(OfChannels):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.axes = (0, *range(2, xs[0].ndim))
+        moves = self.training and xs[3] is not None
+        if moves:
+            before_write(xs[3])
+            before_write(xs[4])
         out = super().forward(xp, xs)
-        if self.training and xs[3] is not None:
+        if moves and not self.followed:
             self.follow(xs)
         return out
 
@@ -66,7 +72,6 @@ class NativeBatchNorm(OfChannels):
         mean = x.mean(axis=self.axes) if noted is None else noted[0]
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
-            before_write(running)
             running[...] = self.momentum * value + (1 - self.momentum) * running
 
     def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:

@@ -158,6 +158,26 @@ class NativeLayerNorm(Normalised):
         return found
 
 
+class FusedRmsNorm(NativeLayerNorm):
+    """divided by the root of the mean square of the last dimensions; there is no bias"""
+
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.rms_norm(self, xs)
+        return found
+
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.rms_norm_backward(self, g, xs, wanted)
+        return found
+
+    def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:
+        x = wide(xs[0])
+        scale = Rsqrt().on(MeanDim(self.axes, True).on(x * x) + self.eps)
+        return x * scale, scale
+
+    def product(self, v: Any, hat: Any, scale: Any) -> Any:
+        return (v - hat * MeanDim(self.axes, True).on(v * hat)) * scale
+
+
 class OfChannels(Normalised):
     """Normalised with a weight and a bias for each channel, that is, along dimension 1."""
 
@@ -299,6 +319,9 @@ def rms_norm(
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
     small = float(finfo(x.array.dtype).eps) if eps is None else eps
+    if backend_of(x.array).fuses_rms_norm and x.array.dtype.kind == "f":
+        found: Tensor = apply_n(FusedRmsNorm(shape, small), (x, weight, None))
+        return found
     a = contiguous(convert(x, float32) if x.array.dtype.itemsize == 2 else x)
     axes = tuple(range(x.array.ndim - len(shape), x.array.ndim))
     out = a * Rsqrt().on(MeanDim(axes, True).on(a**2) + small)

@@ -49,9 +49,10 @@ def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     """Sums a value down to the shape it was broadcast from."""
     extra = v.ndim - len(shape)
     axes = tuple(i for i in range(v.ndim) if i < extra or (shape[i - extra] == 1 and v.shape[i] != 1))
-    if axes:
-        bare = type(v) is np.ndarray
-        v = XP.sum(v, axis=axes, keepdims=True) if bare else v.sum(axis=axes, keepdims=True)
+    if axes and isinstance(v, Tensor):
+        v = v.sum(axis=axes, keepdims=True)
+    elif axes:
+        v = (XP if type(v) is ndarray else backend_of(v)).sum(v, axis=axes, keepdims=True)
     return v.reshape(tuple(shape)) if tuple(v.shape) != tuple(shape) else v
 
 
@@ -71,8 +72,8 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     if kind in "biu":
         return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype is float16:
-        return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
-    return x.sum(axis=axis, keepdims=keepdims)
+        return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
+    return backend_of(x).sum(x, axis=axis, keepdims=keepdims)
 
 
 def without_nan(xp: Backend, x: Array) -> Array:
@@ -201,7 +202,8 @@ class Mean(Sum):
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
         if a.dtype is float16:
-            return (a.sum(axis=self.axis, keepdims=self.keepdims, dtype=float32) / self.count).astype(float16)
+            sums = xp.sum(a, axis=self.axis, keepdims=self.keepdims, dtype=float32)
+            return (sums / self.count).astype(float16)
         return xp.true_divide(xp.sum(a, axis=self.axis, keepdims=self.keepdims), self.count)
 
     def transpose(self, g: Any) -> Any:
