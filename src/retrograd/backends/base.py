@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.device import CPU, DEVICE_TYPES, default_device, device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.kernels import along_axis, optimizer_steps, running, softmax
 from retrograd.backends.kernels.noise import noise
 from retrograd.backends.kernels.products import layout_of
@@ -127,6 +128,18 @@ class Backend(LibraryNames):
     def fits(self, array: Array, shape: Any, dtype: Any) -> bool:
         """Whether an array has a shape, samples included, and a dtype; it may say no where one has to look closer."""
         return False
+
+    def maker(self, dtype: Any) -> Any:
+        """The backend that makes arrays of a dtype where those of this one are."""
+        return self
+
+    def as_bfloat16(self, array: Array, order: Any) -> Any:
+        """A copy of an array of this backend in bfloat16."""
+        return array.astype(bfloat16, order=order)
+
+    def seen_as_bfloat16(self, array: Array) -> Any:
+        """An array of this backend with elements of 16 bits as one of bfloat16, in the same memory."""
+        return BACKENDS.of_bfloat16.seen(array.view(bfloat16.dtype))
 
     def supports(self, dtype: Any) -> bool:
         """Whether there are arrays of a dtype."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, common_backend, is_array, register, stands_for_many
+from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, register, stands_for_many
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -255,7 +255,7 @@ class BFloat16Backend(NumpyBackend):
             return array.copy(order) if copy else array
         if type(array) is ndarray or isinstance(array, np.generic):
             return narrow(array, order)
-        return array.astype(bfloat16, order=order)
+        return backend_of(array).as_bfloat16(array, order)
 
     def seen(self, array: Any) -> Any:
         """NumPy's array of bfloat16 as one of ours, in the same memory."""

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.flags import cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
-from retrograd.backends.gpu.formulas import Formulas
-from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.launch import open_road
+from retrograd.backends.gpu.library import load, names
+from retrograd.backends.gpu.narrow import AllFormulas
 from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.optimizers import Steps
 from retrograd.backends.gpu.random import CudaStream
@@ -28,7 +29,7 @@ class CudaBackend(KernelBackend):
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-        self.formulas = Formulas(cupy)
+        self.formulas = AllFormulas(cupy)
         open_road(cupy)
         self.open_kernels(cupy)
         self.steps = Steps(cupy)
@@ -50,6 +51,10 @@ class CudaBackend(KernelBackend):
     def bring(self, array: Array, where: device) -> Array:
         with self.cupy.cuda.Device(where.index or 0):
             own = isinstance(array, self.cupy.ndarray)
+            if array.dtype == bfloat16:
+                bits = self.of_bfloat16().bits(array) if own else backend_of(array).numpy(array).view("uint16")
+                found: Array = self.of_bfloat16().of_bits(self.cupy.array(bits, copy=True))
+                return found
             return self.cupy.array(array if own else backend_of(array).numpy(array), copy=True)
 
     def numpy(self, array: Array) -> Array:

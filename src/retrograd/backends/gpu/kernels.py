@@ -18,12 +18,14 @@ from retrograd.values import Array, Shape
 FILES: Final[dict[str, tuple[str, ...]]] = {
     "attention.cu": ("rows.cuh",),
     "channels.cu": (),
+    "conversions.cu": (),
     "indices.cu": ("faults.cuh",),
     "losses.cu": ("faults.cuh",),
     "noise.cu": ("PHILOX",),
     "norms.cu": ("rows.cuh",),
     "reductions.cu": (),
     "rows.cu": ("rows.cuh",),
+    "sums.cu": (),
 }
 # By the letters of dtypes: how numbers lie in memory, and what is computed with.
 STORED: Final = {"f": "float", "d": "double", "e": "Half", "bf": "BFloat"}
@@ -64,16 +66,21 @@ def types(dtype: Any) -> tuple[tuple[str, str], ...]:
 
 
 def source(file: str, definitions: tuple[tuple[str, Any], ...]) -> str:
-    """The text that is compiled; definitions that are strings are types, the others numbers."""
+    """The text that is compiled."""
+    folder = resources.files("retrograd.backends.gpu")
+    texts = (PHILOX if part == "PHILOX" else folder.joinpath(part).read_text("utf-8") for part in (*FILES[file], file))
+    return prelude(definitions) + "".join(texts)
+
+
+def prelude(definitions: tuple[tuple[str, Any], ...]) -> str:
+    """What all sources begin with; definitions that are strings are types, the others numbers."""
     folder = resources.files("retrograd.backends.gpu")
     parts = [folder.joinpath("numbers.cuh").read_text("utf-8"), "struct Sum; struct Max; struct Min;\n"]
     defined = {"V": 1, "THREADS": THREADS, **dict(definitions)}
     defined.setdefault("GROUP", defined["THREADS"])
     for name, value in defined.items():
         parts.append(f"typedef {value} {name};\n" if isinstance(value, str) else f"#define {name} {value}\n")
-    for part in ("together.cuh", *FILES[file], file):
-        parts.append(PHILOX if part == "PHILOX" else folder.joinpath(part).read_text("utf-8"))
-    return "".join(parts)
+    return "".join([*parts, folder.joinpath("together.cuh").read_text("utf-8")])
 
 
 class Kernels:

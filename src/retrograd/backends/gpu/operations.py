@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 
+from retrograd.backends.casts import of_bfloat16
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.gpu.attention import Attention
 from retrograd.backends.gpu.faults import Faults
 from retrograd.backends.gpu.indices import Indices
-from retrograd.backends.gpu.kernels import THREADS, Kernels, blocks_for, empty, letter, serves, types
+from retrograd.backends.gpu.kernels import THREADS, Kernels, blocks_for, empty, letter, pack_of, serves, types
 from retrograd.backends.gpu.losses import Losses
 from retrograd.backends.gpu.norms import Norms
 from retrograd.backends.gpu.products import Products
@@ -27,6 +30,7 @@ class KernelBackend(NumpyBackend):
 
     fuses_rms_norm: ClassVar[bool] = True
     cupy: Any
+    narrow: Any = None  # the backend of bfloat16, once somebody has used it
 
     def open_kernels(self, cupy: Any) -> None:
         """Makes the kernels known; they are compiled when they are first needed."""
@@ -40,32 +44,55 @@ class KernelBackend(NumpyBackend):
         self.products = Products(cupy)
         self.attentions = Attention(self.kernels, self.products, self.reductions)
 
+    # -- bfloat16 --------------------------------------------------------------------------------------------------
+
+    def of_bfloat16(self) -> Any:
+        """The backend of bfloat16 on GPUs, loaded when somebody first wants it."""
+        if self.narrow is None:
+            of_bfloat16()  # that of the CPU, to which arrays go back
+            self.narrow = importlib.import_module("retrograd.backends.gpu.bfloat16").install(self)
+        return self.narrow
+
+    def maker(self, dtype: Any) -> Any:
+        return self.of_bfloat16() if dtype == bfloat16 else self
+
+    def as_bfloat16(self, array: Array, order: Any) -> Any:
+        return self.of_bfloat16().cast(array, order)
+
+    def seen_as_bfloat16(self, array: Array) -> Any:
+        return self.of_bfloat16().of_bits(array.view("uint16"))
+
     # -- reductions ------------------------------------------------------------------------------------------------
 
     def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
         """The sum over axes."""
         if out is None and self.reductions.serves(x, axis) and (dtype is None or _is_as_wide(dtype, x.dtype)):
             return self._reduced("Sum", x, axis, keepdims, dtype)
-        return self.cupy.sum(x, axis, dtype, out, keepdims)
+        return self.by_library("sum", x, axis, dtype, out, keepdims)
 
     def mean(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
         """The mean over axes."""
         if out is None and dtype is None and self.reductions.serves(x, axis):
             count = prod(x.shape[a] for a in axes_of(axis, x.ndim))
             return self._reduced("Sum", x, axis, keepdims, None, 1 / count)
-        return self.cupy.mean(x, axis, dtype, out, keepdims)
+        return self.by_library("mean", x, axis, dtype, out, keepdims)
 
     def max(self, x: Array, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
         """The largest elements over axes."""
         if out is None and self.reductions.serves(x, axis):
             return self._reduced("Max", x, axis, keepdims)
-        return self.cupy.max(x, axis, out, keepdims)
+        return self.by_library("max", x, axis, out, keepdims)
 
     def min(self, x: Array, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
         """The smallest elements over axes."""
         if out is None and self.reductions.serves(x, axis):
             return self._reduced("Min", x, axis, keepdims)
-        return self.cupy.min(x, axis, out, keepdims)
+        return self.by_library("min", x, axis, out, keepdims)
+
+    def by_library(self, name: str, x: Array, *args: Any) -> Array:
+        """What CuPy makes of an array."""
+        found: Array = getattr(self.cupy, name)(x, *args)
+        return found
 
     def _reduced(
         self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any = None, factor: float = 1.0
@@ -209,6 +236,27 @@ class KernelBackend(NumpyBackend):
 
     def product(self, x: Array, y: Array) -> Array:
         return self.products.product(x, y) if self.products.serves(x, y) else super().product(x, y)
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        if not self.products.serves(y, z) or y.ndim != 2 or x.dtype != y.dtype:
+            return super().addmm(op, x, y, z)
+        out = self.products.product(y, z)
+        if not self._write_sum(out, x):
+            self.write_sum(out, x)
+        return out
+
+    def _write_sum(self, target: Array, other: Array) -> bool:
+        """Adds an array to another of its shape, or to all its rows, by a kernel; says whether there is one."""
+        n = other.size
+        rows = other.shape == target.shape[-1:]
+        if not (rows or other.shape == target.shape) or not serves(target, other) or target.dtype != other.dtype:
+            return False
+        if n:
+            v = pack_of(n, target, other)
+            kernel = self.kernels.get("sums.cu", "add_to_rows", *types(target.dtype), ("V", v))
+            packs = target.size // v
+            kernel.launch(blocks_for(packs), THREADS, (target, other, n, packs))
+        return True
 
     # -- indices ---------------------------------------------------------------------------------------------------
 
