@@ -32,12 +32,12 @@ float32: Final = np.dtype("float32")
 NATIVE: Final = frozenset({
     "Mm", "Bmm", "Addmm", "Softmax", "LogSoftmax", "NativeLayerNorm", "FusedRmsNorm", "NativeGroupNorm",
     "NativeBatchNorm", "ScaledDotProductFlashAttentionForCpu", "NllLoss", "NllLoss2D", "Embedding", "EmbeddingDense",
-    "Sum", "SumDim", "Clone", "ToDevice",
+    "Sum", "SumDim", "Clone",
 })  # fmt: skip
 BY_CUDNN: Final = frozenset({"Convolution", "Correlate", "Spread", "Overlap"})
 # Those of them that take operands wherever these lie.
 ANYWHERE: Final = frozenset({
-    "Mm", "Bmm", "Addmm", "ScaledDotProductFlashAttentionForCpu", "Embedding", "Clone", "ToDevice",
+    "Mm", "Bmm", "Addmm", "ScaledDotProductFlashAttentionForCpu", "Embedding", "Clone",
 })  # fmt: skip
 # What the array library does to memory, whatever its elements are.
 MOVES: Final = frozenset({
@@ -45,6 +45,8 @@ MOVES: Final = frozenset({
     "stack", "broadcast_to", "moveaxis", "expand_dims", "flip", "roll", "tile", "ascontiguousarray", "split",
     "atleast_1d", "atleast_2d", "rollaxis", "asfortranarray", "triu", "tril",
 })  # fmt: skip
+# What writes into its first argument.
+WRITERS: Final = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 METHODS: Final = (
     "sum", "mean", "prod", "max", "min", "var", "std", "cumsum", "cumprod", "dot", "clip", "round", "trace", "argmax",
     "argmin", "argsort", "searchsorted", "any", "all", "nonzero", "conj", "conjugate",
@@ -181,6 +183,14 @@ class BFloat16OnGpu(CudaBackend):
             return function
         if name in MOVES:
             return lambda x, *args, **options: self.of_bits(function(self.bits(x), *args, **options))
+
+        def write(target: Any, *args: Any, **options: Any) -> None:
+            values = self.widened(target)
+            function(values, *self.widened(args), **self.widened(options))
+            target[...] = values
+
+        if name in WRITERS:
+            return write
 
         def call(*args: Any, **options: Any) -> Any:
             target = options.pop("out", None)
@@ -320,6 +330,13 @@ class BFloat16OnGpu(CudaBackend):
         made[...] = number
         return made
 
+    def copyto(self, target: Array, values: Any, casting: str = "same_kind", where: Any = None) -> None:
+        """Writes values into an array."""
+        if where is None and type(target) is self.array_class:
+            target[...] = values
+        else:
+            self.__getattr__("copyto")(target, values, casting, **({} if where is None else {"where": where}))
+
     # -- memory ----------------------------------------------------------------------------------------------------
 
     def bring(self, array: Array, where: Any) -> Array:
@@ -356,13 +373,16 @@ class BFloat16OnGpu(CudaBackend):
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         if op.is_view or op.moves_memory:
             return self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
+        if op.copies:
+            return op.compute(self, xs)
         if op.elementwise:
-            found = self.formulas.forward(op, xs)
+            found = self.formulas.forward(op, [float(x) if isinstance(x, np.ndarray) and not x.ndim else x for x in xs])
             if found is not NotImplemented:
                 return found
+        xs = [self.operand(x) for x in xs]
         given = op.given_dtype()
         if (given is None or given is bfloat16) and self._is_native(op, xs):
-            return op.compute(self, [self.operand(x) for x in xs])
+            return op.compute(self, xs)
         if given is bfloat16:
             op.target = None  # what it asks for it has: no need to round operands again
         values = self.widened(list(xs))
@@ -396,7 +416,9 @@ class BFloat16OnGpu(CudaBackend):
         return True
 
     def operand(self, x: Any) -> Any:
-        return self.cast(x) if type(x) is np.ndarray and not x.ndim else super().operand(x)
+        if isinstance(x, np.ndarray) and x.dtype == bfloat16 and not x.ndim:
+            return self.cast(x)
+        return super().operand(x)
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
         super(CudaBackend, self).adam_steps([row for row in rows if not self._adam(row, rates)], rates)

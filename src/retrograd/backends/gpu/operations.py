@@ -62,6 +62,12 @@ class KernelBackend(NumpyBackend):
     def seen_as_bfloat16(self, array: Array) -> Any:
         return self.of_bfloat16().of_bits(array.view("uint16"))
 
+    def copyto(self, target: Array, values: Any, casting: str = "same_kind", where: Any = None) -> None:
+        """Writes values into an array; CuPy would take those of bfloat16 for whole numbers."""
+        if getattr(values, "dtype", None) == bfloat16:
+            values = self.of_bfloat16().widened(values)
+        self.cupy.copyto(target, values, casting, where)
+
     # -- reductions ------------------------------------------------------------------------------------------------
 
     def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
