@@ -398,7 +398,7 @@ class BFloat16OnGpu(CudaBackend):
 
     def _is_native(self, op: Any, values: Sequence[Any]) -> bool:
         """Whether the kernels of an op take operands such as these."""
-        name = type(op).__name__
+        name = type(op).__qualname__
         if name not in self.native:
             return False
         if name in ANYWHERE:

@@ -140,7 +140,7 @@ class Kernel:
         self.kernel = kernel
         alone = PACK is not None and cupy.cuda.runtime.getDeviceCount() == 1
         self.address: int = kernel.kernel.ptr if alone else 0
-        self.stream: Any = cupy.cuda.stream.get_current_stream_ptr
+        self.stream: Any = lambda: cupy.cuda.get_current_stream().ptr
 
     def launch(self, blocks: int, args: tuple[Any, ...]) -> None:
         """Runs it on so many blocks of threads."""

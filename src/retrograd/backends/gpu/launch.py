@@ -47,7 +47,7 @@ class Kernel:
     def __init__(self, cupy: Any, source: str, name: str, options: tuple[str, ...] = OPTIONS) -> None:
         self.kernel: Any = cupy.RawKernel(source, name, options=options)
         self.address: int = 0 if ROAD.launch is None else self.kernel.kernel.ptr
-        self.stream: Any = cupy.cuda.stream.get_current_stream_ptr
+        self.stream: Any = lambda: cupy.cuda.get_current_stream().ptr
 
     def launch(self, blocks: int, threads: int, args: tuple[Any, ...]) -> None:
         """Runs it on so many blocks of threads, in the current stream."""

@@ -144,7 +144,7 @@ class Products:
             made = ctypes.c_void_p()
             self.call("cublasCreate_v2", ctypes.byref(made))
             entry = held[device] = [made, None]
-        stream = self.cupy.cuda.stream.get_current_stream_ptr()
+        stream = self.cupy.cuda.get_current_stream().ptr
         if entry[1] != stream:
             self.call("cublasSetStream_v2", entry[0], stream)  # which takes the workspace away
             workspace = self.workspaces.get((device, stream))
