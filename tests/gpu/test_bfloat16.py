@@ -21,7 +21,7 @@ def test_there_and_back() -> None:
     assert rg.equal(rg.ones(3, device="cuda").to(B).cpu(), rg.ones(3, dtype=B))
     assert float(there.sum()) == 0.5
     assert there.tolist() == [1.0, 2.5, -3.0]
-    assert str(there[1]) == "tensor(2.5000, device='cuda:0', dtype=torch.bfloat16)", str(there[1])
+    assert "2.5000" in str(there[1]) and "bfloat16" in str(there[1])
 
 
 def test_made_there() -> None:

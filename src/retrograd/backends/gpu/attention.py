@@ -18,7 +18,7 @@ from retrograd.backends.gpu.reductions import Reductions
 from retrograd.backends.gpu.rows import share
 from retrograd.values import Array
 
-CHUNK: Final = 16 << 20  # bytes of scores: with their weights and gradients they fit into the cache
+CHUNK: Final = 32 << 20  # bytes of scores: with their weights and gradients they fit into the cache
 INT64: Final = np.dtype("int64")
 FLOAT32: Final = np.dtype("float32")
 
@@ -26,19 +26,28 @@ FLOAT32: Final = np.dtype("float32")
 class Heads:
     """The matrices of an array of shape (samples, heads, rows, columns), wherever they lie: their addresses, on the GPU."""
 
-    def __init__(self, kernels: Kernels, x: Array, heads: int) -> None:
+    def __init__(self, x: Array, addresses: Array) -> None:
         self.array = x
+        self.addresses = addresses
         self.char = letter(x.dtype)
         self.lead = x.strides[2] // x.itemsize if x.shape[2] > 1 else x.shape[3]
-        count = x.shape[0] * heads
-        self.addresses = empty((count,), INT64)
-        kernel = kernels.get("attention.cu", "addresses", *types(FLOAT32), ("M", "float"), ("PACKS", 1))
-        args = (x.data.ptr, count, heads, heads // x.shape[1], x.strides[0], x.strides[1])
-        kernel.launch(blocks_for(count), THREADS, (self.addresses, *args))
 
     def at(self, first: int, turned: bool = False) -> tuple[int, str, int, bool]:
         """The matrices from number `first` on, as `Products` takes them."""
         return self.addresses.data.ptr + 8 * first, self.char, self.lead, turned
+
+
+def heads_of(kernels: Kernels, arrays: Sequence[Array], samples: int, heads: int) -> list[Heads]:
+    """The matrices of up to eight arrays; a head of an array may be that of several."""
+    count = samples * heads
+    addresses = empty((len(arrays), count), INT64)
+    told: list[int] = []
+    for x in arrays:
+        told += [x.data.ptr, heads // x.shape[1], x.strides[0], x.strides[1]]
+    told += [0, 1, 0, 0] * (8 - len(arrays))
+    kernel = kernels.get("attention.cu", "addresses", *types(FLOAT32), ("M", "float"), ("PACKS", 1))
+    kernel.launch(blocks_for(count), THREADS, (addresses, count, heads, len(arrays), *told))
+    return [Heads(x, addresses[k]) for k, x in enumerate(arrays)]
 
 
 class Attention:
@@ -64,12 +73,12 @@ class Attention:
         q, k, v, mask = xs
         out = like(q)
         for first, part in slices(q, k):
-            chunk = Chunk(self, op, (part(q), k, v, mask), first, False)
-            o = chunk.heads(part(out))
+            chunk = Chunk(self, op, (part(q), k, v, mask), first, [part(out)])
+            sizes = (part(q).shape[2], k.shape[2], v.shape[3])
             for start, count in chunk.steps():
                 chunk.weigh(start, count)
-                rows, keys, width = part(q).shape[2], k.shape[2], v.shape[3]
-                self.products.at_addresses((rows, keys, width), chunk.p.at(0), chunk.v.at(start), o.at(start), count)
+                target = chunk.targets[0].at(start)
+                self.products.at_addresses(sizes, chunk.p.at(0), chunk.v.at(start), target, count)
         return out
 
     def backward(self, op: Any, g: Array, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
@@ -81,16 +90,16 @@ class Attention:
         dk, dv = (like(x) if x.shape == shape else empty(shape, x.dtype) for x in (k, v))
         beta = 0.0
         for first, part in slices(q, k):
-            chunk = Chunk(self, op, (part(q), k, v, mask), first, True)
-            grads = [chunk.heads(x) for x in (part(g), part(q if dq is None else dq), dk, dv)]
+            targets = [part(g), part(q if dq is None else dq), dk, dv]
+            chunk = Chunk(self, op, (part(q), k, v, mask), first, targets)
             for start, count in chunk.steps():
-                self._gradients(chunk, grads, start, count, wanted, beta)
+                self._gradients(chunk, start, count, wanted, beta)
             beta = 1.0
         return dq, self._shared(dk, k) if wanted & 2 else None, self._shared(dv, v) if wanted & 4 else None
 
-    def _gradients(self, chunk: Chunk, grads: list[Heads], start: int, count: int, wanted: int, beta: float) -> None:
+    def _gradients(self, chunk: Chunk, start: int, count: int, wanted: int, beta: float) -> None:
         """What a chunk adds to gradients."""
-        g, dq, dk, dv = grads
+        g, dq, dk, dv = chunk.targets
         rows, keys, width = chunk.q.array.shape[2], chunk.k.array.shape[2], chunk.k.array.shape[3]
         multiply = self.products.at_addresses
         chunk.weigh(start, count)
@@ -115,28 +124,29 @@ class Attention:
 
 
 class Chunk:
-    """Some queries of all heads, and room for the scores of so many heads as are computed at a time."""
+    """Some queries of all heads, and room for the scores of so many heads as are computed at a time.
 
-    def __init__(self, of: Attention, op: Any, xs: Sequence[Any], first: int, backward: bool) -> None:
+    `targets` are arrays with these heads: the result or, in a backward, its gradient and those that are wanted.
+    """
+
+    def __init__(self, of: Attention, op: Any, xs: Sequence[Any], first: int, targets: Sequence[Array]) -> None:
         self.of, self.op, self.first = of, op, first
         q, k, v, self.mask = xs
-        self.count = q.shape[0] * q.shape[1]
-        self.q, self.k, self.v = (self._heads(x, q.shape[1]) for x in (q, k, v))
-        rows, keys, wide = q.shape[2], k.shape[2], computed(q.dtype)
+        samples, heads, rows, keys = *q.shape[:3], k.shape[2]
+        self.count, wide = samples * heads, computed(q.dtype)
         self.each = min(self.count, max(1, CHUNK // (rows * keys * wide.itemsize)))
-        shape = (self.each, 1, rows, keys)
-        self.scores = self._heads(empty(shape, wide), 1)
-        # In single and double precision weights may take the place of scores; but in a backward their gradients do.
-        same = wide == q.dtype
-        self.p = self.scores if same and not backward else self._heads(empty(shape, q.dtype), 1)
-        self.slopes = self.scores if same or not backward else self._heads(empty(shape, q.dtype), 1)
-
-    def _heads(self, x: Array, heads: int) -> Heads:
-        return Heads(self.of.kernels, x, heads)
-
-    def heads(self, x: Array) -> Heads:
-        """The matrices of another array with these heads."""
-        return self._heads(x, self.q.array.shape[1])
+        # Weights take the place of scores where both are of one dtype; but in a backward their gradients do.
+        kinds = [wide] if wide == q.dtype else [wide, q.dtype]
+        if len(targets) > 1:
+            kinds.append(q.dtype)
+        room = [empty((1, self.each, rows, keys), kind) for kind in kinds]
+        of_all = [q, k, v, *targets]
+        placed = heads_of(of.kernels, of_all, samples, heads)
+        self.q, self.k, self.v, *self.targets = placed
+        own = heads_of(of.kernels, room, 1, self.each)
+        self.scores = own[0]
+        self.p = own[1] if len(own) > 1 else own[0]
+        self.slopes = own[2] if len(own) > 2 else own[0]
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """Which heads are computed together: the number of the first, and how many."""
@@ -177,7 +187,7 @@ class Chunk:
 def slices(q: Array, k: Array) -> Iterator[tuple[int, Any]]:
     """Which queries are computed together: the number of the first, and what takes that part of an array."""
     rows, size = q.shape[2], k.shape[2] * (8 if COMPUTED[letter(q.dtype)] == "double" else 4)
-    each = max(1, 4 * CHUNK // size)
+    each = max(1, 2 * CHUNK // size)
     if each >= rows:
         yield 0, lambda x: x
         return
