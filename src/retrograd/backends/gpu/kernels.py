@@ -25,7 +25,7 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
     "norms.cu": ("rows.cuh",),
     "reductions.cu": (),
     "rows.cu": ("rows.cuh",),
-    "sums.cu": (),
+    "additions.cu": (),
 }
 # By the letters of dtypes: how numbers lie in memory, and what is computed with.
 STORED: Final = {"f": "float", "d": "double", "e": "Half", "bf": "BFloat"}

@@ -259,7 +259,7 @@ class KernelBackend(NumpyBackend):
             return False
         if n:
             v = pack_of(n, target, other)
-            kernel = self.kernels.get("sums.cu", "add_to_rows", *types(target.dtype), ("V", v))
+            kernel = self.kernels.get("additions.cu", "add_to_rows", *types(target.dtype), ("V", v))
             packs = target.size // v
             kernel.launch(blocks_for(packs), THREADS, (target, other, n, packs))
         return True
