@@ -4,21 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
-from retrograd.backends.flags import cudnn
+from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
 from retrograd.backends.gpu.formulas import Formulas
+from retrograd.backends.gpu.launch import ROAD, find_cublas, open_road
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.optimizers import Steps
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.rows import Rows
+from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.backends.pack import PACK
 from retrograd.values import Array, Shape
+
+
+# How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
+TURN_X: Final = 1
+TURN_Y: Final = 2
+TURN_RESULT: Final = 4
+TF32: Final = 8
+
+
+def _not_served(*_: Any) -> Any:
+    """A function of the pack's, where there is none."""
+    return None
+
+
+_add_into: Final[Any] = _not_served if PACK is None else PACK.gpu_add_into
+_product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
 class CudaBackend(NumpyBackend):
@@ -30,17 +49,20 @@ class CudaBackend(NumpyBackend):
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
+        open_road(cupy)
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
         self.formulas = Formulas(cupy)
         self.rows = Rows(cupy)
         self.steps = Steps(cupy)
         self.convolutions = Convolutions(cupy)
+        if ROAD.short:
+            PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
         self.adopt(names(cupy))
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     def device_of(self, array: Array) -> device:
-        found: device = self.devices[array.device.id]
+        found: device = self.devices[array.data.device_id]
         return found
 
     def numbered(self, where: device) -> device:
@@ -86,10 +108,17 @@ class CudaBackend(NumpyBackend):
     # -- memory and the order of work ------------------------------------------------------------------------------
 
     def memory_stats(self) -> dict[str, int]:
+        self.trim()
         pool = self.cupy.get_default_memory_pool()
         return {"allocated_bytes": pool.used_bytes(), "reserved_bytes": pool.total_bytes()}
 
+    def trim(self) -> None:
+        """Gives memory that is kept for the next small arrays back to CuPy's pool."""
+        if ROAD.short:
+            PACK.gpu_trim()
+
     def empty_cache(self) -> None:
+        self.trim()
         self.cupy.get_default_memory_pool().free_all_blocks()
 
     def current_stream(self, where: device) -> Any:
@@ -160,8 +189,51 @@ class CudaBackend(NumpyBackend):
             return super().layer_norm_backward(op, g, xs, wanted)
         return self.rows.layer_norm_backward(g, x, weight, op.moments, x.shape[op.axes[0] :], wanted)
 
+    # -- sums, products, steps -------------------------------------------------------------------------------------
+
+    def add_into(self, target: Array, other: Array) -> Array:
+        return target if _add_into(target, other) else super().add_into(target, other)
+
+    def write_sum(self, target: Array, other: Array) -> None:
+        if not _add_into(target, other):
+            super().write_sum(target, other)
+
+    def layout_of(self, x: Array, y: Array) -> int:
+        columns = COLUMNS_0 if x._f_contiguous and not x._c_contiguous else 0
+        if y._f_contiguous and not y._c_contiguous:
+            columns |= COLUMNS_1
+        return int(x.shape[1]) << LENGTH_SHIFT | columns | FITS
+
+    def product(self, x: Array, y: Array) -> Array:
+        found = _product(x, y, None, self.precision())
+        return super().product(x, y) if found is None else found
+
+    def precision(self) -> int:
+        """TF32 if products of float32 may be rounded."""
+        return TF32 if cuda.matmul.allow_tf32 else 0
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        found = _product(y, z, x, self.precision())
+        return op.computed(self, x, y, z) if found is None else found
+
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            a, b, how = (y, g, TURN_Y | TURN_RESULT) if turned else (g, y, TURN_Y)
+        else:
+            a, b, how = (g, x, TURN_X | TURN_RESULT) if turned else (x, g, TURN_X)
+        found = _product(a, b, None, how | self.precision())
+        return op.formula(i, g, x, y) if found is None else found
+
+    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        a, b, how = (g, y, TURN_Y) if i == 0 else (x, g, TURN_X)
+        found = _product(a, b, None, how | self.precision())
+        return op.formula(i, g, x, y) if found is None else found
+
+    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
+        super().sgd_steps(PACK.gpu_sgd_steps(rows, rates) if ROAD.short else rows, rates)
+
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
-        super().adam_steps([row for row in rows if not self.steps.adam(row, rates)], rates)
+        super().adam_steps(PACK.gpu_adam_steps(rows, rates) if ROAD.short else rows, rates)
 
     # -- convolutions ----------------------------------------------------------------------------------------------
 
