@@ -78,5 +78,6 @@ extern PyMethodDef array_methods[];
 extern PyMethodDef formula_methods[];
 extern PyMethodDef product_methods[];
 extern PyMethodDef step_methods[];
+extern PyMethodDef sum_methods[];
 
 }  // namespace rg::gpu

@@ -89,14 +89,16 @@ Pointer* new_pointer(Py_ssize_t bytes) {
 Pointer* memory_for(Py_ssize_t bytes) {
   if (bytes > LARGEST || bytes == 0) return new_pointer(bytes);
   const Py_ssize_t units = (bytes + UNIT - 1) / UNIT;
-  Shelf& shelf = shelf_of(current_stream(), units);
+  const intptr_t stream = current_stream();
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  Shelf& shelf = shelf_of(stream, units);
   Pointer* found = used_again(shelf);
   if (found != nullptr) return found;
   found = new_pointer(units * UNIT);  // Python code may run here, and make arrays
   if (found != nullptr && kept_bytes + units * UNIT <= MOST_KEPT) {
     kept_bytes += units * UNIT;
     Py_INCREF(found);
-    shelf_of(current_stream(), units).kept.push_back({found, 0});
+    shelf_of(stream, units).kept.push_back({found, 0});
   }
   return found;
 }
@@ -140,6 +142,7 @@ PyObject* made_of(Pointer* data, PyArray_Descr* dtype, int nd, const Py_ssize_t*
     step *= dims[d];
     a->size *= dims[d];
   }
+  if (a->size == 0 && strides == nullptr) a->strides.assign(static_cast<size_t>(nd), 0);  // as CuPy has it
   a->in_rows = strides == nullptr || is_dense(a, true);
   a->in_columns = is_dense(a, false);
   a->narrow = a->size * a->itemsize() < (Py_ssize_t{1} << 31);

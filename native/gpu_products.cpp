@@ -226,16 +226,13 @@ bool workspace(size_t bytes, void* where, void** found) {
 
 constexpr long TURN_X = 1, TURN_Y = 2, TURN_RESULT = 4, TF32 = 8;
 
-// The result as an array, in which the last two dimensions have changed places if that is wanted.
-PyObject* given_back(PyObject* made, long how) {
-  if (!(how & TURN_RESULT)) return made;
-  Ref out(made);
-  CuArray* a = as_cupy(made);
-  std::vector<Py_ssize_t> shape = a->shape, strides = a->strides;
-  const size_t last = shape.size() - 1;
-  std::swap(shape[last], shape[last - 1]);
-  std::swap(strides[last], strides[last - 1]);
-  return view_of(a, a->nd(), shape.data(), strides.data(), 0);
+// Lets the last two dimensions change places; nobody has seen the array yet, so it is no view of another.
+void turn(CuArray* a) {
+  const size_t last = a->shape.size() - 1;
+  std::swap(a->shape[last], a->shape[last - 1]);
+  std::swap(a->strides[last], a->strides[last - 1]);
+  std::swap(a->in_rows, a->in_columns);
+  if (last > 1) a->in_rows = a->in_columns = 0;
 }
 
 bool is_bias(const CuArray* b, const CuArray* x, Py_ssize_t columns) {
@@ -279,7 +276,8 @@ PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
                                      wide ? static_cast<const void*>(&zero64) : &zero32, result, plan.d, result, plan.d,
                                      plan.advice.algorithm, space, plan.advice.workspace, where);
   if (status != 0) Py_RETURN_NONE;  // a thread that has not used the GPU before: CuPy makes it known, or says what is wrong
-  return given_back(out.release(), how);
+  if (how & TURN_RESULT) turn(as_cupy(out.get()));
+  return out.release();
 }
 
 // gpu_products(path, allocate): whether cuBLASLt could be loaded.

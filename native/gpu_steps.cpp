@@ -143,13 +143,18 @@ PyObject* gpu_sgd_steps(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* gpu_steps(PyObject*, PyObject* function) {
   Py_XSETREF(compiler, Py_NewRef(function));
-  return Py_BuildValue("iLi", ROWS, CHUNK, THREADS);
+  Py_RETURN_NONE;
+}
+
+PyObject* gpu_step_sizes(PyObject*, PyObject*) {
+  return Py_BuildValue("{sisLsi}", "ROWS", ROWS, "CHUNK", CHUNK, "THREADS", THREADS);
 }
 
 }  // namespace
 
 PyMethodDef step_methods[] = {
-    {"gpu_steps", gpu_steps, METH_O, "Sets what compiles kernels of steps; says for how many parameters, numbers and threads."},
+    {"gpu_steps", gpu_steps, METH_O, "Sets what compiles the kernels of steps."},
+    {"gpu_step_sizes", gpu_step_sizes, METH_NOARGS, "For how many parameters, numbers and threads they are made."},
     {"gpu_adam_steps", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_adam_steps)), METH_FASTCALL,
      "Steps parameters on a GPU by Adam or AdamW; returns the rows that it does not serve."},
     {"gpu_sgd_steps", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_sgd_steps)), METH_FASTCALL,

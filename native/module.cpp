@@ -41,6 +41,7 @@ PyMethodDef* const families[] = {
     rg::gpu::formula_methods,
     rg::gpu::product_methods,
     rg::gpu::step_methods,
+    rg::gpu::sum_methods,
     rg::graph_methods,
     rg::view_methods,
     rg::join_methods,

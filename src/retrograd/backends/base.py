@@ -51,6 +51,7 @@ class Backend(LibraryNames):
 
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
+    runs_formulas: bool = False  # whether compiled formulas serve arrays that are not NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
@@ -227,7 +228,15 @@ class Backend(LibraryNames):
         """`x` broadcast to a shape it is known to fit, read-only."""
         return self.broadcast_to(x, shape)
 
+    def lies_in_rows(self, x: Array) -> bool:
+        """Whether the elements of an array lie side by side, in rows."""
+        return bool(x.flags.c_contiguous)
+
     # -- sums ------------------------------------------------------------------------------------------------------
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        """The sum over axes, divided by how many elements were summed."""
+        return self.true_divide(self.sum(x, axis=axis, keepdims=keepdims), count)
 
     def add_into(self, target: Array, other: Array) -> Array:
         """The sum of two arrays, in the memory of the first."""
@@ -493,6 +502,7 @@ class Registry:
         self.by_class: dict[Any, Backend] = {}  # of arrays
         self.array_classes: tuple[type, ...] = ()
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
+        self.homes: dict[Any, device] = {}  # the device of all arrays of a class, where there is but one
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
         self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
@@ -588,6 +598,9 @@ def device_of(array: Array) -> device:
     """The device an array lives on."""
     if type(array) is ndarray:
         return CPU
+    home = BACKENDS.homes.get(type(array))
+    if home is not None:
+        return home
     found: device = backend_of(array).device_of(array)
     return found
 

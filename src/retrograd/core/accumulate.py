@@ -149,9 +149,14 @@ class AccumulateGrad(Node):
 
 def _may_stay(new: Array, leaf: Array) -> bool:
     """Whether a gradient can be `.grad` as it is: one that may be written into, in the leaf's layout."""
+    if type(new) is not np.ndarray:
+        xp = backend_of(new)
+        if xp.lies_in_rows(new) and xp.lies_in_rows(leaf):
+            return xp.is_writable(new)
+        return xp.is_writable(new) and (lies_like(new, leaf) or not current().grad_layout)
     flags = new.flags
     if flags.c_contiguous and leaf.flags.c_contiguous:
-        return is_writable(new) if type(new) is not np.ndarray else bool(flags.writeable)
+        return bool(flags.writeable)
     return is_writable(new) and (lies_like(new, leaf) or not current().grad_layout)
 
 

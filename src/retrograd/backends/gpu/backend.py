@@ -13,15 +13,14 @@ from retrograd.backends.device import device
 from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
 from retrograd.backends.gpu.formulas import Formulas
-from retrograd.backends.gpu.launch import ROAD, find_cublas, open_road
+from retrograd.backends.gpu.launch import ROAD, KernelFile, find_cublas, open_road
 from retrograd.backends.gpu.library import load, names
-from retrograd.backends.gpu.optimizers import Steps
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.rows import Rows
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.backends.pack import PACK
-from retrograd.values import Array, Shape
+from retrograd.values import Array, Axis, Shape
 
 
 # How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
@@ -37,6 +36,10 @@ def _not_served(*_: Any) -> Any:
 
 
 _add_into: Final[Any] = _not_served if PACK is None else PACK.gpu_add_into
+_stretch: Final[Any] = _not_served if PACK is None else PACK.gpu_stretch
+_sum: Final[Any] = _not_served if PACK is None else PACK.gpu_sum
+_loss: Final[Any] = _not_served if PACK is None else PACK.gpu_loss
+_loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_backward
 _product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
@@ -53,10 +56,12 @@ class CudaBackend(NumpyBackend):
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
         self.formulas = Formulas(cupy)
         self.rows = Rows(cupy)
-        self.steps = Steps(cupy)
+        self.runs_formulas = ROAD.short
         self.convolutions = Convolutions(cupy)
         if ROAD.short:
             PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
+            PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
+            PACK.gpu_steps(KernelFile(cupy, "steps.cu", PACK.gpu_step_sizes()).address)
         self.adopt(names(cupy))
 
     # -- arrays ----------------------------------------------------------------------------------------------------
@@ -103,7 +108,11 @@ class CudaBackend(NumpyBackend):
         return self.strided(owner, dtype, address - owner.data.ptr, shape, strides)
 
     def stretch(self, x: Array, shape: Shape) -> Array:
-        return self.broadcast_to(x, shape)
+        found = _stretch(x, shape)
+        return self.broadcast_to(x, shape) if found is None else found
+
+    def lies_in_rows(self, x: Array) -> bool:
+        return bool(x._c_contiguous)
 
     # -- memory and the order of work ------------------------------------------------------------------------------
 
@@ -198,6 +207,24 @@ class CudaBackend(NumpyBackend):
         if not _add_into(target, other):
             super().write_sum(target, other)
 
+    def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+        """The sum over axes."""
+        found = _sum(x, axis, keepdims, 1.0) if dtype is None and out is None else None
+        return self.cupy.sum(x, axis, dtype, out, keepdims) if found is None else found
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        found = _sum(x, axis, keepdims, 1 / count) if count else None
+        return super().average(x, axis, keepdims, count) if found is None else found
+
+    def loss(self, op: Any, x: Any, target: Any) -> Any:
+        found = _loss(op.kind, x, target, op.parameter(), op.reduction)
+        return op.computed(self, x, target) if found is None else found
+
+    def loss_backward(self, op: Any, i: int, g: Any, x: Any, target: Any) -> Any:
+        share = op.share()
+        found = _loss_backward(op.kind, g, x, target, op.parameter(), -share if i else share)
+        return op.formula(i, g, x, target) if found is None else found
+
     def layout_of(self, x: Array, y: Array) -> int:
         columns = COLUMNS_0 if x._f_contiguous and not x._c_contiguous else 0
         if y._f_contiguous and not y._c_contiguous:
@@ -283,4 +310,6 @@ def install() -> CudaBackend:
         cupy = load()
         found = CudaBackend(cupy)
         register(found, cupy.ndarray)
+        if len(found.devices) == 1:
+            BACKENDS.homes[cupy.ndarray] = found.devices[0]
     return found  # type: ignore[no-any-return]

@@ -15,11 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.gpu.launch import ROAD, Kernel, empty
+from retrograd.backends.gpu.launch import ROAD, TYPES, Kernel, empty
 from retrograd.backends.pack import PACK
 from retrograd.values import Shape
 
-TYPES: Final = {"f": "float", "d": "double"}
 THREADS: Final = 256
 BYTES: Final = 16  # of an array that a thread reads at once
 ITSELF: Final = -1  # the gradient that came in is the result

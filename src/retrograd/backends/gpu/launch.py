@@ -18,6 +18,7 @@ not as it believes the road stays closed.
 from __future__ import annotations
 
 import importlib
+from importlib import resources
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +27,7 @@ from retrograd.backends.pack import PACK
 from retrograd.errors import AcceleratorError
 from retrograd.values import Array, Shape
 
+TYPES: Final = {"f": "float", "d": "double"}
 OPTIONS: Final = ("-std=c++17",)
 NOT_READY: Final = (3, 201)  # codes of the driver's for a thread that has not used the GPU before
 
@@ -116,6 +118,22 @@ class Kernel:
             return
         grid = blocks if type(blocks) is tuple else (blocks,)
         self.kernel(grid, (threads,), tuple([0 if a is None else a for a in args]), shared_mem=shared)
+
+
+class KernelFile:
+    """The kernels of a file of this folder, compiled for a dtype when the pack first needs them."""
+
+    def __init__(self, cupy: Any, file: str, sizes: dict[str, int] | None = None) -> None:
+        self.cupy = cupy
+        self.file = file
+        self.head = "".join(f"#define {name} {size}\n" for name, size in (sizes or {}).items())
+        self.kernels: list[Kernel] = []  # the pack has their addresses
+
+    def address(self, name: str, char: str) -> int:
+        """Where the driver finds a kernel for a dtype."""
+        text = resources.files("retrograd.backends.gpu").joinpath(self.file).read_text("utf-8")
+        self.kernels.append(Kernel(self.cupy, f"typedef {TYPES[char]} T;\n{self.head}{text}", name))
+        return self.kernels[-1].address
 
 
 def find_cublas() -> str:
