@@ -109,9 +109,9 @@ Pointer* memory_for(Py_ssize_t bytes) {
 bool is_dense(const CuArray* a, bool last_closest) {
   Py_ssize_t expected = a->itemsize();
   const int nd = a->nd();
+  if (a->size == 0) return true;
   for (int i = 0; i < nd; i++) {
     const int d = last_closest ? nd - 1 - i : i;
-    if (a->shape[d] == 0) return true;
     if (a->shape[d] == 1) continue;
     if (a->strides[d] != expected) return false;
     expected *= a->shape[d];
@@ -233,6 +233,12 @@ PyObject* gpu_empty(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return empty(static_cast<int>(nd), dims, reinterpret_cast<PyArray_Descr*>(args[1]));
 }
 
+// The address of the stream that work goes into.
+PyObject* gpu_stream(PyObject*, PyObject*) {
+  const intptr_t found = current_stream == nullptr ? 0 : current_stream();
+  return PyErr_Occurred() != nullptr ? nullptr : PyLong_FromSsize_t(found);
+}
+
 // Gives back the memory that is kept for the next arrays, as far as nobody uses it: how many bytes those are.
 PyObject* gpu_trim(PyObject*, PyObject*) {
   std::vector<Pointer*> gone;
@@ -285,6 +291,7 @@ PyMethodDef array_methods[] = {
     {"gpu_close", gpu_close, METH_NOARGS, "Lets CuPy serve its arrays again."},
     {"gpu_empty", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_empty)), METH_FASTCALL,
      "An array of CuPy's, not filled."},
+    {"gpu_stream", gpu_stream, METH_NOARGS, "The address of the stream that work goes into."},
     {"gpu_trim", gpu_trim, METH_NOARGS, "Gives memory that is kept for the next arrays back to CuPy's pool."},
     {nullptr, nullptr, 0, nullptr}};
 

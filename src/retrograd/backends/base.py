@@ -175,6 +175,15 @@ class Backend(LibraryNames):
     def wait_event(self, stream: Any, event: Any) -> None:
         """Lets a queue wait until another has come to a mark."""
 
+    def enter_stream(self, stream: int) -> None:
+        """Lets this thread's work go into a queue, named by the number that `BACKENDS.stream_now` gave."""
+
+    def join_stream(self, stream: int, other: int) -> None:
+        """Lets what a queue gets next wait for all that another has been given."""
+
+    def keep_for(self, streams: list[int], arrays: list[Array]) -> None:
+        """Keeps arrays until queues have done what they have been given, though nobody else may need them."""
+
     def synchronize(self, where: device) -> None:
         """Waits until a device has done all its work."""
 
@@ -495,6 +504,11 @@ FORMULAS: Final = Backend()
 # -- which backend belongs to which arrays ---------------------------------------------------------------------------
 
 
+def _default_stream() -> int:
+    """The queue of work where there is but one."""
+    return 0
+
+
 class Registry:
     """The backends there are."""
 
@@ -505,6 +519,7 @@ class Registry:
         self.homes: dict[Any, device] = {}  # the device of all arrays of a class, where there is but one
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.stream_now: Any = _default_stream  # says which queue of the GPU this thread's work goes into
         self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
         self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 

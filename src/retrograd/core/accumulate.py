@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, is_writable, where_of
+from retrograd.backends.base import BACKENDS, backend_of, is_writable, where_of
 from retrograd.backends.layout import copied_like, lies_like
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
@@ -58,6 +58,7 @@ class AccumulateGrad(Node):
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:
             self._where = where_of(variable.array)
+            self._stream = BACKENDS.stream_now()
         hide(self)
         self.update()
 

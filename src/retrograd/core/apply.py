@@ -128,6 +128,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
     op._meta = meta = metadata_of(out.array)
     if meta.device is not CPU:
         op._where = meta.device
+        op._stream = BACKENDS.stream_now()
     op._made = spot(CALLER)
     if keeps & X:
         op.x = a
@@ -319,6 +320,7 @@ def _link2(
     op._meta = meta = metadata_of(out.array)
     if meta.device is not CPU:
         op._where = meta.device
+        op._stream = BACKENDS.stream_now()
     op._made = spot(caller)
     if keeps:
         _save2(op, keeps, x, y, a, b, out)

@@ -41,18 +41,21 @@ from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.metadata import OWNS, fit_bits
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
+from retrograd.core.places import made_at
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.task import GraphTask
-from retrograd.errors import GradientError, add_note, sizes, type_name
+from retrograd.errors import AcceleratorError, GradientError, add_note, sizes, type_name
 
 ndarray: Final[Any] = np.ndarray
 
 
 def evaluate(task: GraphTask, node: Node) -> None:
     """Runs one ready node and sends its gradients on."""
+    if node._stream != task.stream and node._where is not None and task.shared is None:
+        task.enter_stream(node._stream, node._where)
     if not node._has_pair or node.tensor_hooks is not None or node.node_hooks is not None or task.careful:
         evaluate_with_care(task, node)
         return
@@ -215,6 +218,8 @@ def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> 
     told = shortage(error)
     error = error if told is None else told
     add_note(error, f"raised by {node.name()} during backward")
+    if isinstance(error, AcceleratorError):
+        add_note(error, f"whose forward was called at {made_at(node)}; a node that ran before it may be to blame")
     if task.anomaly:
         report(node, error)
     if told is not None:

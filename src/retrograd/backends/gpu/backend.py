@@ -57,6 +57,8 @@ class CudaBackend(NumpyBackend):
         self.formulas = Formulas(cupy)
         self.rows = Rows(cupy)
         self.runs_formulas = ROAD.short
+        self.streams: dict[int, Any] = {}
+        self.kept: list[tuple[list[Any], list[Array]]] = []
         self.convolutions = Convolutions(cupy)
         if ROAD.short:
             PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
@@ -139,6 +141,24 @@ class CudaBackend(NumpyBackend):
 
     def wait_event(self, stream: Any, event: Any) -> None:
         stream.wait_event(event)
+
+    def enter_stream(self, stream: int) -> None:
+        self._stream_at(stream).use()
+
+    def join_stream(self, stream: int, other: int) -> None:
+        self._stream_at(stream).wait_event(self.record_event(self._stream_at(other)))
+
+    def keep_for(self, streams: list[int], arrays: list[Array]) -> None:
+        events = [self.record_event(self._stream_at(stream)) for stream in streams]
+        self.kept = [kept for kept in self.kept if not all(event.done for event in kept[0])]
+        self.kept.append((events, arrays))
+
+    def _stream_at(self, address: int) -> Any:
+        """A queue of CuPy's, by the address that CUDA knows it by."""
+        if address not in self.streams:
+            cuda = self.cupy.cuda
+            self.streams[address] = cuda.ExternalStream(address) if address else cuda.Stream.null
+        return self.streams[address]
 
     def synchronize(self, where: device) -> None:
         self.cupy.cuda.Device(where.index or 0).synchronize()
@@ -312,4 +332,5 @@ def install() -> CudaBackend:
         register(found, cupy.ndarray)
         if len(found.devices) == 1:
             BACKENDS.homes[cupy.ndarray] = found.devices[0]
+            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else cupy.cuda.stream.get_current_stream_ptr
     return found  # type: ignore[no-any-return]
