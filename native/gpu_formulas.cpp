@@ -31,7 +31,7 @@ struct Leaf {
 std::vector<Loop> loops;
 std::unordered_map<size_t, Leaf> leaves;      // by kernel and leaf of the CPU's table
 std::unordered_map<uint64_t, void*> kernels;  // by loop, dtype, kinds, counts
-int sum_loop = -1;                            // adds two operands
+int sum_loop = -1, copy_loop = -1;            // those that add two operands, and that copy one
 PyObject *leaf_finder = nullptr, *compiler = nullptr;
 
 // ---- operands -------------------------------------------------------------------------------------------------------
@@ -91,6 +91,14 @@ bool is_stretched(const CuArray* a) {
   return false;
 }
 
+// Whether all elements are one.
+bool is_single(const CuArray* a) {
+  if (a->size == 1) return true;
+  for (int d = 0; d < a->nd(); d++)
+    if (a->strides[d] != 0 && a->shape[d] > 1) return false;
+  return a->size > 0;
+}
+
 // Whether elements lie side by side, in any order of dimensions.
 bool is_packed(const CuArray* a) {
   Py_ssize_t low = a->size * a->itemsize(), high = a->itemsize();
@@ -125,7 +133,7 @@ bool lay_out(Operands& operands) {
     } else if (operands.fills(a) && a->in_rows) {
       operands.kinds[s] = FLAT;
       some_in_rows = true;
-    } else if (a->size == 1) {
+    } else if (is_single(a)) {
       operands.kinds[s] = SINGLE;
     } else {
       operands.kinds[s] = SPREAD;
@@ -260,9 +268,9 @@ PyObject* gave_up(PyObject** made) {
   Py_RETURN_NOTIMPLEMENTED;
 }
 
-// gpu_formulas(loops, leaf_finder, compiler, sum_loop): loops are pairs of slots and a count of results.
+// gpu_formulas(loops, leaf_finder, compiler, sum_loop, copy_loop): loops are pairs of slots and a count of results.
 PyObject* gpu_formulas(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count != 4 || !PyList_Check(args[0])) return PyErr_Format(PyExc_TypeError, "gpu_formulas() takes loops, two functions and a number");
+  if (count != 5 || !PyList_Check(args[0])) return PyErr_Format(PyExc_TypeError, "gpu_formulas() takes loops, two functions and two numbers");
   std::vector<Loop> read;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); i++) {
     PyObject* slots;
@@ -275,6 +283,7 @@ PyObject* gpu_formulas(PyObject*, PyObject* const* args, Py_ssize_t count) {
     read.push_back(loop);
   }
   sum_loop = static_cast<int>(PyLong_AsLong(args[3]));
+  copy_loop = static_cast<int>(PyLong_AsLong(args[4]));
   if (PyErr_Occurred() != nullptr) return nullptr;
   loops.swap(read);
   leaves.clear();
@@ -289,6 +298,17 @@ PyObject* gpu_add_into(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) return PyErr_Format(PyExc_TypeError, "gpu_add_into() takes two arrays");
   const int done = add_into(args[0], args[1]);
   return done < 0 ? nullptr : PyBool_FromLong(done);
+}
+
+// gpu_copy(x): a copy in rows; None where it is not served.
+PyObject* gpu_copy(PyObject*, PyObject* x) {
+  Operands operands;
+  if (copy_loop < 0 || !is_array(x) || !sort(&x, 1, operands) || !broadcast(operands) || operands.nd > MOST_DIMS) Py_RETURN_NONE;
+  operands.kinds[0] = as_cupy(x)->in_rows ? FLAT : is_single(as_cupy(x)) ? SINGLE : SPREAD;
+  operands.spread = operands.kinds[0] == SPREAD;
+  Ref out(empty_like(as_cupy(x)));
+  PyObject* const outs[1] = {out.get()};
+  return out && run(copy_loop, operands, nullptr, 0, outs) ? out.release() : nullptr;
 }
 
 }  // namespace
@@ -330,6 +350,7 @@ int add_into(PyObject* target, PyObject* other) {
 PyMethodDef formula_methods[] = {
     {"gpu_formulas", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_formulas)), METH_FASTCALL,
      "Says which loops there are, and who finds and compiles them."},
+    {"gpu_copy", gpu_copy, METH_O, "A copy of an array on a GPU, in rows; None where that is not served."},
     {"gpu_add_into", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(gpu_add_into)), METH_FASTCALL,
      "Adds an array on a GPU to another, in place, if that can be done at once."},
     {nullptr, nullptr, 0, nullptr}};

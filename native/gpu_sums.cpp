@@ -94,6 +94,22 @@ PyObject* gpu_sum(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return out.release();
 }
 
+// gpu_filled(x, value): an array like x, full of a number; None where it is not served.
+PyObject* gpu_filled(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) return PyErr_Format(PyExc_TypeError, "gpu_filled() takes an array and a number");
+  if (!serves(args[0])) Py_RETURN_NONE;
+  double value = PyFloat_AsDouble(args[1]);
+  if (value == -1 && PyErr_Occurred()) return nullptr;
+  const CuArray* x = as_cupy(args[0]);
+  Ref out(empty_like(x));
+  void* kernel = kernel_of("fill", is_wide(x));
+  if (!out || kernel == nullptr) return nullptr;
+  long long n = x->size;
+  const void* to = as_cupy(out.get())->address();
+  void* arguments[] = {&to, &value, &n};
+  return launch(kernel, static_cast<unsigned>((n + THREADS - 1) / THREADS), 1, THREADS, arguments) ? out.release() : nullptr;
+}
+
 // ---- losses ---------------------------------------------------------------------------------------------------------
 
 bool is_pair(PyObject* x, PyObject* t) {
@@ -185,6 +201,7 @@ PyObject* gpu_sums(PyObject*, PyObject* function) {
 PyMethodDef sum_methods[] = {
     {"gpu_sums", gpu_sums, METH_O, "Sets what compiles the kernels of sums."},
     {"gpu_sum", FAST(gpu_sum), "The sum of a small array on a GPU over neighbouring axes; None where that is not served."},
+    {"gpu_filled", FAST(gpu_filled), "An array on a GPU, full of a number; None where that is not served."},
     {"gpu_loss", FAST(gpu_loss), "The mean or the sum of losses on a GPU; None where that is not served."},
     {"gpu_loss_backward", FAST(gpu_loss_backward), "Its gradient; None where that is not served."},
     {"gpu_stretch", FAST(gpu_stretch), "An array on a GPU, broadcast to a shape; None where that is not served."},

@@ -37,6 +37,7 @@ def _not_served(*_: Any) -> Any:
 
 _add_into: Final[Any] = _not_served if PACK is None else PACK.gpu_add_into
 _stretch: Final[Any] = _not_served if PACK is None else PACK.gpu_stretch
+_filled: Final[Any] = _not_served if PACK is None else PACK.gpu_filled
 _sum: Final[Any] = _not_served if PACK is None else PACK.gpu_sum
 _loss: Final[Any] = _not_served if PACK is None else PACK.gpu_loss
 _loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_backward
@@ -226,6 +227,16 @@ class CudaBackend(NumpyBackend):
     def write_sum(self, target: Array, other: Array) -> None:
         if not _add_into(target, other):
             super().write_sum(target, other)
+
+    def ones_like(self, x: Array, *args: Any, **options: Any) -> Array:
+        """Ones in the shape and dtype of an array."""
+        found = None if args or options else _filled(x, 1.0)
+        return self.cupy.ones_like(x, *args, **options) if found is None else found
+
+    def zeros_like(self, x: Array, *args: Any, **options: Any) -> Array:
+        """Zeros in the shape and dtype of an array."""
+        found = None if args or options else _filled(x, 0.0)
+        return self.cupy.zeros_like(x, *args, **options) if found is None else found
 
     def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
         """The sum over axes."""

@@ -28,6 +28,7 @@ UNSERVED: Final = -2  # the op's own formula has to serve
 FLAT, SINGLE, NUMBER, SPREAD = "f", "s", "n", "b"
 
 
+COPY: Final[dict[str, Any]] = {"slots": [0], "results": 1, "before": [], "inside": ["O0 = A0;"]}
 ADD: Final = "elementwise.arithmetic.Add.forward"
 
 # What a kernel is made for: a loop, a dtype, the kinds of its operands, and counts of parameters and dimensions.
@@ -42,14 +43,15 @@ class Formulas:
         folder = resources.files("retrograd.backends.gpu")
         sheet = json.loads(folder.joinpath("formulas.json").read_text("utf-8"))
         self.math: str = folder.joinpath("math.cuh").read_text("utf-8")
-        self.loops: list[dict[str, Any]] = sheet["loops"]
+        self.loops: list[dict[str, Any]] = [*sheet["loops"], COPY]
         self.entries: dict[str, Any] = sheet["kernels"]
         self.forwards: dict[type, Formula | None] = {}
         self.vjps: dict[type, Formula | None] = {}
         self.kernels: dict[Key, Kernel] = {}
         if ROAD.short:
             loops = [(tuple(loop["slots"]), loop["results"]) for loop in self.loops]
-            PACK.gpu_formulas(loops, self.leaf_for_pack, self.address_for_pack, self.loops_of(ADD, None)[1])
+            add = self.loops_of(ADD, None)[1]
+            PACK.gpu_formulas(loops, self.leaf_for_pack, self.address_for_pack, add, len(loops) - 1)
 
     def leaf_for_pack(self, key: str, op: Any) -> tuple[int, ...] | None:
         """The loop of all results of a kernel's leaf, and those of each; None where the op's own formula has to serve."""

@@ -1,4 +1,4 @@
-// Sums of small arrays, and losses of predictions and targets. T is float or double; all launches are those of
+// Sums of small arrays, arrays of one number, and losses of predictions and targets. T is float or double; all launches are those of
 // native/gpu_sums.cpp.
 
 constexpr int WARP = 32;
@@ -45,6 +45,11 @@ extern "C" __global__ void sum_columns(
   if (line != 0 || column >= inner) return;
   for (int k = 1; k < 8; ++k) sum += parts[k][lane];
   out[blockIdx.y * inner + column] = sum * (T)factor;
+}
+
+extern "C" __global__ void fill(T* __restrict__ out, double value, long long n) {
+  const long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (i < n) out[i] = (T)value;
 }
 
 // ---- losses: by the numbers that difference_loss.py gives them -------------------------------------------------------

@@ -51,12 +51,13 @@ def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     extra = v.ndim - len(shape)
     axes = tuple(i for i in range(v.ndim) if i < extra or (shape[i - extra] == 1 and v.shape[i] != 1))
     if axes:
+        stay = axes[-1] >= extra
         if type(v) is np.ndarray:
             v = XP.sum(v, axis=axes, keepdims=True)
         elif isinstance(v, Tensor):
             v = v.sum(axis=axes, keepdims=True)
         else:
-            v = backend_of(v).sum(v, axis=axes, keepdims=True)
+            v = backend_of(v).sum(v, axis=axes, keepdims=stay)
     return v.reshape(tuple(shape)) if tuple(v.shape) != tuple(shape) else v
 
 
