@@ -52,6 +52,7 @@ class Backend(LibraryNames):
 
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
+    runs_formulas: bool = False  # whether compiled formulas serve arrays that are not NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
@@ -188,6 +189,15 @@ class Backend(LibraryNames):
     def wait_event(self, stream: Any, event: Any) -> None:
         """Lets a queue wait until another has come to a mark."""
 
+    def enter_stream(self, stream: int) -> None:
+        """Lets this thread's work go into a queue, named by the number that `BACKENDS.stream_now` gave."""
+
+    def join_stream(self, stream: int, other: int) -> None:
+        """Lets what a queue gets next wait for all that another has been given."""
+
+    def keep_for(self, streams: list[int], arrays: list[Array]) -> None:
+        """Keeps arrays until queues have done what they have been given, though nobody else may need them."""
+
     def synchronize(self, where: device) -> None:
         """Waits until a device has done all its work."""
 
@@ -241,7 +251,15 @@ class Backend(LibraryNames):
         """`x` broadcast to a shape it is known to fit, read-only."""
         return self.broadcast_to(x, shape)
 
+    def lies_in_rows(self, x: Array) -> bool:
+        """Whether the elements of an array lie side by side, in rows."""
+        return bool(x.flags.c_contiguous)
+
     # -- sums ------------------------------------------------------------------------------------------------------
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        """The sum over axes, divided by how many elements were summed."""
+        return self.true_divide(self.sum(x, axis=axis, keepdims=keepdims), count)
 
     def add_into(self, target: Array, other: Array) -> Array:
         """The sum of two arrays, in the memory of the first."""
@@ -508,6 +526,11 @@ FORMULAS: Final = Backend()
 # -- which backend belongs to which arrays ---------------------------------------------------------------------------
 
 
+def _default_stream() -> int:
+    """The queue of work where there is but one."""
+    return 0
+
+
 class Registry:
     """The backends there are."""
 
@@ -515,8 +538,10 @@ class Registry:
         self.by_class: dict[Any, Backend] = {}  # of arrays
         self.array_classes: tuple[type, ...] = ()
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
+        self.homes: dict[Any, device] = {}  # the device of all arrays of a class, where there is but one
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.stream_now: Any = _default_stream  # says which queue of the GPU this thread's work goes into
         self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
         self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 
@@ -610,6 +635,9 @@ def device_of(array: Array) -> device:
     """The device an array lives on."""
     if type(array) is ndarray:
         return CPU
+    home = BACKENDS.homes.get(type(array))
+    if home is not None:
+        return home
     found: device = backend_of(array).device_of(array)
     return found
 

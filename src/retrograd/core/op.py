@@ -352,7 +352,7 @@ class Unary(Op):
         return computed(self, (x,))
 
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu or xp.runs_formulas else None
         found = NotImplemented if kernel is None else kernel(self, xs[0])
         return self.forward(xp, xs[0]) if found is NotImplemented else found
 
@@ -462,7 +462,7 @@ class Binary(Op):
         return computed(self, (x, y))
 
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu or xp.runs_formulas else None
         found = NotImplemented if kernel is None else kernel(self, xs[0], xs[1])
         return self.forward(xp, xs[0], xs[1]) if found is NotImplemented else found
 

@@ -13,7 +13,6 @@ and CuPy need not know the dtype.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,8 @@ from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.gpu.backend import CudaBackend
 from retrograd.backends.gpu.kernels import MAKERS, STORED, THREADS, blocks_for, letter, pack_of
 from retrograd.backends.gpu.launch import empty
-from retrograd.values import Array, Shape
+from retrograd.backends.gpu.operations import KernelBackend
+from retrograd.values import Array, Axis, Shape
 
 BITS: Final = np.dtype("uint16")
 float32: Final = np.dtype("float32")
@@ -32,7 +32,7 @@ float32: Final = np.dtype("float32")
 NATIVE: Final = frozenset({
     "Mm", "Bmm", "Addmm", "Softmax", "LogSoftmax", "NativeLayerNorm", "FusedRmsNorm", "NativeGroupNorm",
     "NativeBatchNorm", "ScaledDotProductFlashAttentionForCpu", "NllLoss", "NllLoss2D", "Embedding", "EmbeddingDense",
-    "Sum", "SumDim", "Clone",
+    "Sum", "SumDim", "Mean", "MeanDim", "Clone",
 })  # fmt: skip
 BY_CUDNN: Final = frozenset({"Convolution", "Correlate", "Spread", "Overlap"})
 # Those of them that take operands wherever these lie.
@@ -170,8 +170,9 @@ class BFloat16OnGpu(CudaBackend):
     def __init__(self, main: Any) -> None:
         self.main = main
         own = ("cupy", "devices", "formulas", "kernels", "faults", "rows", "reductions", "norms", "losses", "picks")
-        for name in (*own, "products", "attentions", "steps", "convolutions"):
+        for name in (*own, "products", "attentions", "convolutions", "streams", "kept"):
             setattr(self, name, getattr(main, name))
+        self.runs_formulas = False
         self.array_class = array_class(self.cupy, self)
         self.native = NATIVE if self.convolutions.library is None else NATIVE | BY_CUDNN
         MAKERS.bfloat16 = self._made
@@ -364,6 +365,26 @@ class BFloat16OnGpu(CudaBackend):
         if not self._write_sum(target, other):
             target += other
 
+    # These go a road of the pack's, which does not know bfloat16.
+
+    def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+        return KernelBackend.sum(self, x, axis, dtype, out, keepdims)
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        return KernelBackend.average(self, x, axis, keepdims, count)
+
+    def product(self, x: Array, y: Array) -> Array:
+        return KernelBackend.product(self, x, y)
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        return KernelBackend.addmm(self, op, x, y, z)
+
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        return op.formula(i, g, x, y)
+
+    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        return op.formula(i, g, x, y)
+
     def by_library(self, name: str, x: Array, *args: Any) -> Array:
         found = getattr(self.main, name)(self.widened(x), *self.widened(args))
         return self.rounded(found)  # type: ignore[no-any-return]
@@ -421,20 +442,10 @@ class BFloat16OnGpu(CudaBackend):
         return super().operand(x)
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
-        super(CudaBackend, self).adam_steps([row for row in rows if not self._adam(row, rates)], rates)
+        KernelBackend.adam_steps(self, rows, rates)
 
-    def _adam(self, row: Any, rates: Any) -> bool:
-        """A step of Adam for one parameter, if all its arrays are bfloat16 in rows; says whether."""
-        param, grad, mean, square, largest, step = row
-        arrays = [a for a in (param, grad, mean, square, largest) if a is not None]
-        if any(a.dtype is not bfloat16 or not a.flags.c_contiguous for a in arrays):
-            return False
-        lr, beta1, beta2, eps, decay, decoupled, maximize = (float(r) for r in rates)
-        numbers = (lr, lr / (1 - beta1**step), beta1, beta2, sqrt(1 - beta2**step), eps, decay)
-        kernel = self.kernels.get("conversions.cu", "adam", ("S", "BFloat"), ("T", "float"), ("O", "float"))
-        args = (param, grad, mean, square, largest, *numbers, int(decoupled), int(maximize), param.size)
-        kernel.launch(blocks_for(param.size), THREADS, args)
-        return True
+    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
+        Backend.sgd_steps(self, rows, rates)
 
 
 def as_numbers(value: Any) -> Any:

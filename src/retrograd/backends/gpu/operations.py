@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from math import prod
+from math import prod, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,6 +75,11 @@ class KernelBackend(NumpyBackend):
         if out is None and self.reductions.serves(x, axis) and (dtype is None or _is_as_wide(dtype, x.dtype)):
             return self._reduced("Sum", x, axis, keepdims, dtype)
         return self.by_library("sum", x, axis, dtype, out, keepdims)
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        if count and self.reductions.serves(x, axis):
+            return self._reduced("Sum", x, axis, keepdims, None, 1 / count)
+        return super().average(x, axis, keepdims, count)
 
     def mean(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
         """The mean over axes."""
@@ -243,13 +248,17 @@ class KernelBackend(NumpyBackend):
     def product(self, x: Array, y: Array) -> Array:
         return self.products.product(x, y) if self.products.serves(x, y) else super().product(x, y)
 
+    def add_into(self, target: Array, other: Array) -> Array:
+        return target if self._write_sum(target, other) else super().add_into(target, other)
+
+    def write_sum(self, target: Array, other: Array) -> None:
+        if not self._write_sum(target, other):
+            super().write_sum(target, other)
+
     def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
         if not self.products.serves(y, z) or y.ndim != 2 or x.dtype != y.dtype:
             return super().addmm(op, x, y, z)
-        out = self.products.product(y, z)
-        if not self._write_sum(out, x):
-            self.write_sum(out, x)
-        return out
+        return self.add_into(self.products.product(y, z), x)
 
     def _write_sum(self, target: Array, other: Array) -> bool:
         """Adds an array to another of its shape, or to all its rows, by a kernel; says whether there is one."""
@@ -286,6 +295,25 @@ class KernelBackend(NumpyBackend):
             return super().embedding_backward(op, g)
         order = self.cupy.argsort(index.reshape(-1))
         return self.picks.sum_rows(g, index, order, op.count, op.padding_idx, op.scale_grad_by_freq)
+
+    # -- optimisers ------------------------------------------------------------------------------------------------
+
+    def adam_steps(self, rows: list[Any], rates: Any) -> None:
+        super().adam_steps([row for row in rows if not self._adam(row, rates)], rates)
+
+    def _adam(self, row: Any, rates: Any) -> bool:
+        """A step of Adam for one parameter, if its arrays are of one dtype and lie in rows; says whether."""
+        param, grad, mean, square, largest, step = row
+        arrays = [a for a in (param, grad, mean, square, largest) if a is not None]
+        if not serves(*arrays) or any(a.dtype != param.dtype for a in arrays):
+            return False
+        lr, beta1, beta2, eps, decay, decoupled, maximize = (float(r) for r in rates)
+        numbers = (lr, lr / (1 - beta1**step), beta1, beta2, sqrt(1 - beta2**step), eps, decay)
+        kernel = self.kernels.get("conversions.cu", "adam", *types(param.dtype), ("O", "float"))
+        args = (param, grad, mean, square, largest, *numbers, int(decoupled), int(maximize), param.size)
+        if param.size:
+            kernel.launch(blocks_for(param.size), THREADS, args)
+        return True
 
     # -- random numbers --------------------------------------------------------------------------------------------
 
