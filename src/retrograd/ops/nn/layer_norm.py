@@ -11,6 +11,7 @@ from retrograd.backends.base import Backend, as_array, backend_of, common_backen
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
@@ -279,6 +280,8 @@ def layer_norm(
     >>> rg.layer_norm(rg.tensor([[1.0, 2.0, 3.0]]), (3,))
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
+    if autocasting_on_gpu(input):
+        return in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     x, shape = require_tensor("layer_norm", "input", 1, input), _sizes_given("layer_norm", normalized_shape)
     _check_last(x, shape, weight, bias)
     check_mixed(x, (weight, bias))
@@ -344,6 +347,8 @@ def group_norm(
         num_groups: into how many groups the C channels are split.
         weight, bias: one number per channel.
     """
+    if autocasting_on_gpu(input):
+        return in_float32(group_norm, input, num_groups, weight, bias, eps)
     x = require_tensor("group_norm", "input", 1, input)
     shape = x.array.shape
     if len(shape) < 2:
