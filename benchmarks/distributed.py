@@ -29,7 +29,9 @@ def model(size: float, ranks: int, latency: float, bandwidth: float, addition: f
     return 2 * (ranks - 1) * latency + 2 * share / bandwidth + share / addition
 
 
-def measure(libraries: dict[str, tuple[Any, Callable[[Any], Any]]], size: int, rounds: int) -> dict[str, float]:
+def measure(
+    libraries: dict[str, tuple[Any, Callable[[Any], Any]]], size: int, rounds: int
+) -> dict[str, float]:
     """Seconds of the best round for each library."""
     best = dict.fromkeys(libraries, float("inf"))
     tensors = {name: make(size // 4) for name, (_, make) in libraries.items()}
@@ -83,7 +85,9 @@ def show(rows: list[tuple[int, float, float]], ranks: int) -> None:
 def main() -> int:
     from retrograd.distributed.environment import seat_of_mpi
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=40)
     arguments = parser.parse_args()

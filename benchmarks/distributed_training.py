@@ -129,7 +129,10 @@ def main() -> None:
         if rank == 0:
             times = ", ".join(f"{column} {1e3 * seconds:.2f} ms" for column, seconds in best.items())
             gain = best["one message"] / best["here"]
-            print(f"{name}, {size} ranks: {best['PyTorch'] / best['here']:.2f} x; overlap {gain:.2f} x. {times}", flush=True)
+            print(
+                f"{name}, {size} ranks: {best['PyTorch'] / best['here']:.2f} x; overlap {gain:.2f} x. {times}",
+                flush=True,
+            )
     torch.distributed.destroy_process_group()
     dist.destroy_process_group()
 

@@ -33,7 +33,9 @@ def main(quick: bool, resume: bool) -> int:
     rank, size = dist.get_rank(), dist.get_world_size()
     rg.manual_seed(0)
     model = DistributedDataParallel(GPT())  # every rank begins with what the first one has
-    optimizer = ZeroRedundancyOptimizer(model.parameters(), rg.optim.AdamW, lr=3e-3)  # and keeps a part of its state
+    optimizer = ZeroRedundancyOptimizer(
+        model.parameters(), rg.optim.AdamW, lr=3e-3
+    )  # and keeps a part of its state
     program = {"model": model, "optimizer": optimizer}
     if resume:
         checkpoint.load(program, checkpoint_id=FOLDER)

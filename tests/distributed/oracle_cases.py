@@ -266,7 +266,7 @@ def errors(rank, size):
         kinds = []
         for lib in (torch, rg):
             model = make(lib)
-            with pytest.raises(Exception, match=".") as error:  # noqa: PT011 - the two are compared
+            with pytest.raises(Exception, match=".") as error:
                 lib.nn.parallel.DistributedDataParallel(model, **options)
             kinds.append((error.type.__mro__[-3:], str(error.value)))
         assert kinds[0] == kinds[1]

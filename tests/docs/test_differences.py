@@ -1022,7 +1022,9 @@ def test_other_processes(torch):
 @about("Averages over ranks")
 def test_averages_over_ranks(torch, tmp_path):
     def kept_out(lib):
-        model = lib.nn.parallel.DistributedDataParallel(lib.nn.ModuleList([lib.nn.Linear(1, 1) for _ in range(2)]))
+        model = lib.nn.parallel.DistributedDataParallel(
+            lib.nn.ModuleList([lib.nn.Linear(1, 1) for _ in range(2)])
+        )
         model.module.forward = lambda x: model.module[0](x)
         for _ in range(3):
             model(lib.ones(1, 1)).sum().backward()
@@ -1034,8 +1036,14 @@ def test_averages_over_ranks(torch, tmp_path):
     torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/ranks", rank=0, world_size=1)
     rg.distributed.init_process_group()
     try:
-        assert (fails(lambda: kept_out(rg)), fails(lambda: kept_out(torch), "find_unused_parameters")) == (False, True)
-        assert (fails(lambda: second_derivatives(rg), "create_graph"), fails(lambda: second_derivatives(torch))) == (
+        assert (fails(lambda: kept_out(rg)), fails(lambda: kept_out(torch), "find_unused_parameters")) == (
+            False,
+            True,
+        )
+        assert (
+            fails(lambda: second_derivatives(rg), "create_graph"),
+            fails(lambda: second_derivatives(torch)),
+        ) == (
             True,
             False,
         )

@@ -95,7 +95,14 @@ def test_a_program_of_several_ranks_runs_as_one(capsys, monkeypatch, tmp_path):
 def test_a_program_of_several_ranks_goes_on_with_fewer(tmp_path):
     said = []
     for count, more in ((2, []), (1, ["--resume"])):
-        command = [str(ranks.mpirun()), "-n", str(count), sys.executable, str(FOLDER / "char_gpt_ranks.py"), "--quick"]
+        command = [
+            str(ranks.mpirun()),
+            "-n",
+            str(count),
+            sys.executable,
+            str(FOLDER / "char_gpt_ranks.py"),
+            "--quick",
+        ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
             [*command, *more], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
@@ -115,5 +122,13 @@ def test_what_does_not_learn_says_so(capsys, monkeypatch, tmp_path):
 
 def test_every_example_is_described_and_tested():
     names = {path.stem for path in FOLDER.glob("*.py")}
-    assert names == {"first_steps", "fit_curve", "fit_with_scipy", "pendulum", "wrong_labels", "char_gpt_ranks", *TRAINING}
+    assert names == {
+        "first_steps",
+        "fit_curve",
+        "fit_with_scipy",
+        "pendulum",
+        "wrong_labels",
+        "char_gpt_ranks",
+        *TRAINING,
+    }
     assert names == set(re.findall(r"\| `(\w+)\.py`", (FOLDER / "README.md").read_text(encoding="utf-8")))

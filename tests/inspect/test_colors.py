@@ -50,7 +50,11 @@ def lab(light: np.ndarray) -> np.ndarray:
 def test_text_can_be_read_on_everything_it_stands_on(name):
     colors = theme(name)
     faces = ["paper", "frame", "face", "leafFace", "runningFace", "readyFace", "doneFace", "badFace"]
-    assert {face: round(contrast(colors["ink"], colors[face]), 2) for face in faces if contrast(colors["ink"], colors[face]) < 7} == {}
+    assert {
+        face: round(contrast(colors["ink"], colors[face]), 2)
+        for face in faces
+        if contrast(colors["ink"], colors[face]) < 7
+    } == {}
     for text in ("quiet", "accent", "bad"):
         low = {face: contrast(colors[text], colors[face]) for face in ("paper", "frame", "face")}
         assert {face: round(ratio, 2) for face, ratio in low.items() if ratio < 4.5} == {}

@@ -25,7 +25,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 SPIN = 2e-4  # seconds for which a waiting thread only yields the processor
-NAPS = (1e-6, 5e-4)  # the shortest and the longest nap between two looks, which is a hundredth of the time waited
+NAPS = (
+    1e-6,
+    5e-4,
+)  # the shortest and the longest nap between two looks, which is a hundredth of the time waited
 HELPER_NAP = 5e-5
 IDLE = 0.25  # seconds between two looks at the other ranks' messages when nothing is under way
 

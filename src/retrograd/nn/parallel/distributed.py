@@ -102,7 +102,9 @@ class DistributedDataParallel(Module, Joinable):
         self.is_multi_device_module = False
         self.dim = dim
         self.broadcast_buffers = broadcast_buffers is not False
-        self.forward_sync_buffers = self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
+        self.forward_sync_buffers = (
+            self.broadcast_buffers if forward_sync_buffers is None else forward_sync_buffers
+        )
         self.bucket_cap_mb = bucket_cap_mb
         self.bucket_cap_mb_list = bucket_cap_mb_list
         self.find_unused_parameters = find_unused_parameters
@@ -114,7 +116,9 @@ class DistributedDataParallel(Module, Joinable):
         self._divide_by_initial_world_size = True
         _check_same_model(self._trained(), self.process_group)
         if init_sync:
-            broadcast_all(self._state() if self.broadcast_buffers else self.module.parameters(), self.process_group)
+            broadcast_all(
+                self._state() if self.broadcast_buffers else self.module.parameters(), self.process_group
+            )
         self.reducer = self._make_reducer()
 
     def _trained(self) -> list[tuple[str, Tensor]]:
