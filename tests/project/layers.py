@@ -31,6 +31,7 @@ LAYERS = (
         "nn",
         "linalg",
         "fft",
+        "signal",
         "special",
         "optim",
         "optimize",
