@@ -90,7 +90,7 @@ AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.",
 SUBPACKAGES = [
     "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
     "futures", "jit", "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides",
-    "profiler", "random", "special", "testing", "utils", "xpu",
+    "profiler", "random", "signal", "special", "testing", "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [

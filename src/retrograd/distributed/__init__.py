@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from retrograd.lazy import lazily as _lazily
 
 if TYPE_CHECKING:
+    from retrograd.distributed import algorithms, checkpoint, optim
     from retrograd.distributed.agreement import verify_agreement
     from retrograd.distributed.availability import (
         get_node_local_rank,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         is_backend_available,
     )
     from retrograd.distributed.barriers import barrier, monitored_barrier
+    from retrograd.distributed.buckets import GradBucket
     from retrograd.distributed.debug import (
         DebugLevel,
         get_debug_level,
@@ -91,16 +93,20 @@ if TYPE_CHECKING:
         new_subgroups_by_enumeration,
         split_group,
     )
+    from retrograd.distributed.synchronization import synchronized
     from retrograd.distributed.work import Work
 
 NAMES = {
     "retrograd.distributed.agreement": "verify_agreement",
+    "retrograd.distributed.algorithms": "algorithms=",
     "retrograd.distributed.availability": (
         "get_node_local_rank is_available is_gloo_available is_mpi_available is_nccl_available "
         "is_torchelastic_launched is_ucc_available is_xccl_available"
     ),
     "retrograd.distributed.backend_names": "Backend get_default_backend_for_device is_backend_available",
     "retrograd.distributed.barriers": "barrier monitored_barrier",
+    "retrograd.distributed.buckets": "GradBucket",
+    "retrograd.distributed.checkpoint": "checkpoint=",
     "retrograd.distributed.debug": "DebugLevel get_debug_level set_debug_level set_debug_level_from_env",
     "retrograd.distributed.distributed_c10d": "distributed_c10d=",
     "retrograd.distributed.errors": "DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError",
@@ -116,6 +122,7 @@ NAMES = {
     "retrograd.distributed.objects": (
         "all_gather_object broadcast_object_list gather_object recv_object_list scatter_object_list send_object_list"
     ),
+    "retrograd.distributed.optim": "optim=",
     "retrograd.distributed.reduce_op": "ReduceOp _make_nccl_premul_sum=premul_sum",
     "retrograd.distributed.reductions": (
         "all_reduce all_reduce_coalesced reduce reduce_scatter reduce_scatter_single reduce_scatter_tensor"
@@ -123,6 +130,7 @@ NAMES = {
     "retrograd.distributed.starting": (
         "destroy_process_group init_process_group new_group new_subgroups new_subgroups_by_enumeration split_group"
     ),
+    "retrograd.distributed.synchronization": "synchronized",
     "retrograd.distributed.work": "Work",
 }
 
@@ -135,12 +143,14 @@ __all__ = [
     "DistError",
     "DistNetworkError",
     "DistStoreError",
+    "GradBucket",
     "GroupMember",
     "P2POp",
     "ProcessGroup",
     "QueueEmptyError",
     "ReduceOp",
     "Work",
+    "algorithms",
     "all_gather",
     "all_gather_coalesced",
     "all_gather_into_tensor",
@@ -154,6 +164,7 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "checkpoint",
     "default_pg_timeout",
     "destroy_process_group",
     "gather",
@@ -186,6 +197,7 @@ __all__ = [
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
+    "optim",
     "recv",
     "recv_object_list",
     "reduce",
@@ -199,5 +211,6 @@ __all__ = [
     "set_debug_level",
     "set_debug_level_from_env",
     "split_group",
+    "synchronized",
     "verify_agreement",
 ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
-from retrograd.backends.casts import cast, maker_of
+from retrograd.backends.casts import cast, maker_of, of_bfloat16
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
@@ -107,7 +107,11 @@ def plain(v: Any) -> Any:
 
 def as_value(array: Any, like: Any) -> Any:
     """A constant array as the kind of value that `like` is."""
-    return Tensor(as_array(array)) if isinstance(like, Tensor) else array
+    if not isinstance(like, Tensor):
+        return array
+    made = as_array(array)
+    # NumPy's `astype` to bfloat16 gives its own kind of array, not ours.
+    return Tensor(of_bfloat16().seen(made) if made.dtype.kind == "V" else made)
 
 
 def memory_order(xp: Backend, x: Array) -> Any:

@@ -180,13 +180,24 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return deliver(apply1(Trunc(), input), out)
 
 
-@public("round", "special.round", "round_", method=True)
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Each element rounded to `decimals` places; halves go to the even neighbour."""
+@public("round", "round_", method=True)
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to `decimals` places, 0 if none are given; halves go to the even neighbour."""
+    if decimals is not None:
+        return special_round(input, decimals=decimals, out=out)
     _no_complex("round", input)
+    return deliver(apply1(Round(0), input), out)
+
+
+@public("special.round")
+def special_round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """Each element of a floating point tensor rounded to `decimals` places."""
+    _no_complex("round", input)
+    x = require_tensor("round", "input", 1, input)
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype("round_cpu" if decimals else "round_vml_cpu", x.array.dtype)
     # 10 to the 400 is infinite; NumPy multiplies as often as it is told.
-    decimals = max(-400, min(decimals, 400))
-    return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
+    return deliver(apply1(RoundDecimals(max(-400, min(int(decimals), 400))), x), out)
 
 
 @public("frac", "frac_", method=True)

@@ -20,6 +20,7 @@ from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
+from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
 NONE, MEAN, SUM = 0, 1, 2  # PyTorch's numbers for `reduction`
@@ -299,6 +300,7 @@ def huber_loss(
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
     if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":
         raise no_cast(t.array.dtype, x.array.dtype)
+    t = convert(t, x.array.dtype)
     if weight is None:
         found: Tensor = apply2(HuberLoss(code, delta), x, t)
         return found
