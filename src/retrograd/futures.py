@@ -4,7 +4,8 @@ Note [Futures are lazy]
 ~~~~~~~~~~~~~~~~~~~~~~~
 What `then` was given runs when somebody waits for the result or asks whether it is there, on the thread that does. A
 function that sends something to the other ranks therefore runs where the program says, in the same order on all ranks,
-and never on a helper thread whose timing differs from rank to rank.
+and never on a helper thread whose timing differs from rank to rank. What `add_done_callback` was given is told at once
+that the value is there, on whatever thread that was noticed: it must not send anything.
 """
 
 from __future__ import annotations

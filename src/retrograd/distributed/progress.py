@@ -53,6 +53,7 @@ class Operation:
         self.wait: Wait | None = None
         self.over = False
         self.error: BaseException | None = None
+        self.then: list[Callable[[], None]] = []  # called when it is over
 
     def advance(self) -> bool:
         """Runs as many steps as can be run; whether that was the last one. With the lock."""
@@ -94,11 +95,24 @@ class Progress:
 
     def poll(self) -> None:
         """Runs whatever steps can be run, of all operations."""
+        ended: list[Operation] = []
         with self.lock:
             for queue in self.queues:
                 while queue and queue[0].advance():
-                    queue.popleft()
-            self.queues = [queue for queue in self.queues if queue]
+                    ended.append(queue.popleft())
+            if ended:
+                self.queues = [queue for queue in self.queues if queue]
+        for operation in ended:
+            for call in operation.then:
+                call()
+
+    def when_over(self, operation: Operation, call: Callable[[], None]) -> None:
+        """Has a function called when an operation is over."""
+        with self.lock:
+            if not operation.over:
+                operation.then.append(call)
+                return
+        call()
 
     def wait(self, operation: Operation, seconds: float) -> bool:
         """Waits until an operation is over; False if it is not after so many seconds."""
