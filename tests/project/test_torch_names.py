@@ -26,8 +26,8 @@ NOT_FOR_US = {
     r"|empty_quantized|fused_moving_avg|per_(channel|tensor)": "quantised numbers",
     r"sparse|(c?col|crow|row)?_?indices_copy|values_copy|[sdh]?s?mm$|hspmm|spmm|s+p?addmm|resize_as_sparse|SparseAdam"
     r"|is_coalesced": "sparse tensors",
-    r"cudnn|miopen|mkldnn|batch_norm_(backward|elemt|gather|stats|update)|is_vulkan|Event$|Stream|DataParallel$"
-    r"|SyncBatchNorm|.*stream|(get|is|set)_autocast_(ipu|xla)|AcceleratorGraph|ExecutionTraceObserver|DeviceType"
+    r"cudnn|miopen|mkldnn|batch_norm_(backward|elemt|gather|stats|update)|is_vulkan|Event$|Stream"
+    r"|.*stream|(get|is|set)_autocast_(ipu|xla)|AcceleratorGraph|ExecutionTraceObserver|DeviceType"
     r"|kineto": "other devices",
     r"bits?\d*|float[48]_|complex32|chalf|bfloat16": "dtypes that NumPy has not",
     r"(Bool|Byte|Char|Double|Float|Int|Long|Short|Half)Storage$": "typed storages",

@@ -19,7 +19,15 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, common_backend, is_array, register, stands_for_many
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    backend_of,
+    common_backend,
+    is_array,
+    register,
+    stands_for_many,
+)
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -255,7 +263,7 @@ class BFloat16Backend(NumpyBackend):
             return array.copy(order) if copy else array
         if type(array) is ndarray or isinstance(array, np.generic):
             return narrow(array, order)
-        return array.astype(bfloat16, order=order)
+        return backend_of(array).as_bfloat16(array, order)
 
     def seen(self, array: Any) -> Any:
         """NumPy's array of bfloat16 as one of ours, in the same memory."""
@@ -339,6 +347,8 @@ class BFloat16Backend(NumpyBackend):
             if (region := getattr(op, "region", None)) is not None:
                 region.be_of(bfloat16)  # gradients that are laid out there are no bits
             return found
+        if op.copies:
+            return op.compute(self, xs)
         given = op.given_dtype()
         if given is bfloat16:
             op.target = None  # what it asks for it has: no need to round operands again

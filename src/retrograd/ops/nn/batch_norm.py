@@ -34,6 +34,8 @@ class NativeBatchNorm(OfChannels):
         "running_var": "x:4",
     }  # fmt: skip
 
+    followed: bool = False  # whether the forward's kernel has moved the running statistics
+
     def __init__(self, training: bool, momentum: float, eps: float) -> None:
         self.training = training
         self.momentum = momentum
@@ -46,8 +48,14 @@ class NativeBatchNorm(OfChannels):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.axes = (0, *range(2, xs[0].ndim))
+        moves = self.training and xs[3] is not None
+        if moves:
+            for running in (xs[3], xs[4]):
+                before_write(running)
+                if not is_writable(running):
+                    raise overlap_error()
         out = super().forward(xp, xs)
-        if self.training and xs[3] is not None:
+        if moves and not self.followed:
             self.follow(xs)
         return out
 
@@ -67,9 +75,6 @@ class NativeBatchNorm(OfChannels):
         mean = x.mean(axis=self.axes) if noted is None else noted[0]
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
-            before_write(running)
-            if not is_writable(running):
-                raise overlap_error()
             running[...] = self.momentum * value + (1 - self.momentum) * running
 
     def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:

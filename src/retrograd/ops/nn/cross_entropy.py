@@ -51,6 +51,8 @@ class NllLoss(WithConstants):
         "reduction": "reduction", "ignore_index": "ignore_index", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip
 
+    total: Any = None  # what the mean was divided by, where a kernel has noted it for the backward
+
     def __init__(self, reduction: int, ignore_index: int) -> None:
         self.reduction = reduction
         self.ignore_index = ignore_index

@@ -12,6 +12,7 @@ from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
 from retrograd.core.modes import current
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
@@ -160,6 +161,26 @@ class NativeLayerNorm(Normalised):
         return found
 
 
+class FusedRmsNorm(NativeLayerNorm):
+    """divided by the root of the mean square of the last dimensions; there is no bias"""
+
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.rms_norm(self, xs)
+        return found
+
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.rms_norm_backward(self, g, xs, wanted)
+        return found
+
+    def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:
+        x = wide(xs[0])
+        scale = Rsqrt().on(MeanDim(self.axes, True).on(x * x) + self.eps)
+        return x * scale, scale
+
+    def product(self, v: Any, hat: Any, scale: Any) -> Any:
+        return (v - hat * MeanDim(self.axes, True).on(v * hat)) * scale
+
+
 class OfChannels(Normalised):
     """Normalised with a weight and a bias for each channel, that is, along dimension 1."""
 
@@ -261,6 +282,8 @@ def layer_norm(
     >>> rg.layer_norm(rg.tensor([[1.0, 2.0, 3.0]]), (3,))
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
+    if autocasting_on_gpu(input):
+        return in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     x, shape = require_tensor("layer_norm", "input", 1, input), _sizes_given("layer_norm", normalized_shape)
     _check_last(x, shape, weight, bias)
     check_mixed(x, (weight, bias))
@@ -301,6 +324,9 @@ def rms_norm(
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
     small = float(finfo(x.array.dtype).eps) if eps is None else eps
+    if backend_of(x.array).fuses_rms_norm and x.array.dtype.kind == "f":
+        found: Tensor = apply_n(FusedRmsNorm(shape, small), (x, weight, None))
+        return found
     a = contiguous(convert(x, float32) if x.array.dtype.itemsize == 2 else x)
     axes = tuple(range(x.array.ndim - len(shape), x.array.ndim))
     out = a * Rsqrt().on(MeanDim(axes, True).on(a**2) + small)
@@ -323,6 +349,8 @@ def group_norm(
         num_groups: into how many groups the C channels are split.
         weight, bias: one number per channel.
     """
+    if autocasting_on_gpu(input):
+        return in_float32(group_norm, input, num_groups, weight, bias, eps)
     x = require_tensor("group_norm", "input", 1, input)
     shape = x.array.shape
     if len(shape) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 from retrograd.backends.base import Backend, backend_of, check_device, device_of, placed
 from retrograd.backends.casts import cast
@@ -95,6 +95,7 @@ class ToDevice(Linear):
     """a copy in the memory of another device"""
 
     node_name = "ToCopyBackward0"
+    copies: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: Device) -> None:
