@@ -1258,3 +1258,70 @@ def test_numbers_that_wrap_around(torch):
 
     assert fails(lambda: pooled(torch), "overflow")
     assert pooled(rg).shape == (1, 1, 1)
+
+
+# ---- what PyTorch's samples showed ----------------------------------------------------------------------------------
+
+
+@about("Gradients and tangents that are right where PyTorch's are not")
+def test_tangents_that_are_right(torch: Any) -> None:
+    def slope(lib: Any) -> complex:
+        z = lib.tensor(0.3 + 0.7j, dtype=lib.complex128)
+        return lib.func.jvp(lib.nn.functional.silu, (z,), (lib.ones_like(z),))[1].item()
+
+    z, small = 0.3 + 0.7j, 1e-6
+    by_difference = (_silu(z + small) - _silu(z - small)) / (2 * small)
+    assert abs(slope(rg) - by_difference) < 1e-6 < abs(slope(torch) - by_difference)
+
+
+def _silu(z: complex) -> complex:
+    return complex(z / (1 + np.exp(-z)))
+
+
+@about("More dtypes are taken than PyTorch's kernels on CPUs have")
+def test_more_dtypes(torch: Any) -> None:
+    def pooled(lib: Any) -> Any:
+        return lib.nn.functional.avg_pool3d(lib.ones(1, 2, 2, 2).half(), 2)
+
+    def nothing(lib: Any) -> Any:
+        return lib.linalg.cholesky(lib.ones(0, 0).half())
+
+    assert fails(lambda: pooled(torch), "not implemented")
+    assert not fails(lambda: pooled(rg))
+    assert not fails(lambda: nothing(torch))
+    assert fails(lambda: nothing(rg), "not implemented")
+
+
+@about("Names of parameters")
+def test_names_of_parameters(torch: Any) -> None:
+    assert not fails(lambda: torch.exp(x=torch.ones(1)))
+    assert fails(lambda: rg.exp(x=rg.ones(1)))
+    assert fails(lambda: torch.max(torch.ones(2), dim=torch.ones(2)))
+    assert not fails(lambda: rg.max(rg.ones(2), dim=rg.ones(2)))
+
+
+@about("A window of `signal.windows` that requires a gradient is a leaf")
+def test_windows_are_leaves(torch: Any) -> None:
+    made = [lib.signal.windows.hann(4, requires_grad=True) for lib in (torch, rg)]
+    assert [t.is_leaf for t in made] == [False, True]
+
+
+@about("A tensor has at most 64 dimensions")
+def test_dimensions(torch: Any) -> None:
+    assert not fails(lambda: torch.ones(1).expand((1,) * 65))
+    assert fails(lambda: rg.ones(1).expand((1,) * 65))
+
+
+@about("`lstsq`")
+def test_least_squares(torch: Any) -> None:
+    found = [lib.linalg.lstsq(lib.tensor([[0.5, -1.5], [1.0, 0.25]]), lib.eye(2), 0.7) for lib in (torch, rg)]
+    assert not np.allclose(found[0].solution.numpy(), found[1].solution.numpy())
+
+
+@about("What has no number of results known beforehand")
+def test_dynamic_results_in_vmap(torch: Any) -> None:
+    def run(lib: Any) -> Any:
+        return lib.vmap(lib.argwhere)(lib.tensor([[1.0, 0.0], [0.0, 1.0]]))
+
+    assert not fails(lambda: run(torch))
+    assert fails(lambda: run(rg), "dynamic shape")
