@@ -108,7 +108,7 @@ METHODS: dict[str, str] = {
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
     ),
     "retrograd.ops.shape.strided": (
-        "as_strided as_strided_ as_strided_scatter resize_ resize_as_ set_ unfold"
+        "as_strided as_strided_ as_strided_scatter resize resize_ resize_as resize_as_ set_ unfold"
     ),
     "retrograd.ops.shape.transpose": (
         "H T adjoint flip fliplr flipud mH mT moveaxis movedim permute roll rot90 "

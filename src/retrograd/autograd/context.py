@@ -117,7 +117,8 @@ class BackwardCFunction(FunctionCtx):
         return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
-        made = call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, (g,), tensors)
+        backward, boxed = self._user_backward(), self._forward_cls.boxed_grads_call
+        made = call_backward(self, backward, boxed, (g,), tensors, owned)
         return made[0], made[1] if len(made) > 1 else None
 
     def _user_backward(self) -> Callable[..., Any]:

@@ -180,14 +180,14 @@ def _linked(
         if not (apart and out._requires):
             _check_not_saved(ctx, out)
         out = out.detach() if apart else alias(out)
+    if out._base is not None and not dirty:
+        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     if apart or not is_differentiable(out.array.dtype):
         return out
     if dirty and out._base is not None:
         rebase_history(out, ctx)
         return out
     out._node, out.output_nr, out._requires = ctx, number, True
-    if out._base is not None:
-        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     return out
 
 

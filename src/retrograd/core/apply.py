@@ -52,6 +52,11 @@ from retrograd.core.witness import remember_constants
 from retrograd.errors import OperandError, broadcast_error, operand_error
 from retrograd.values import Array, DType
 
+# Note [Nothing but inference tensors]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# An inference tensor may say that it requires a gradient, and has no place in a graph. Outside of inference mode, an op
+# is recorded only if one operand is a tensor of another kind, or a number. Copies are recorded: they lead out of it.
+
 ndarray: Final[Any] = np.ndarray
 xp: Final[Backend] = CPU_BACKEND
 
@@ -117,6 +122,8 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         return
     node = x._node
     if node is None:
+        if x._counter is UNTRACKED and not state.transforms and not traits_of(op).copies:
+            return  # see Note [Nothing but inference tensors]
         node = grad_accumulator(x)
     op.edge_count = 1
     op.next0 = node
@@ -273,7 +280,7 @@ def _link2(
     caller: int,
 ) -> None:
     """Makes `op` the node of `out`; None stands for a number."""
-    if state.special & INFERENCE:
+    if state.special & INFERENCE or (x is not None and x._counter is UNTRACKED and _is_apart(y, state)):
         return
     op.edge_count = 2
     keeps = 0
@@ -315,6 +322,11 @@ def _link2(
     out._requires = True
     if not (watched or state.special or state.nonfinite):
         hide(op)
+
+
+def _is_apart(y: Tensor | None, state: ThreadState) -> bool:
+    """Whether an inference tensor and `y` are recorded by nobody. See Note [Nothing but inference tensors]."""
+    return y is not None and y._counter is UNTRACKED and not state.transforms
 
 
 def _node_of(x: Tensor) -> Node:
@@ -425,7 +437,7 @@ def _link_n(
     state: ThreadState,
 ) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
-    if state.special & INFERENCE:
+    if state.special & INFERENCE or (_are_inference(xs) and not state.transforms):
         return
     watched = _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
     op.sequence_nr = state.next_sequence_nr()
@@ -452,6 +464,16 @@ def _link_n(
             op.constants = None
     if not (watched or state.special or state.nonfinite):
         hide(op)
+
+
+def _are_inference(xs: Sequence[Any]) -> bool:
+    """Whether all operands are inference tensors."""
+    for operand in xs:
+        if operand is not None:
+            x: Tensor = operand
+            if x._counter is not UNTRACKED:
+                return False
+    return True
 
 
 def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:

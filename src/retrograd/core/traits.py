@@ -31,6 +31,7 @@ class Traits:
         self.forward: Any = vars(cls).get("forward_kernel") or compiled_formula(cls, "forward")
         self.vjp: Any = compiled_formula(cls, "vjp")
         self.laborious: bool = cls.laborious
+        self.copies: bool = getattr(cls, "copies", False)  # whether the result is the operand in other memory
 
 
 def name_class(cls: Any) -> None:

@@ -59,9 +59,9 @@ def evaluate(task: GraphTask, node: Node) -> None:
     if task.exec_info is not None and not task.only_runs(node):
         evaluate_with_care(task, node)
         return
-    g = node._held
-    node._held = None
-    first, second = _call_pair(task, node, g, node._held_ours)
+    g, ours = node._held, node._held_ours
+    node._held, node._held_ours = None, False
+    first, second = _call_pair(task, node, g, ours)
     fresh = node.fresh_results and not task.tensors
     if node.next0 is not None and task.sends_to(node.next0):
         send(task, node, 0, node.next0, node.nr0, first, g, fresh)
@@ -124,7 +124,7 @@ def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any,
         if nr == 0 and not task.tensors and node._meta is not None and node._where is None:
             fit = fit_bits(value, node._meta)
         if fit:
-            owned = fresh and fit & OWNS != 0 and value is not g
+            owned = fresh and fit & OWNS != 0 and (value is not g or source._held_ours)
         else:
             value = match_receiver(source, i, node, nr, value, task.tensors)
             owned = fresh and value.base is None and value is not g

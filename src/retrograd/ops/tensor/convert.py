@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 from retrograd.backends.base import Backend, check_device, device_of, placed
 from retrograd.backends.casts import cast
@@ -49,6 +49,7 @@ DeviceLike: TypeAlias = Device | str | int | None  # a device, its name or its n
 class Clone(Linear):
     """a copy"""
 
+    copies: ClassVar[bool] = True
     params = ("order",)
 
     def __init__(self, order: str | MemoryFormat = "K") -> None:
@@ -66,6 +67,7 @@ class Clone(Linear):
 class ToCopy(Linear):
     """a copy in another dtype"""
 
+    copies: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: DType, order: MemoryFormat | None = None) -> None:
@@ -92,6 +94,7 @@ class ToCopy(Linear):
 class ToDevice(Linear):
     """a copy in the memory of another device"""
 
+    copies: ClassVar[bool] = True
     node_name = "ToCopyBackward0"
     params = ("target",)
 
