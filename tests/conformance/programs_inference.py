@@ -191,3 +191,18 @@ def copies_made_in_inference_mode(torch: Any) -> Any:
             x.clone().is_inference(),
             copy.deepcopy(torch.ones(2)).is_inference(),
         )
+
+
+@program()
+def nothing_but_inference_tensors_carries_a_tangent(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+    with torch.inference_mode():
+        x = torch.ones(3)
+    plain = torch.ones(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.full((3,), 2.0))
+        results = [
+            dual, torch.cat([dual, dual]), dual.sin(), dual * dual, dual.sum(), dual**2, dual[0], dual * 2, dual * plain,
+            dual.clone(), torch.stack([dual, plain]),
+        ]  # fmt: skip
+        return [forward_ad.unpack_dual(result).tangent for result in results]

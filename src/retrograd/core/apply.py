@@ -42,7 +42,7 @@ from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import SavedConstant, refuse_inference
-from retrograd.core.tangent import carry
+from retrograd.core.tangent import are_inference, carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import Traits, called, traits_of
 from retrograd.core.upward import UPWARD
@@ -437,7 +437,7 @@ def _link_n(
     state: ThreadState,
 ) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
-    if state.special & INFERENCE or (_are_inference(xs) and not state.transforms):
+    if state.special & INFERENCE or (not state.transforms and are_inference(xs)):
         return
     watched = _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
     op.sequence_nr = state.next_sequence_nr()
@@ -464,16 +464,6 @@ def _link_n(
             op.constants = None
     if not (watched or state.special or state.nonfinite):
         hide(op)
-
-
-def _are_inference(xs: Sequence[Any]) -> bool:
-    """Whether all operands are inference tensors."""
-    for operand in xs:
-        if operand is not None:
-            x: Tensor = operand
-            if x._counter is not UNTRACKED:
-                return False
-    return True
 
 
 def _lay_edges(op: Variadic, xs: Sequence[Any], count: int) -> bool:

@@ -34,6 +34,7 @@ from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
 from retrograd.core.tensor import Tensor
+from retrograd.core.version import UNTRACKED
 from retrograd.core.upward import UPWARD
 from retrograd.core.views import Region, is_stretched
 from retrograd.values import Array
@@ -207,6 +208,14 @@ def _beyond(tangent: Tensor, view: Array, base: Array) -> Tensor:
 # -- the tangents of an op's results -------------------------------------------------------------------------------
 
 
+def are_inference(operands: Sequence[Any]) -> bool:
+    """Whether all operands (None where one is missing) are inference tensors."""
+    for x in operands:
+        if x is not None and not (isinstance(x, Tensor) and x._counter is UNTRACKED):
+            return False
+    return True
+
+
 def carry(
     op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
 ) -> None:
@@ -223,6 +232,8 @@ def carry(
     tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
     if all(t is None for t in tangents) or not op.differentiable:
         return
+    if not (state.transforms or getattr(op, "copies", False)) and are_inference(operands):
+        return  # see Note [Nothing but inference tensors] in core/apply.py
     if all(out.array.dtype.kind not in "fc" for out in outs):
         return
     if op._meta is None:

@@ -106,6 +106,9 @@ class Tensor(TensorOperators):
             )
         self._set_requires_grad(value)
 
+    def _base_requires(self) -> bool:
+        return self._base is not None and self._base._requires
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` of a leaf and returns it."""
         if not isinstance(requires_grad, bool):
