@@ -202,7 +202,7 @@ def nothing_but_inference_tensors_carries_a_tangent(torch: Any) -> Any:
     with forward_ad.dual_level():
         dual = forward_ad.make_dual(x, torch.full((3,), 2.0))
         results = [
-            dual, torch.cat([dual, dual]), dual.sin(), dual * dual, dual.sum(), dual**2, dual[0], dual * 2, dual * plain,
-            dual.clone(), torch.stack([dual, plain]),
+            dual, torch.cat([dual, dual]), dual.sin(), dual * dual, dual.sum(), dual**2, dual[0], dual * 2,
+            dual * plain, dual.clone(), torch.stack([dual, plain]),
         ]  # fmt: skip
         return [forward_ad.unpack_dual(result).tangent for result in results]

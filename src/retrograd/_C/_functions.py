@@ -5,30 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from retrograd.autograd.function import Function
+from retrograd.autograd.once import Error, behind_error
 from retrograd.core.accumulate import AccumulateGrad
+from retrograd.core.modes import is_grad_enabled
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import CopySlices
 
-__all__ = ["AccumulateGrad", "CopySlices", "DelayedError", "UndefinedGrad"]
-
-
-def _copies(inputs: tuple[Any, ...]) -> Any:
-    """A copy of each tensor; alone if there is one."""
-    made = tuple(x.clone() for x in inputs)
-    return made if len(made) != 1 else made[0]
-
-
-class Error(Function):
-    """Copies of tensors whose backward raises."""
-
-    @staticmethod
-    def forward(ctx: Any, message: str, *inputs: Any) -> Any:
-        ctx.message = message
-        return _copies(inputs)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Any) -> Any:
-        raise RuntimeError(ctx.message)
+__all__ = ["AccumulateGrad", "CopySlices", "DelayedError", "Error", "UndefinedGrad"]
 
 
 class DelayedError:
@@ -39,7 +22,9 @@ class DelayedError:
         self.num_inputs = num_inputs
 
     def __call__(self, *inputs: Tensor) -> Any:
-        return Error.apply(self.message, *inputs)
+        recorded = is_grad_enabled() and any(x.requires_grad for x in inputs)
+        made = behind_error(self.message, inputs) if recorded else tuple(x.detach() for x in inputs)
+        return made if len(made) != 1 else made[0]
 
 
 class _WithoutGradient(Function):
@@ -47,7 +32,8 @@ class _WithoutGradient(Function):
 
     @staticmethod
     def forward(_: Any, *inputs: Any) -> Any:
-        return _copies(inputs)
+        made = tuple(x.clone() for x in inputs)
+        return made if len(made) != 1 else made[0]
 
     @staticmethod
     def backward(_: Any, *grads: Any) -> Any:

@@ -37,7 +37,16 @@ from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
-from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, RECORDED, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import (
+    ANOMALY,
+    INFERENCE,
+    LEVEL,
+    RECORDED,
+    SAVED_HOOKS,
+    SELECTED,
+    ThreadState,
+    current,
+)
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
@@ -66,11 +75,14 @@ def apply1(op: Unary, input: Any) -> Any:
     cls = None if type(input) is Tensor else _result_class(op, (input,))
     x: Tensor = input
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
+        op, known = _start_special(op, state)
     traits = traits_of(op)
     a = x.array
-    result = NotImplemented if traits.forward is None else traits.forward(op, a)
+    result = (
+        known if known is not None else NotImplemented if traits.forward is None else traits.forward(op, a)
+    )
     if result is NotImplemented:
         if traits.floats and a.dtype.kind in "biu":
             a = _cast(a, get_default_dtype())
@@ -186,9 +198,12 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
-    result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
+        op, known = _start_special(op, state)
+    result = (
+        known if known is not None else NotImplemented if traits.forward is None else traits.forward(op, a, b)
+    )
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
         if traits.elementwise and tx is not None and ty is not None:
@@ -360,13 +375,16 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
+        op, known = _start_special(op, state)
     traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    result = (
+        known if known is not None else _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    )
     constants = op.constants
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
@@ -513,10 +531,14 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _start_special(state: ThreadState) -> None:
-    """What happens before an op computes when something special is on."""
+def _start_special(op: Any, state: ThreadState) -> tuple[Any, Any]:
+    """What happens before an op computes when something special is on; the op to go on with and its known result."""
     if state.special & RECORDED:
         state.observer.operation_starts()
+    if state.special & SELECTED:
+        found: tuple[Any, Any] = state.selection.result_of(op)
+        return found
+    return op, None
 
 
 def _finish_special(
@@ -541,6 +563,8 @@ def _finish_special(
         carry(op, operands, outs, state, constants)
     if state.special & RECORDED:
         state.observer.operation_ends(op, operands, outs)
+    if state.special & SELECTED:
+        state.selection.has_made(op, operands, outs, constants)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

@@ -34,8 +34,8 @@ from retrograd.core.metadata import metadata_of
 from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
 from retrograd.core.tensor import Tensor
-from retrograd.core.version import UNTRACKED
 from retrograd.core.upward import UPWARD
+from retrograd.core.version import UNTRACKED
 from retrograd.core.views import Region, is_stretched
 from retrograd.values import Array
 
@@ -216,6 +216,11 @@ def are_inference(operands: Sequence[Any]) -> bool:
     return True
 
 
+def _leads_nowhere(op: Any, operands: Sequence[Any], state: ThreadState) -> bool:
+    """Whether results have no tangents whatever the operands have. See Note [Nothing but inference tensors]."""
+    return not state.transforms and not getattr(op, "copies", False) and are_inference(operands)
+
+
 def carry(
     op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
 ) -> None:
@@ -230,10 +235,8 @@ def carry(
     if state.level.outer is not None:
         _carry_outside(op, operands, outs, state, constants)
     tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
-    if all(t is None for t in tangents) or not op.differentiable:
+    if all(t is None for t in tangents) or not op.differentiable or _leads_nowhere(op, operands, state):
         return
-    if not (state.transforms or getattr(op, "copies", False)) and are_inference(operands):
-        return  # see Note [Nothing but inference tensors] in core/apply.py
     if all(out.array.dtype.kind not in "fc" for out in outs):
         return
     if op._meta is None:
