@@ -35,6 +35,7 @@ def call_backward(
     state = current()
     if state.task is not None:
         state.running_node = ctx
+    ctx._held_ours = False
     ours = [grads[0]] if owned and not boxed and not tensors else []
     before = references(ours, 0) if ours else 0
     results = backward(ctx, given) if boxed else backward(ctx, *given)
@@ -43,7 +44,7 @@ def call_backward(
     if ours:
         last = _handed_on(ctx, made, given)
         if last >= 0 and references(made, last) == ALONE and references(ours, 0) == before:
-            ctx._held_ours = True  # who reads it: `send` in engine/evaluate.py
+            ctx._held_ours = True  # who reads it: `evaluate` in engine/evaluate.py
             made[last] = _Taken(made[last].array)
     if not tensors:
         for i in range(len(made)):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.function_tangents import carry_through
-from retrograd.backends.base import where_of
+from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.dtypes import is_differentiable
+from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_node
 from retrograd.core.inplace import check_recordable
@@ -46,7 +47,10 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
         # backward() gets one gradient per output, also of those that have none.
         node._meta = _metadata(outputs[0]) if outputs else None
         node._where = next((where_of(out.array) for out in outputs if isinstance(out, Tensor)), None)
-        node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
+        node._stream = BACKENDS.stream_now()
+        # Of two leaves, one may get the very gradient that `backward` got: see `_handed_on` in function_backward.py.
+        leaves = node.edge_count == 2 and isinstance(node.next0, AccumulateGrad)
+        node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2 and not leaves
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]
         if not ctx._materialize_non_diff_grads:
