@@ -134,7 +134,7 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         return
     node = x._node
     if node is None:
-        if x._counter is UNTRACKED and not state.transforms and not traits_of(op).copies:
+        if x._counter is UNTRACKED and not state.transforms and not traits_of(op).leads_out:
             return  # see Note [Nothing but inference tensors]
         node = grad_accumulator(x)
     op.edge_count = 1

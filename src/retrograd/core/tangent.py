@@ -218,7 +218,7 @@ def are_inference(operands: Sequence[Any]) -> bool:
 
 def _leads_nowhere(op: Any, operands: Sequence[Any], state: ThreadState) -> bool:
     """Whether results have no tangents whatever the operands have. See Note [Nothing but inference tensors]."""
-    return not state.transforms and not getattr(op, "copies", False) and are_inference(operands)
+    return not state.transforms and not getattr(op, "leads_out", False) and are_inference(operands)
 
 
 def carry(

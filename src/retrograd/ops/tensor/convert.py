@@ -49,7 +49,7 @@ DeviceLike: TypeAlias = Device | str | int | None  # a device, its name or its n
 class Clone(Linear):
     """a copy"""
 
-    copies: ClassVar[bool] = True
+    leads_out: ClassVar[bool] = True
     params = ("order",)
 
     def __init__(self, order: str | MemoryFormat = "K") -> None:
@@ -67,7 +67,7 @@ class Clone(Linear):
 class ToCopy(Linear):
     """a copy in another dtype"""
 
-    copies: ClassVar[bool] = True
+    leads_out: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: DType, order: MemoryFormat | None = None) -> None:
@@ -96,9 +96,9 @@ class ToCopy(Linear):
 class ToDevice(Linear):
     """a copy in the memory of another device"""
 
-    copies: ClassVar[bool] = True
     node_name = "ToCopyBackward0"
     copies: ClassVar[bool] = True
+    leads_out: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: Device) -> None:
