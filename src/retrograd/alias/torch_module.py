@@ -29,6 +29,8 @@ class TorchModule(ModuleType):
         try:
             found = getattr(vars(self)["_shown"], name)
         except AttributeError:
+            if name == "torch":
+                return sys.modules["torch"]  # which PyTorch's files import
             return missing(f"{self.__name__}.{name}", sys._getframe(1))
         if isinstance(found, ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
@@ -37,11 +39,19 @@ class TorchModule(ModuleType):
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._has_function_of_that_name(name, value):
+            return
         if name in _OWN or isinstance(value, ModuleType):
             super().__setattr__(name, value)
             return
         vars(self).pop(name, None)
         setattr(vars(self)["_shown"], name, value)
+
+    def _has_function_of_that_name(self, name: str, module: Any) -> bool:
+        """Whether Python's import would put `torch.autograd.gradcheck`, the file, in the place of the function."""
+        if not isinstance(module, TorchModule) or module.__name__ != f"{self.__name__}.{name}":
+            return False
+        return callable(getattr(vars(self)["_shown"], name, None))
 
     def __delattr__(self, name: str) -> None:
         vars(self).pop(name, None)

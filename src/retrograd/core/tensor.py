@@ -109,6 +109,9 @@ class Tensor(TensorOperators):
             )
         self._set_requires_grad(value)
 
+    def _base_requires(self) -> bool:
+        return self._base is not None and self._base._requires
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` of a leaf and returns it."""
         if not isinstance(requires_grad, bool):
@@ -339,10 +342,10 @@ class Tensor(TensorOperators):
 
     @property
     def _version(self) -> int:
-        version = self._version_counter().version
-        if version < 0:
+        counter = self._version_counter()
+        if counter.version < 0:
             raise no_version()
-        return version
+        return counter.shown()
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
@@ -366,6 +369,8 @@ class Tensor(TensorOperators):
             )
         if self._requires:
             self._lost = cut(self, DETACHED, "detach_()")
+        if self._node is not None:
+            self._version_counter().detached()
         self._node = None
         self.output_nr = 0
         self._requires = False
@@ -467,6 +472,8 @@ class Tensor(TensorOperators):
             )
         array = _deep_copy(self.array, memo)
         made = rebuild_leaf(type(self), array, self._requires, self._grad_dtype, {})
+        if current().special & INFERENCE:
+            made._counter = UNTRACKED
         memo[id(self)] = made
         made._grad = copy.deepcopy(self._grad, memo)
         made.__dict__.update(copy.deepcopy(self._user_state(), memo))

@@ -374,8 +374,12 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     base = view._base
     if base is None or (view._node is None and not base._requires):
         return
-    version = base._version_counter().version
+    counter = base._version_counter()
+    version = counter.version
     if version == view._view_version or version < 0:
+        return
+    if counter.detaches and counter.unwritten_since(view._view_version):
+        view._view_version = version
         return
     if view._view_kind != NORMAL:
         raise view_error(view, BASE_WRITTEN)
