@@ -18,6 +18,11 @@ _OWN = frozenset(
 _SETTINGS = (bool, int, float, str, type(None))
 
 
+def _whole(name: str) -> ModuleType | None:
+    """Where a file of PyTorch's has its names, if ours are cut in other pieces: `nn` for `torch.nn.modules.activation`."""
+    return importlib.import_module("retrograd.nn") if name.startswith("torch.nn.modules.") else None
+
+
 class TorchModule(ModuleType):
     """Shows a module of ours, its names and its settings, under one of PyTorch's names."""
 
@@ -29,7 +34,9 @@ class TorchModule(ModuleType):
         try:
             found = getattr(vars(self)["_shown"], name)
         except AttributeError:
-            return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            if not hasattr(elsewhere := _whole(self.__name__), name):
+                return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            found = getattr(elsewhere, name)
         if isinstance(found, ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         if not isinstance(found, _SETTINGS):
