@@ -89,7 +89,6 @@ def get_device(input: Tensor) -> int:
     *(
         "Tensor.is_ipu",
         "Tensor.is_maia",
-        "Tensor.is_meta",
         "Tensor.is_mkldnn",
         "Tensor.is_mps",
         "Tensor.is_mtia",
@@ -100,6 +99,12 @@ def get_device(input: Tensor) -> int:
 def _never(self: Tensor) -> bool:
     """Always false: every tensor is a dense NumPy array in the CPU's memory."""
     return False
+
+
+@public_property("Tensor.is_meta")
+def _is_meta(self: Tensor) -> bool:
+    """Whether it has a shape and no values: whether its device is "meta"."""
+    return not backend_of(self.array).has_values
 
 
 @public_property("Tensor.layout")
