@@ -12,8 +12,8 @@ from typing import Any
 def table(module: str, name: str) -> Any:
     """One of the tables of `torch.testing._internal`.
 
-    PyTorch's test tools import a package, `expecttest`, that the tables do not need; where it is not installed, an empty
-    one takes its place.
+    PyTorch's test tools import a package, `expecttest`, that the tables do not need; where it is not installed, an
+    empty one takes its place.
     """
     try:
         importlib.import_module("expecttest")

@@ -15,14 +15,22 @@ nn = rg.nn
 
 def test_what_is_made_there_has_a_shape_only():
     x = rg.empty(3, 4, device="meta")
-    assert (x.is_meta, x.device.type, x.shape, x.stride(), x.dtype) == (True, "meta", (3, 4), (4, 1), rg.float32)
+    assert (x.is_meta, x.device.type, x.shape, x.stride(), x.dtype) == (
+        True,
+        "meta",
+        (3, 4),
+        (4, 1),
+        rg.float32,
+    )
     assert repr(x) == "tensor(..., device='meta', size=(3, 4))"
     assert repr(rg.arange(5, device="meta")) == "tensor(..., device='meta', size=(5,), dtype=torch.int64)"
     assert not rg.ones(1).is_meta
     assert x.data_ptr() == 0
 
 
-@pytest.mark.parametrize("use", [lambda t: t.cpu(), lambda t: t.to("cpu"), lambda t: t.tolist(), lambda t: t.numpy()])
+@pytest.mark.parametrize(
+    "use", [lambda t: t.cpu(), lambda t: t.to("cpu"), lambda t: t.tolist(), lambda t: t.numpy()]
+)
 def test_values_cannot_be_read(use):
     with pytest.raises((NotImplementedError, TypeError), match="meta"):
         use(rg.ones(2, device="meta"))
@@ -98,10 +106,14 @@ def test_a_skeleton_for_the_weights_of_several_models():
     assert rg.allclose(found, rg.stack([model(x) for model in models]))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a process is told in other units elsewhere")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the largest size of a process is told in other units elsewhere"
+)
 def test_it_takes_no_memory():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with rg.device("meta"):
         layer = nn.Linear(20_000, 20_000)
     assert layer.weight.numel() == 400_000_000
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # KiB; there would be 1.6 million
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
+    )  # KiB; there would be 1.6 million

@@ -983,9 +983,7 @@ def test_views_of_complex_tensors(torch):
 
 @about("What of `torch.nn` is not here")
 def test_names_of_nn(torch):
-    for name in re.findall(
-        r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("; `xpu`")[0]
-    ):
+    for name in re.findall(r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("; `xpu`")[0]):
         assert not hasattr(rg.nn, name), name
     for name in ("DataParallel", "SyncBatchNorm", "quantized"):
         assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import pickle
+from pathlib import Path
 
 import pytest
 
 import retrograd as rg
+
+OPEN_FILES = Path("/proc/self/fd")
 
 
 class Net(rg.nn.Module):
@@ -65,14 +67,14 @@ def test_what_is_shared_stays_the_tensor_it_was():
     assert rg.zeros(0).share_memory_().is_shared()
 
 
-@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="this system does not list what a process has open")
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="this system does not list what a process has open")
 def test_memory_that_nobody_holds_is_given_back():
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(OPEN_FILES.iterdir()))
     tensors = [rg.zeros(5).share_memory_() for _ in range(10)]
-    assert len(os.listdir("/proc/self/fd")) >= before + 10
+    assert len(list(OPEN_FILES.iterdir())) >= before + 10
     del tensors
     gc.collect()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(OPEN_FILES.iterdir())) == before
 
 
 def test_the_sums_of_adagrad_can_be_shared():

@@ -47,7 +47,10 @@ def configurations(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for given in info.optim_inputs_func(device="cpu"):
-            for choice in ({}, *({flag: True} for flag in ("foreach", "fused") if flag in info.supported_impls)):
+            for choice in (
+                {},
+                *({flag: True} for flag in ("foreach", "fused") if flag in info.supported_impls),
+            ):
                 kwargs = {**given.kwargs, **choice}
                 if kwargs.get("fused") and "cpu" not in info.supports_fused_on:
                     continue
@@ -64,17 +67,22 @@ class Problem:
     def __init__(self, library, dtype, shapes):
         rng = np.random.default_rng(0)
         self.library = library
-        self.params = [library.nn.Parameter(library.from_numpy(rng.normal(size=s).astype(dtype))) for s in shapes]
+        self.params = [
+            library.nn.Parameter(library.from_numpy(rng.normal(size=s).astype(dtype))) for s in shapes
+        ]
         self.targets = [library.from_numpy(rng.normal(size=s).astype(dtype)) for s in shapes]
 
     def groups(self):
         return [{"params": self.params[:1]}, {"params": self.params[1:], "lr": 0.02}]
 
     def loss(self):
-        return sum(((p - t) ** 2).sum() + (p * t).cos().sum() for p, t in zip(self.params, self.targets, strict=True))
+        return sum(
+            ((p - t) ** 2).sum() + (p * t).cos().sum() for p, t in zip(self.params, self.targets, strict=True)
+        )
 
     def steps(self, optimizer, count, schedulers=()):
         for i in range(count):
+
             def closure():
                 optimizer.zero_grad(set_to_none=i % 2 == 0)
                 loss = self.loss()

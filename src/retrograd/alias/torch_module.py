@@ -19,7 +19,7 @@ _SETTINGS = (bool, int, float, str, type(None))
 
 
 def _whole(name: str) -> ModuleType | None:
-    """Where a file of PyTorch's has its names, if ours are cut in other pieces: `nn` for `torch.nn.modules.activation`."""
+    """Where the names of a file of PyTorch's are, if ours are cut in other pieces: `nn`, for those of `torch.nn.modules`."""
     return importlib.import_module("retrograd.nn") if name.startswith("torch.nn.modules.") else None
 
 

@@ -2,12 +2,12 @@
 
 Note [Meta arrays]
 ~~~~~~~~~~~~~~~~~~
-A `MetaArray` is an array of NumPy's over memory that nobody writes, which a system gives out only when it is touched: a
-model of any size takes none. Its class says that there are no values; so
+A `MetaArray` is an array of NumPy's over memory that nobody writes. A system gives memory out when it is touched: a model
+of any size takes none. The class says that there are no values; so
 
 - what makes arrays leaves them as they are, and what writes into one writes nothing;
-- an op runs on the CPU on the memory as it is, for the shape and dtype of its result, and the values are dropped. A view
-  of a meta array is one of the same memory;
+- an op runs on the CPU on the memory as it is, for the shape and dtype of its result, and the values are dropped. A
+  view of a meta array is one of the same memory;
 - whatever asks for a value raises.
 """
 
@@ -52,7 +52,9 @@ class MetaArray(np.ndarray[Any, Any]):
         pass
 
     def item(self, *args: Any) -> Any:
-        raise RuntimeError("Tensor.item() cannot be called on meta tensors: they have a shape, and no values.")
+        raise RuntimeError(
+            "Tensor.item() cannot be called on meta tensors: they have a shape, and no values."
+        )
 
     def tolist(self) -> Any:
         raise no_data()

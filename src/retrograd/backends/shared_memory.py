@@ -16,7 +16,9 @@ import numpy as np
 
 from retrograd.values import Array
 
-_FILES: weakref.WeakKeyDictionary[mmap.mmap, int] = weakref.WeakKeyDictionary()  # what is mapped, by its descriptor
+_FILES: weakref.WeakKeyDictionary[mmap.mmap, int] = (
+    weakref.WeakKeyDictionary()
+)  # what is mapped, by its descriptor
 
 
 def shared_copy(array: Array) -> Array:

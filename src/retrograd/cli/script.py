@@ -79,7 +79,9 @@ def _first_line(function: ast.FunctionDef) -> int:
 def interpreter_options() -> list[str]:
     """What this Python was started with that a script notices: `-W`, `-X`, `-O`."""
     options = [f"-W{option}" for option in sys.warnoptions]
-    options += [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()]
+    options += [
+        f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()
+    ]
     return options + ["-O"] * sys.flags.optimize
 
 

@@ -170,7 +170,12 @@ def format_tensor(
 
 
 def format_shape(
-    array: Any, *, default_dtype: np.dtype[Any], suffixes: Sequence[str], prefix: str, dtype_prefix: str = "torch."
+    array: Any,
+    *,
+    default_dtype: np.dtype[Any],
+    suffixes: Sequence[str],
+    prefix: str,
+    dtype_prefix: str = "torch.",
 ) -> str:
     """The text of a tensor whose elements cannot be read. The first of `suffixes` is its device."""
     words = [suffixes[0], f"size={tuple(array.shape)}"]

@@ -434,7 +434,9 @@ class Tensor(TensorOperators):
             if device_of(array) is not CPU:
                 suffixes.insert(0, f"device='{device_of(array)}'")
             if not backend_of(array).has_values:
-                return format_shape(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
+                return format_shape(
+                    array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix
+                )
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 

@@ -47,7 +47,11 @@ class RNNBase(Module):
         _check_options(mode, dropout, num_layers)
         _check_type("bias", bias, bool)
         _check_type("batch_first", batch_first, bool)
-        for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("num_layers", num_layers)):
+        for name, size in (
+            ("input_size", input_size),
+            ("hidden_size", hidden_size),
+            ("num_layers", num_layers),
+        ):
             _check_type(name, size, int)
             if size <= 0:
                 raise ValueError(f"{name} must be greater than zero")

@@ -20,7 +20,7 @@ def padding_of(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(side for pair in reversed(list(pairs)) for side in pair)
 
 
-# ---- what programs import of PyTorch's ---------------------------------------------------------------------------------
+# ---- what programs import of PyTorch's -------------------------------------------------------------------------------
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:

@@ -1,7 +1,7 @@
 """Pruning: some elements of a parameter are held at zero by a mask.
 
-Of `weight` the method makes a parameter, `weight_orig`, and a buffer, `weight_mask`; a forward pre-hook makes `weight` of
-both before each call.
+Of `weight` the method makes a parameter, `weight_orig`, and a buffer, `weight_mask`; a forward pre-hook makes `weight`
+of both before each call.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ M = TypeVar("M", bound=Module)
 class BasePruningMethod(ABC):
     """A way to choose what is pruned. A subclass says how in `compute_mask`, and of what kind it is in `PRUNING_TYPE`.
 
-    `PRUNING_TYPE` says what a second pruning of the same parameter looks at: "unstructured", the elements that are left;
-    "structured", the channels that are left; "global", everything.
+    `PRUNING_TYPE` says what a second pruning of the same parameter looks at: "unstructured", the elements that are
+    left; "structured", the channels that are left; "global", everything.
 
     >>> import retrograd as rg
     >>> class EveryOther(BasePruningMethod):
@@ -88,7 +88,9 @@ class BasePruningMethod(ABC):
                 f"importance_scores should have the same shape as parameter {name} of {module}: "
                 f"{tuple(scores.shape)} is not {tuple(original.shape)}"
             )
-        mask = getattr(module, name + "_mask").detach().clone() if before else original.detach().clone().fill_(1)
+        mask = (
+            getattr(module, name + "_mask").detach().clone() if before else original.detach().clone().fill_(1)
+        )
         mask = method.compute_mask(scores.detach(), default_mask=mask)
         if not before:
             module.register_parameter(name + "_orig", original)
@@ -167,7 +169,8 @@ def _what_is_left(method: BasePruningMethod, mask: Any) -> Any:
         return (slice(None),) * mask.dim()
     if method.PRUNING_TYPE != "structured":
         raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-    dim: int = getattr(method, "dim") % mask.dim()
+    given: Any = method
+    dim: int = given.dim % mask.dim()
     others = [d for d in range(mask.dim()) if d != dim]
     return (slice(None),) * dim + (mask.sum(dim=others) != 0,)
 
@@ -297,9 +300,7 @@ def random_structured(module: M, name: str, amount: float, dim: int) -> M:
     return module
 
 
-def ln_structured(
-    module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None
-) -> M:
+def ln_structured(module: M, name: str, amount: float, n: Any, dim: int, importance_scores: Any = None) -> M:
     """Prunes the channels of a parameter, along `dim`, whose norm of order `n` is smallest."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
@@ -363,9 +364,7 @@ def remove(module: M, name: str) -> M:
         hook.remove(module)
         del module._forward_pre_hooks[number]
         return module
-    raise ValueError(
-        f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
-    )
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
 
 
 def is_pruned(module: Module) -> bool:
@@ -410,9 +409,7 @@ def _without_smallest(scores: Any, amount: Any, mask: Any) -> Any:
     size = scores.numel()
     count = int(amount) if isinstance(amount, numbers.Integral) else round(float(amount) * size)
     if count > size:
-        raise ValueError(
-            f"amount={amount} should be smaller than the number of parameters to prune={size}"
-        )
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
     found = mask.clone()
     if count:
         found.view(-1)[scores.reshape(-1).topk(count, largest=False).indices] = 0
