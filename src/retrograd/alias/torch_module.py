@@ -19,7 +19,7 @@ _SETTINGS = (bool, int, float, str, type(None))
 
 
 def _whole(name: str) -> ModuleType | None:
-    """Where the names of a file of PyTorch's are, if ours are cut in other pieces: `nn`, for those of `torch.nn.modules`."""
+    """Where the names of a file of PyTorch's are that ours are cut from otherwise: `nn`, for `torch.nn.modules.x`."""
     return importlib.import_module("retrograd.nn") if name.startswith("torch.nn.modules.") else None
 
 

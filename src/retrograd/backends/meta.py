@@ -2,8 +2,8 @@
 
 Note [Meta arrays]
 ~~~~~~~~~~~~~~~~~~
-A `MetaArray` is an array of NumPy's over memory that nobody writes. A system gives memory out when it is touched: a model
-of any size takes none. The class says that there are no values; so
+A `MetaArray` is an array of NumPy's over memory that nobody writes. A system gives memory out when it is touched: a
+model of any size takes none. The class says that there are no values; so
 
 - what makes arrays leaves them as they are, and what writes into one writes nothing;
 - an op runs on the CPU on the memory as it is, for the shape and dtype of its result, and the values are dropped. A
@@ -108,11 +108,11 @@ def _shown(dtype: Any) -> Any:
 
 def untouched(like: Any, dtype: Any = None, order: Any = "K") -> Any:
     """A meta array of the shape, dtype and order in memory of an array of NumPy's."""
-    axes = range(like.ndim)
+    axes = list(range(like.ndim))
     if order not in ("C", "c") and not like.flags.c_contiguous:
         axes = sorted(axes, key=lambda axis: -abs(like.strides[axis]))
     made = np.zeros([like.shape[axis] for axis in axes], like.dtype if dtype is None else dtype)
-    return made.transpose(np.argsort(list(axes), kind="stable")).view(MetaArray)
+    return made.transpose(np.argsort(axes, kind="stable")).view(MetaArray)
 
 
 def bare(value: Any) -> Any:

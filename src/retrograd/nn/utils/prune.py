@@ -388,7 +388,8 @@ def _hooks(module: Module, name: str) -> list[tuple[int, BasePruningMethod]]:
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+    part = float(amount)
+    if part < 0 or (not isinstance(amount, numbers.Integral) and part > 1):
         raise ValueError(
             f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
         )
