@@ -19,7 +19,16 @@ from tests.project.sources import ROOT
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PLAYWRIGHT = ROOT / "inspector" / "node_modules" / "playwright-core"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
-STRANGE = ["<!--<script>", "\u2028\u2029", '"\\u003c\\', "&lt;b&gt;", "'; alert(3); '", "\u202eevil", "w" * 5000, "\0\x1b[31m"]
+STRANGE = [
+    "<!--<script>",
+    "\u2028\u2029",
+    '"\\u003c\\',
+    "&lt;b&gt;",
+    "'; alert(3); '",
+    "\u202eevil",
+    "w" * 5000,
+    "\0\x1b[31m",
+]
 WIDTHS = ("1600 light", "1600 dark", "390 light", "390 dark")
 
 
@@ -97,7 +106,10 @@ def threads():
         g.sum().backward()
 
     with rg.inspect.record(title="threads") as recording:
-        others = [threading.Thread(target=work, args=(rg.ones(2, requires_grad=True),), name=f"worker {i}") for i in range(2)]
+        others = [
+            threading.Thread(target=work, args=(rg.ones(2, requires_grad=True),), name=f"worker {i}")
+            for i in range(2)
+        ]
         for other in others:
             other.start()
         for other in others:
@@ -135,7 +147,7 @@ def seen(tmp_path_factory):
     else:
         try:
             told = look(folder)
-        except Exception as error:  # noqa: BLE001 - those that wait are to hear of it
+        except Exception as error:  # those that wait are to hear of it
             told = {"failed": repr(error)}
         (folder / "seen.part").write_text(json.dumps(told), encoding="utf-8")
         (folder / "seen.part").rename(result)

@@ -27,7 +27,9 @@ def paths_to(
     wanted = [id(target) for target in level]
     things = {id(target): target for target in level}
     above: dict[int, Any] = {}  # object -> who holds it
-    starts = {id(v): f"{n} {where}" for where, scope in reversed(scopes.items()) for n, v in scope.items()}
+    starts = {
+        id(v): f"{n} {where}" for where, scope in reversed(list(scopes.items())) for n, v in scope.items()
+    }
     ignored = {id(thing) for thing in own} | {id(things), id(above), *map(id, scopes.values())}
     upper = level
     for _ in range(DEEPEST):
@@ -79,8 +81,10 @@ def _link(above: Any, holder: Any, child: Any) -> str:
         return f".{key}" if attribute else f"[{key!r}]"
     if isinstance(holder, FunctionType):
         return ""  # its closure says more
-    if isinstance(above, FunctionType) and above.__closure__ is holder:
-        return f" → {above.__code__.co_freevars[_index(holder, child)]}"
+    if isinstance(above, FunctionType) and isinstance(holder, tuple):
+        return (
+            f" → {above.__code__.co_freevars[_index(holder, child)]}" if above.__closure__ is holder else ""
+        )
     if isinstance(holder, (list, tuple, deque)):
         return f"[{_index(holder, child)}]"
     return _attribute(holder, child)

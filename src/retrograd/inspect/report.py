@@ -35,7 +35,9 @@ def report(document: dict[str, Any], rows: int, color: bool | None = None) -> st
     for number in range(min(count, BACKWARDS)):
         parts.append(_backward(document, number, rows, _wants_color(color)))
     if count > BACKWARDS:
-        parts.append(f"… {counted(count - BACKWARDS, 'more backward')}; table() has a row for each of their steps")
+        parts.append(
+            f"… {counted(count - BACKWARDS, 'more backward')}; table() has a row for each of their steps"
+        )
     parts.append(_memory(document, rows))
     return "\n\n".join(part for part in parts if part)
 

@@ -15,7 +15,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.inspect.dot import drawn, quoted
 
 LEAF, OUTPUT, BASE, SAVED = "lightblue", "darkolivegreen1", "darkolivegreen3", "orange"
-_LOOK = 'align=left fontname=monospace fontsize=10 height=0.2 ranksep=0.1 shape=box style=filled'
+_LOOK = "align=left fontname=monospace fontsize=10 height=0.2 ranksep=0.1 shape=box style=filled"
 SMALLEST, EACH = 12.0, 0.15
 """Inches that a picture may have at least, and for each line of the graph."""
 
