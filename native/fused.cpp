@@ -7,6 +7,7 @@
 #include "array.h"
 #include "fused_layout.h"
 #include "fused_pass.h"
+#include "gpu.h"
 
 namespace rg {
 
@@ -122,14 +123,15 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* na
   if (PyVectorcall_NARGS(flags) != expected || names != nullptr)
     return PyErr_Format(PyExc_TypeError, "%s takes %zd arguments and no keywords", row.key, expected);
   if (Py_TYPE(args[0]) != kernel->owner) Py_RETURN_NOTIMPLEMENTED;
-  double params[FUSED_PARAMS];
+  double params[FUSED_PARAMS] = {};
   int number = row.param_count == 0 ? fused_table.cases[row.first_case].leaf : leaf_of(kernel, args[0], params);
   if (number == FAILED) return nullptr;
   if (number == UNSERVED) Py_RETURN_NOTIMPLEMENTED;
+  const long wanted = row.results == 1 ? 1 : PyLong_AsLong(args[1 + row.slots]);
+  if (wanted == -1 && PyErr_Occurred() != nullptr) return nullptr;
+  if (gpu::has_array(args + 1, row.slots)) return gpu::by_formula(row, number, args[0], args + 1, params, wanted);
   const FusedLeaf& leaf = fused_table.leaves[number];
   if (row.results == 1) return one_result(leaf, args + 1, params);
-  const long wanted = PyLong_AsLong(args[1 + row.slots]);
-  if (wanted == -1 && PyErr_Occurred() != nullptr) return nullptr;
   return several_results(row, leaf, args + 1, params, wanted);
 }
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "gpu.h"
 #include "graph.h"
 
 namespace rg {
@@ -110,29 +111,56 @@ PyObject* maker = nullptr;  // makes an InputMetadata
 constexpr int MOST_DIMS = 6;  // arrays of more dimensions are not kept
 constexpr size_t METAS = 1024;
 
+// What the metadata of an array depends on, wherever it lives.
+struct Looks {
+  PyArray_Descr* descr;
+  int nd;
+  const npy_intp* dims;
+  bool on_gpu;
+  bool owns;  // its memory
+
+  bool of(PyObject* object) {
+    if (Py_IS_TYPE(object, &PyArray_Type)) {
+      Array* array = as_array(object);
+      descr = PyArray_DESCR(array);
+      nd = PyArray_NDIM(array);
+      dims = PyArray_DIMS(array);
+      on_gpu = false;
+      owns = PyArray_BASE(array) == nullptr;
+    } else if (gpu::is_array(object)) {
+      const gpu::CuArray* array = gpu::as_cupy(object);
+      descr = array->dtype;
+      nd = array->nd();
+      dims = array->shape.data();
+      on_gpu = true;
+      owns = array->base == Py_None;
+    } else {
+      return false;
+    }
+    return nd <= MOST_DIMS;
+  }
+};
+
 struct Meta {
   PyArray_Descr* descr = nullptr;
   int nd = 0;
   npy_intp dims[MOST_DIMS] = {};
+  bool on_gpu = false;
   PyObject* object = nullptr;
 };
 
 Meta metas[METAS];
 
-Meta* meta_entry(Array* array) {
-  size_t hash = reinterpret_cast<size_t>(PyArray_DESCR(array)) >> 4;
-  int nd = PyArray_NDIM(array);
-  const npy_intp* dims = PyArray_DIMS(array);
-  for (int i = 0; i < nd; i++) hash = hash * 1000003u + static_cast<size_t>(dims[i]) + 1;
+Meta* meta_entry(const Looks& looks) {
+  size_t hash = (reinterpret_cast<size_t>(looks.descr) >> 4) + looks.on_gpu;
+  for (int i = 0; i < looks.nd; i++) hash = hash * 1000003u + static_cast<size_t>(looks.dims[i]) + 1;
   return &metas[hash % METAS];
 }
 
-bool describes(const Meta* entry, Array* array) {
-  int nd = PyArray_NDIM(array);
-  if (entry->descr != PyArray_DESCR(array) || entry->nd != nd) return false;
-  const npy_intp* dims = PyArray_DIMS(array);
-  for (int i = 0; i < nd; i++)
-    if (entry->dims[i] != dims[i]) return false;
+bool describes(const Meta* entry, const Looks& looks) {
+  if (entry->descr != looks.descr || entry->nd != looks.nd || entry->on_gpu != looks.on_gpu) return false;
+  for (int i = 0; i < looks.nd; i++)
+    if (entry->dims[i] != looks.dims[i]) return false;
   return true;
 }
 
@@ -141,19 +169,19 @@ PyObject* metadata_of(PyObject*, PyObject* object) {
     PyErr_SetString(PyExc_RuntimeError, "set_metadata_maker() comes first");
     return nullptr;
   }
-  if (!Py_IS_TYPE(object, &PyArray_Type) || PyArray_NDIM(as_array(object)) > MOST_DIMS)
-    return PyObject_CallOneArg(maker, object);
-  Array* array = as_array(object);
-  Meta* entry = meta_entry(array);
-  if (describes(entry, array)) return Py_NewRef(entry->object);
+  Looks looks;
+  if (!looks.of(object)) return PyObject_CallOneArg(maker, object);
+  Meta* entry = meta_entry(looks);
+  if (describes(entry, looks)) return Py_NewRef(entry->object);
   PyObject* made = PyObject_CallOneArg(maker, object);
   if (made == nullptr) return nullptr;
-  if (PyArray_NDIM(array) > MOST_DIMS || meta_entry(array) != entry) return made;  // somebody has reshaped it meanwhile
+  if (!looks.of(object) || meta_entry(looks) != entry) return made;  // somebody has reshaped it meanwhile
   Ref old(entry->object), old_descr(reinterpret_cast<PyObject*>(entry->descr));
-  entry->descr = PyArray_DESCR(array);
+  entry->descr = looks.descr;
   Py_INCREF(entry->descr);
-  entry->nd = PyArray_NDIM(array);
-  std::copy_n(PyArray_DIMS(array), entry->nd, entry->dims);
+  entry->nd = looks.nd;
+  entry->on_gpu = looks.on_gpu;
+  std::copy_n(looks.dims, entry->nd, entry->dims);
   entry->object = made;
   return Py_NewRef(made);
 }
@@ -164,12 +192,11 @@ PyObject* fit_of(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_TypeError, "fit_of(): needs an array and its metadata");
     return nullptr;
   }
-  if (!Py_IS_TYPE(args[0], &PyArray_Type)) return PyLong_FromLong(0);
-  Array* array = as_array(args[0]);
-  if (PyArray_NDIM(array) > MOST_DIMS) return PyLong_FromLong(0);
-  const Meta* entry = meta_entry(array);
-  if (entry->object != args[1] || !describes(entry, array)) return PyLong_FromLong(0);
-  return PyLong_FromLong(PyArray_BASE(array) == nullptr ? 3 : 1);
+  Looks looks;
+  if (!looks.of(args[0])) return PyLong_FromLong(0);
+  const Meta* entry = meta_entry(looks);
+  if (entry->object != args[1] || !describes(entry, looks)) return PyLong_FromLong(0);
+  return PyLong_FromLong(looks.owns ? 3 : 1);
 }
 
 PyObject* set_metadata_maker(PyObject*, PyObject* function) {

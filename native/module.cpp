@@ -6,6 +6,7 @@
 #include "elementwise.h"
 #include "entry.h"
 #include "fused.h"
+#include "gpu.h"
 #include "graph.h"
 #include "isa.h"
 #include "join.h"
@@ -36,6 +37,11 @@ PyMethodDef* const families[] = {
     rg::conv_methods,
     rg::pool_methods,
     rg::fused_methods,
+    rg::gpu::array_methods,
+    rg::gpu::formula_methods,
+    rg::gpu::product_methods,
+    rg::gpu::step_methods,
+    rg::gpu::sum_methods,
     rg::graph_methods,
     rg::view_methods,
     rg::join_methods,

@@ -102,6 +102,7 @@ if _typing.TYPE_CHECKING:
         distributions,
         fft,
         func,
+        futures,
         jit,
         linalg,
         memory,
@@ -113,6 +114,7 @@ if _typing.TYPE_CHECKING:
         overrides,
         profiler,
         random,
+        signal,
         special,
         testing,
         utils,
@@ -1057,7 +1059,7 @@ if _typing.TYPE_CHECKING:
     def rad2deg_(self: _Tensor) -> _Tensor: ...
     def reciprocal_(self: _Tensor) -> _Tensor: ...
     def relu_(self: _Tensor) -> _Tensor: ...
-    def round_(self: _Tensor, *, decimals: _builtins.int = 0) -> _Tensor: ...
+    def round_(self: _Tensor, *, decimals: _builtins.int | None = None) -> _Tensor: ...
     def rsqrt_(self: _Tensor) -> _Tensor: ...
     def sigmoid_(self: _Tensor) -> _Tensor: ...
     def sin_(self: _Tensor) -> _Tensor: ...
@@ -1131,6 +1133,7 @@ else:
             "retrograd.func": "func=",
             "retrograd.func.mapping": "vmap",
             "retrograd.functional": "functional=",
+            "retrograd.futures": "futures=",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
             "retrograd.jit": "jit=",
@@ -1154,6 +1157,7 @@ else:
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
+            "retrograd.signal": "signal=",
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
             "retrograd.symbolic": (
@@ -1469,6 +1473,7 @@ __all__ = [
     "full",
     "full_like",
     "func",
+    "futures",
     "gather",
     "gcd",
     "gcd_",
@@ -1787,6 +1792,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_",
     "sign",
+    "signal",
     "signbit",
     "sin",
     "sin_",

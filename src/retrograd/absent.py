@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-
-class AcceleratorError(RuntimeError):
-    """A device has failed. Nothing here raises it: programs name it in `except`."""
+from retrograd.errors import AcceleratorError as AcceleratorError
 
 
 class Unavailable:

@@ -55,6 +55,10 @@ class LinAlgError(RuntimeError):
     """A matrix that is singular, not positive-definite, or on which an iteration did not converge."""
 
 
+class AcceleratorError(RuntimeError):
+    """A GPU has failed: a kernel that was launched earlier, or the device itself."""
+
+
 class OutOfMemoryError(RuntimeError, MemoryError):
     """An array that there is no memory for, or that no memory could hold: PyTorch's error and Python's own.
 

@@ -35,7 +35,7 @@ INTERPRETED = {
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     **{
         f"backends/gpu/{name}.py": "a call or two beside a launch"
-        for name in ("cudnn", "library", "optimizers", "random", "rows", "ufuncs")
+        for name in ("cudnn", "launch", "library", "random", "rows", "ufuncs")
     },
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",

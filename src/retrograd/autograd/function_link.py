@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrograd.autograd.function_tangents import carry_through
-from retrograd.backends.base import where_of
+from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.dtypes import is_differentiable
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_node
@@ -46,6 +46,7 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
         # backward() gets one gradient per output, also of those that have none.
         node._meta = _metadata(outputs[0]) if outputs else None
         node._where = next((where_of(out.array) for out in outputs if isinstance(out, Tensor)), None)
+        node._stream = BACKENDS.stream_now()
         node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]

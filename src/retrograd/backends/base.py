@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.device import CPU, DEVICE_TYPES, default_device, device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.kernels import along_axis, optimizer_steps, running, softmax
 from retrograd.backends.kernels.noise import noise
 from retrograd.backends.kernels.products import layout_of
@@ -51,9 +52,13 @@ class Backend(LibraryNames):
 
     device_type: ClassVar[str] = "cpu"
     is_plain: ClassVar[bool] = False  # whether arrays are NumPy's own
+    runs_formulas: bool = False  # whether compiled formulas serve arrays that are not NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
+    fuses_rms_norm: ClassVar[bool] = (
+        False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
+    )
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -127,6 +132,18 @@ class Backend(LibraryNames):
         """Whether an array has a shape, samples included, and a dtype; it may say no where one has to look closer."""
         return False
 
+    def maker(self, dtype: Any) -> Any:
+        """The backend that makes arrays of a dtype where those of this one are."""
+        return self
+
+    def as_bfloat16(self, array: Array, order: Any) -> Any:
+        """A copy of an array of this backend in bfloat16."""
+        return array.astype(bfloat16, order=order)
+
+    def seen_as_bfloat16(self, array: Array) -> Any:
+        """An array of this backend with elements of 16 bits as one of bfloat16, in the same memory."""
+        return BACKENDS.of_bfloat16.seen(array.view(bfloat16.dtype))
+
     def supports(self, dtype: Any) -> bool:
         """Whether there are arrays of a dtype."""
         return True
@@ -173,6 +190,15 @@ class Backend(LibraryNames):
 
     def wait_event(self, stream: Any, event: Any) -> None:
         """Lets a queue wait until another has come to a mark."""
+
+    def enter_stream(self, stream: int) -> None:
+        """Lets this thread's work go into a queue, named by the number that `BACKENDS.stream_now` gave."""
+
+    def join_stream(self, stream: int, other: int) -> None:
+        """Lets what a queue gets next wait for all that another has been given."""
+
+    def keep_for(self, streams: list[int], arrays: list[Array]) -> None:
+        """Keeps arrays until queues have done what they have been given, though nobody else may need them."""
 
     def synchronize(self, where: device) -> None:
         """Waits until a device has done all its work."""
@@ -227,7 +253,15 @@ class Backend(LibraryNames):
         """`x` broadcast to a shape it is known to fit, read-only."""
         return self.broadcast_to(x, shape)
 
+    def lies_in_rows(self, x: Array) -> bool:
+        """Whether the elements of an array lie side by side, in rows."""
+        return bool(x.flags.c_contiguous)
+
     # -- sums ------------------------------------------------------------------------------------------------------
+
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        """The sum over axes, divided by how many elements were summed."""
+        return self.true_divide(self.sum(x, axis=axis, keepdims=keepdims), count)
 
     def add_into(self, target: Array, other: Array) -> Array:
         """The sum of two arrays, in the memory of the first."""
@@ -363,6 +397,14 @@ class Backend(LibraryNames):
         """The gradients of input, weight and bias; None where `wanted` has no bit."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
+    def rms_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Over the root of the mean square of the last dimensions; and moments, which the backward wants back."""
+        return op.computed(self, xs), None
+
+    def rms_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of input and weight; None where `wanted` has no bit."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
     def group_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
         """Normalised within each sample and group of channels."""
         return op.computed(self, xs), None
@@ -486,6 +528,11 @@ FORMULAS: Final = Backend()
 # -- which backend belongs to which arrays ---------------------------------------------------------------------------
 
 
+def _default_stream() -> int:
+    """The queue of work where there is but one."""
+    return 0
+
+
 class Registry:
     """The backends there are."""
 
@@ -493,8 +540,10 @@ class Registry:
         self.by_class: dict[Any, Backend] = {}  # of arrays
         self.array_classes: tuple[type, ...] = ()
         self.foreign: set[Any] = set()  # classes of arrays that are not NumPy's
+        self.homes: dict[Any, device] = {}  # the device of all arrays of a class, where there is but one
         self.by_device: dict[str, Backend] = {}
         self.cpu: Backend = FORMULAS  # of NumPy's own arrays, until `native.py` puts a better one here
+        self.stream_now: Any = _default_stream  # says which queue of the GPU this thread's work goes into
         self.of_bfloat16: Any = None  # that of bfloat16, once somebody has used it
         self.mapped: bool = False  # whether a `vmap` has ever run: since then parameters may be batched
 
@@ -588,6 +637,9 @@ def device_of(array: Array) -> device:
     """The device an array lives on."""
     if type(array) is ndarray:
         return CPU
+    home = BACKENDS.homes.get(type(array))
+    if home is not None:
+        return home
     found: device = backend_of(array).device_of(array)
     return found
 

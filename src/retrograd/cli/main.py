@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from retrograd.cli import bench, completion, demo, doctor, inspecting, ops, script
+from retrograd.cli import bench, completion, demo, doctor, inspecting, launch, ops, script
 from retrograd.cli.numbers import at_least_one
 from retrograd.version import __version__
 
@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
     )
     _add_script(debug)
-    for command in (inspecting, doctor, ops, bench, completion):
+    for command in (launch, inspecting, doctor, ops, bench, completion):
         command.add(commands)
     return parser
 

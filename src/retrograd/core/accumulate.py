@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import backend_of, is_writable, where_of
+from retrograd.backends.base import BACKENDS, backend_of, is_writable, where_of
 from retrograd.backends.layout import copied_like, lies_like
 from retrograd.backends.native import add_into
 from retrograd.core.collector import expose, hide
@@ -58,6 +58,7 @@ class AccumulateGrad(Node):
         self.sequence_nr = MAX_SEQUENCE_NR
         if type(variable.array) is not np.ndarray:
             self._where = where_of(variable.array)
+            self._stream = BACKENDS.stream_now()
         hide(self)
         self.update()
 
@@ -149,9 +150,14 @@ class AccumulateGrad(Node):
 
 def _may_stay(new: Array, leaf: Array) -> bool:
     """Whether a gradient can be `.grad` as it is: one that may be written into, in the leaf's layout."""
+    if type(new) is not np.ndarray:
+        xp = backend_of(new)
+        if xp.lies_in_rows(new) and xp.lies_in_rows(leaf):
+            return xp.is_writable(new)
+        return xp.is_writable(new) and (lies_like(new, leaf) or not current().grad_layout)
     flags = new.flags
     if flags.c_contiguous and leaf.flags.c_contiguous:
-        return is_writable(new) if type(new) is not np.ndarray else bool(flags.writeable)
+        return bool(flags.writeable)
     return is_writable(new) and (lies_like(new, leaf) or not current().grad_layout)
 
 

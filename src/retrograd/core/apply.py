@@ -22,7 +22,7 @@ from retrograd.backends.base import (
     where_of,
 )
 from retrograd.backends.casts import cast
-from retrograd.backends.device import device
+from retrograd.backends.device import CPU, device
 from retrograd.backends.dtypes import (
     get_default_dtype,
     is_differentiable,
@@ -125,7 +125,10 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
     op.topological_nr = node.topological_nr + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op._meta = metadata_of(out.array)
+    op._meta = meta = metadata_of(out.array)
+    if meta.device is not CPU:
+        op._where = meta.device
+        op._stream = BACKENDS.stream_now()
     op._made = spot(CALLER)
     if keeps & X:
         op.x = a
@@ -162,9 +165,9 @@ def _cut_off(op: Unary) -> None:
 
 def in_rows(array: Array) -> Array:
     """The array itself if it lies row after row in memory, or else a copy that does."""
-    if type(array) is not ndarray or array.flags.c_contiguous:
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return array
-    return np.ascontiguousarray(array)
+    return np.ascontiguousarray(array) if type(array) is ndarray else array.copy("C")
 
 
 def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
@@ -255,10 +258,21 @@ def _common_device(arrays: Sequence[Any]) -> device | None:
     """The one device of all operands, None for the CPU; single numbers may come from the CPU."""
     if not BACKENDS.foreign:
         return None
+    home = BACKENDS.homes.get(type(arrays[0]))
+    if home is not None and _are_of_class(arrays, type(arrays[0])):
+        return home
     found = {where_of(a) for a in arrays if is_array(a) and (a.ndim or where_of(a) is not None)}
     if len(found) > 1:
         raise mixed_devices(["cpu" if where is None else str(where) for where in found])
     return found.pop() if found else None
+
+
+def _are_of_class(arrays: Sequence[Any], cls: Any) -> bool:
+    """Whether all operands are numbers, missing, or arrays of one class."""
+    for a in arrays:
+        if type(a) is not cls and a is not None and type(a) is not float and type(a) is not int:
+            return False
+    return True
 
 
 def _link2(
@@ -303,7 +317,10 @@ def _link2(
     op.topological_nr = depth + 1
     op.sequence_nr = state.sequence_nr
     state.sequence_nr += 1
-    op._meta = metadata_of(out.array)
+    op._meta = meta = metadata_of(out.array)
+    if meta.device is not CPU:
+        op._where = meta.device
+        op._stream = BACKENDS.stream_now()
     op._made = spot(caller)
     if keeps:
         _save2(op, keeps, x, y, a, b, out)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import where_of
+from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.device import device
 from retrograd.core.collector import expose
 from retrograd.core.hooks import EachHook, NodeHooks, RemovableHandle, TensorHooks, add_hook
@@ -51,6 +51,7 @@ class Node(PlainNode):
     sequence_nr: int = 0
     topological_nr: int = 0
     _where: device | None = None  # the device whose queue the node waits in; None is the CPU
+    _stream: int = 0  # the GPU's queue that the forward's work went into: see Note [Streams]
     edge_count: int = 0  # number of next edges
     next0: Node | None = None
     nr0: int = 0
@@ -151,6 +152,7 @@ class Node(PlainNode):
         meta = metadata_of(array)
         if type(array) is not ndarray:
             self._where = where_of(array)
+            self._stream = BACKENDS.stream_now()
         if self._meta is None:
             self._meta = meta
         elif self.more_inputs is None:

@@ -92,6 +92,7 @@ class Op(Node):
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
+    copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
     any_shape: ClassVar[bool] = (
         False  # whether forward looks at single elements, and a batch is one more axis
@@ -351,7 +352,7 @@ class Unary(Op):
         return computed(self, (x,))
 
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu or xp.runs_formulas else None
         found = NotImplemented if kernel is None else kernel(self, xs[0])
         return self.forward(xp, xs[0]) if found is NotImplemented else found
 
@@ -461,7 +462,7 @@ class Binary(Op):
         return computed(self, (x, y))
 
     def compute(self, xp: Backend, xs: Sequence[Any]) -> Any:
-        kernel = traits_of(self).forward if xp is BACKENDS.cpu else None
+        kernel = traits_of(self).forward if xp is BACKENDS.cpu or xp.runs_formulas else None
         found = NotImplemented if kernel is None else kernel(self, xs[0], xs[1])
         return self.forward(xp, xs[0], xs[1]) if found is NotImplemented else found
 

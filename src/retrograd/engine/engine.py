@@ -104,6 +104,7 @@ class Engine:
             task.settle(modes.special & ANOMALY != 0)
             if task.observer is not None:
                 task.observer.backward_starts(task, values)
+            task.begin_streams()
             task.begin(values)
             while True:
                 queue = task.queue
@@ -122,6 +123,8 @@ class Engine:
             modes.grad_enabled = grad_enabled
             if token is not None:
                 unhush(token)
+            if len(task.streams) > 1:
+                task.end_streams()
 
     def run_backward(
         self,

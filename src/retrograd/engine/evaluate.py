@@ -41,18 +41,21 @@ from retrograd.core.hooks import call_hook, hook_name
 from retrograd.core.metadata import OWNS, fit_bits
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
+from retrograd.core.places import made_at
 from retrograd.core.saved import freed_graph
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.engine.buffer import InputBuffer
 from retrograd.engine.task import GraphTask
-from retrograd.errors import GradientError, add_note, sizes, type_name
+from retrograd.errors import AcceleratorError, GradientError, add_note, sizes, type_name
 
 ndarray: Final[Any] = np.ndarray
 
 
 def evaluate(task: GraphTask, node: Node) -> None:
     """Runs one ready node and sends its gradients on."""
+    if node._stream != task.stream and node._where is not None and task.shared is None:
+        task.enter_stream(node._stream, node._where)
     if not node._has_pair or node.tensor_hooks is not None or node.node_hooks is not None or task.careful:
         evaluate_with_care(task, node)
         return
@@ -61,12 +64,14 @@ def evaluate(task: GraphTask, node: Node) -> None:
         return
     g = node._held
     node._held = None
-    first, second = _call_pair(task, node, g, node._held_ours)
+    ours = node._held_ours
+    first, second = _call_pair(task, node, g, ours)
     fresh = node.fresh_results and not task.tensors
+    ours = ours and fresh and node.next1 is None  # then g goes to one node only, and so does a view of it
     if node.next0 is not None and task.sends_to(node.next0):
-        send(task, node, 0, node.next0, node.nr0, first, g, fresh)
+        send(task, node, 0, node.next0, node.nr0, first, g, fresh, ours)
     if node.next1 is not None and task.sends_to(node.next1):
-        send(task, node, 1, node.next1, node.nr1, second, g, fresh)
+        send(task, node, 1, node.next1, node.nr1, second, g, fresh, False)
 
 
 def evaluate_with_care(task: GraphTask, node: Node) -> None:
@@ -113,21 +118,26 @@ def _call_pair(task: GraphTask, node: Node, g: Any, owned: bool) -> tuple[Any, A
     return pair
 
 
-def send(task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, g: Any, fresh: bool) -> None:
+def send(
+    task: GraphTask, source: Node, i: int, node: Node, nr: int, value: Any, g: Any, fresh: bool, ours: bool
+) -> None:
     """Delivers result `i` of `source` to input `nr` of `node`; the last gradient to arrive makes it ready.
 
-    Nearly every gradient fits as it is; the rest takes the long way. `fresh` says that the result may be ours.
+    Nearly every gradient fits as it is; the rest takes the long way. `fresh` says that the result may be ours, `ours`
+    that g was, and that nobody but `node` gets anything of it.
     """
     owned = False
     if value is not None:
         fit = 0
-        if nr == 0 and not task.tensors and node._meta is not None and node._where is None:
+        if nr == 0 and not task.tensors and node._meta is not None:
             fit = fit_bits(value, node._meta)
         if fit:
             owned = fresh and fit & OWNS != 0 and value is not g
         else:
             value = match_receiver(source, i, node, nr, value, task.tensors)
             owned = fresh and value.base is None and value is not g
+        if ours and not owned:  # g itself, or all of it seen in another shape
+            owned = value is g or (value.base is g and value.size == g.size)
     if task.arrive(node, nr, value, owned):
         task.push(node)
 
@@ -208,6 +218,10 @@ def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> 
     told = shortage(error)
     error = error if told is None else told
     add_note(error, f"raised by {node.name()} during backward")
+    if isinstance(error, AcceleratorError):
+        add_note(
+            error, f"whose forward was called at {made_at(node)}; a node that ran before it may be to blame"
+        )
     if task.anomaly:
         report(node, error)
     if told is not None:
@@ -242,6 +256,8 @@ def match_receiver(source: Node, i: int, node: Node, nr: int, value: Any, tensor
     else:
         array = value = as_array(value)
     if type(array) is not ndarray or node._where is not None:
+        if nr == 0 and not tensors and node._meta is not None and fit_bits(array, node._meta):
+            return value
         xp = backend_of(array)
         if xp.fits(array, node.input_shape(nr), node.input_dtype(nr)):
             return value

@@ -1,5 +1,13 @@
 """GraphTask: all state of one backward call.
 
+Note [Streams]
+~~~~~~~~~~~~~~
+A GPU has queues of work, streams, that run beside each other. A node runs on the stream of its forward, so what that
+saved is there. A gradient that goes to a node of another stream makes that stream wait for its maker's, and is summed
+there with what has arrived; its memory is kept until both have done their work, because an allocator that knows only
+the maker's stream would give it away. A stream waits for the caller's when it is first used, and the caller's for all
+at the end: to whoever calls backward() it is as if everything ran on the stream that was current then.
+
 Note [Counts on nodes]
 ~~~~~~~~~~~~~~~~~~~~~~
 How many gradients a node still waits for, and what has arrived, lies on the node itself while a single backward needs
@@ -111,6 +119,9 @@ class GraphTask(Plain):
         self.elsewhere: bool = False  # whether a node of another device is ready
         self.observer: Observer | None = None  # who is told: see Note [Recording]
         self.shared: Shared | None = None  # set while several threads serve this backward
+        self.stream: int = 0  # the current one of this thread: see Note [Streams]
+        self.streams: list[int] = []  # all that were used; the first is the caller's
+        self.crossing: list[Any] = []  # gradients that have gone from one to another
 
     # -- counts and gradients on their way -----------------------------------------------------------------------
 
@@ -226,6 +237,8 @@ class GraphTask(Plain):
 
     def arrive(self, node: Node, nr: int, value: Any, owned: bool) -> bool:
         """Adds a gradient (None: there is none) to those at input `nr` of a node; whether it was the last to come."""
+        if node._stream != self.stream and self.may_cross(node) and value is not None:
+            return self._arrive_across(node, nr, value, owned)
         if not self.number:
             return self._arrive_apart(node, nr, value, owned)
         if value is None:
@@ -241,6 +254,50 @@ class GraphTask(Plain):
             node._held_ours = owned
         node._missing -= 1
         return node._missing == 0
+
+    # -- streams -------------------------------------------------------------------------------------------------
+
+    def begin_streams(self) -> None:
+        """Notes on which stream the caller is."""
+        if BACKENDS.homes:
+            self.stream = BACKENDS.stream_now()
+            self.streams = [self.stream]
+
+    def may_cross(self, node: Node) -> bool:
+        """Whether a node's stream matters: not on the CPU, and not among several threads, which have their own."""
+        return node._where is not None and self.shared is None
+
+    def enter_stream(self, stream: int, where: device) -> None:
+        """Goes on on another stream."""
+        backend = BACKENDS.on(where)
+        if stream not in self.streams:
+            backend.join_stream(stream, self.streams[0])
+            self.streams.append(stream)
+        backend.enter_stream(stream)
+        self.stream = stream
+
+    def end_streams(self) -> None:
+        """Goes back to the caller's stream, which waits for the others."""
+        if len(self.streams) > 1:
+            backend = BACKENDS.by_device["cuda"]
+            first = self.streams[0]
+            backend.enter_stream(first)
+            self.stream = first
+            for other in self.streams[1:]:
+                backend.join_stream(first, other)
+            backend.keep_for(self.streams, self.crossing)
+            self.crossing = []
+
+    def _arrive_across(self, node: Node, nr: int, value: Any, owned: bool) -> bool:
+        """`arrive` for a node of another stream."""
+        source, where = self.stream, node._where
+        assert where is not None
+        self.crossing.append(value)
+        self.enter_stream(node._stream, where)
+        BACKENDS.on(where).join_stream(node._stream, source)
+        last = self.arrive(node, nr, value, owned)
+        self.enter_stream(source, where)
+        return last
 
     def _arrive_apart(self, node: Node, nr: int, value: Any, owned: bool) -> bool:
         if value is not None:

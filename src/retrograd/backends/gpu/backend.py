@@ -3,25 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Final
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
-from retrograd.backends.flags import cudnn
+from retrograd.backends.dtype_class import bfloat16
+from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
-from retrograd.backends.gpu.formulas import Formulas
+from retrograd.backends.gpu.launch import ROAD, KernelFile, find_cublas, open_road
 from retrograd.backends.gpu.library import load, names
-from retrograd.backends.gpu.optimizers import Steps
+from retrograd.backends.gpu.narrow import AllFormulas
+from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.random import CudaStream
-from retrograd.backends.gpu.rows import Rows
-from retrograd.backends.numpy_backend import NumpyBackend
-from retrograd.values import Array, Shape
+from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
+from retrograd.backends.pack import PACK
+from retrograd.values import Array, Axis, Shape
+
+# How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
+TURN_X: Final = 1
+TURN_Y: Final = 2
+TURN_RESULT: Final = 4
+TF32: Final = 8
 
 
-class CudaBackend(NumpyBackend):
+def _not_served(*_: Any) -> Any:
+    """A function of the pack's, where there is none."""
+    return None
+
+
+_add_into: Final[Any] = _not_served if PACK is None else PACK.gpu_add_into
+_stretch: Final[Any] = _not_served if PACK is None else PACK.gpu_stretch
+_filled: Final[Any] = _not_served if PACK is None else PACK.gpu_filled
+_sum: Final[Any] = _not_served if PACK is None else PACK.gpu_sum
+_loss: Final[Any] = _not_served if PACK is None else PACK.gpu_loss
+_loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_backward
+_product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
+
+
+class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
     device_type: ClassVar[str] = "cuda"
@@ -30,17 +49,24 @@ class CudaBackend(NumpyBackend):
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
+        open_road(cupy)
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-        self.formulas = Formulas(cupy)
-        self.rows = Rows(cupy)
-        self.steps = Steps(cupy)
+        self.formulas = AllFormulas(cupy)
+        self.open_kernels(cupy)
+        self.runs_formulas = ROAD.short
+        self.streams: dict[int, Any] = {}
+        self.kept: list[tuple[list[Any], list[Array]]] = []
         self.convolutions = Convolutions(cupy)
+        if ROAD.short:
+            PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
+            PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
+            PACK.gpu_steps(KernelFile(cupy, "steps.cu", PACK.gpu_step_sizes()).address)
         self.adopt(names(cupy))
 
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     def device_of(self, array: Array) -> device:
-        found: device = self.devices[array.device.id]
+        found: device = self.devices[array.data.device_id]
         return found
 
     def numbered(self, where: device) -> device:
@@ -52,10 +78,17 @@ class CudaBackend(NumpyBackend):
     def bring(self, array: Array, where: device) -> Array:
         with self.cupy.cuda.Device(where.index or 0):
             own = isinstance(array, self.cupy.ndarray)
+            if array.dtype == bfloat16:
+                bits = (
+                    self.of_bfloat16().bits(array) if own else backend_of(array).numpy(array).view("uint16")
+                )
+                found: Array = self.of_bfloat16().of_bits(self.cupy.array(bits, copy=True))
+                return found
             return self.cupy.array(array if own else backend_of(array).numpy(array), copy=True)
 
     def numpy(self, array: Array) -> Array:
         found: Array = self.cupy.asnumpy(array)
+        self.faults.check()
         return found
 
     def owner_of(self, array: Array) -> Array:
@@ -81,15 +114,26 @@ class CudaBackend(NumpyBackend):
         return self.strided(owner, dtype, address - owner.data.ptr, shape, strides)
 
     def stretch(self, x: Array, shape: Shape) -> Array:
-        return self.broadcast_to(x, shape)
+        found = _stretch(x, shape)
+        return self.broadcast_to(x, shape) if found is None else found
+
+    def lies_in_rows(self, x: Array) -> bool:
+        return bool(x._c_contiguous)
 
     # -- memory and the order of work ------------------------------------------------------------------------------
 
     def memory_stats(self) -> dict[str, int]:
+        self.trim()
         pool = self.cupy.get_default_memory_pool()
         return {"allocated_bytes": pool.used_bytes(), "reserved_bytes": pool.total_bytes()}
 
+    def trim(self) -> None:
+        """Gives memory that is kept for the next small arrays back to CuPy's pool."""
+        if ROAD.short:
+            PACK.gpu_trim()
+
     def empty_cache(self) -> None:
+        self.trim()
         self.cupy.get_default_memory_pool().free_all_blocks()
 
     def current_stream(self, where: device) -> Any:
@@ -102,8 +146,27 @@ class CudaBackend(NumpyBackend):
     def wait_event(self, stream: Any, event: Any) -> None:
         stream.wait_event(event)
 
+    def enter_stream(self, stream: int) -> None:
+        self._stream_at(stream).use()
+
+    def join_stream(self, stream: int, other: int) -> None:
+        self._stream_at(stream).wait_event(self.record_event(self._stream_at(other)))
+
+    def keep_for(self, streams: list[int], arrays: list[Array]) -> None:
+        events = [self.record_event(self._stream_at(stream)) for stream in streams]
+        self.kept = [kept for kept in self.kept if not all(event.done for event in kept[0])]
+        self.kept.append((events, arrays))
+
+    def _stream_at(self, address: int) -> Any:
+        """A queue of CuPy's, by the address that CUDA knows it by."""
+        if address not in self.streams:
+            cuda = self.cupy.cuda
+            self.streams[address] = cuda.ExternalStream(address) if address else cuda.Stream.null
+        return self.streams[address]
+
     def synchronize(self, where: device) -> None:
         self.cupy.cuda.Device(where.index or 0).synchronize()
+        self.faults.check()
 
     # -- ops ---------------------------------------------------------------------------------------------------
 
@@ -118,50 +181,81 @@ class CudaBackend(NumpyBackend):
 
     # -- kernels ---------------------------------------------------------------------------------------------------
 
-    def top(self, x: Array, axis: Any) -> Array:
-        # CuPy's `max` has no initial value, and refuses axes without elements.
-        if x.size:
-            return x.max(axis=axis, keepdims=True)
-        return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)
+    # -- sums, products, steps -------------------------------------------------------------------------------------
 
-    def softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("softmax", axis, x)
-        return super().softmax(x, axis) if found is None else found
+    def add_into(self, target: Array, other: Array) -> Array:
+        return target if _add_into(target, other) else super().add_into(target, other)
 
-    def log_softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("log_softmax", axis, x)
-        return super().log_softmax(x, axis) if found is None else found
+    def write_sum(self, target: Array, other: Array) -> None:
+        if not _add_into(target, other):
+            super().write_sum(target, other)
 
-    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
+    def ones_like(self, x: Array, *args: Any, **options: Any) -> Array:
+        """Ones in the shape and dtype of an array."""
+        found = None if args or options else _filled(x, 1.0)
+        return self.cupy.ones_like(x, *args, **options) if found is None else found
 
-    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("log_softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
+    def zeros_like(self, x: Array, *args: Any, **options: Any) -> Array:
+        """Zeros in the shape and dtype of an array."""
+        found = None if args or options else _filled(x, 0.0)
+        return self.cupy.zeros_like(x, *args, **options) if found is None else found
 
-    def _by_rows(self, name: str, axis: int | None, *arrays: Array) -> Any:
-        """What a kernel makes of rows; None where it does not serve."""
-        x = arrays[0]
-        last = x.ndim - 1 if axis is None or axis == -1 else axis
-        if not x.ndim or not self.rows.serves((last,), *arrays):
-            return None
-        return self.rows.each(name, x.shape[-1], *arrays)
+    def sum(
+        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Array:
+        """The sum over axes."""
+        found = _sum(x, axis, keepdims, 1.0) if dtype is None and out is None else None
+        return super().sum(x, axis, dtype, out, keepdims) if found is None else found
 
-    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
-        x, weight, bias = xs
-        if not self.rows.serves(op.axes, x) or not _is_plain(x.dtype, weight, bias):
-            return super().layer_norm(op, xs)
-        return self.rows.layer_norm(x, weight, bias, float(op.eps), prod(x.shape[op.axes[0] :]))
+    def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
+        found = _sum(x, axis, keepdims, 1 / count) if count else None
+        return super().average(x, axis, keepdims, count) if found is None else found
 
-    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
-        x, weight = xs[:2]
-        if op.moments is None or not self.rows.serves(op.axes, x, g) or not _is_plain(x.dtype, weight):
-            return super().layer_norm_backward(op, g, xs, wanted)
-        return self.rows.layer_norm_backward(g, x, weight, op.moments, x.shape[op.axes[0] :], wanted)
+    def loss(self, op: Any, x: Any, target: Any) -> Any:
+        found = _loss(op.kind, x, target, op.parameter(), op.reduction)
+        return op.computed(self, x, target) if found is None else found
+
+    def loss_backward(self, op: Any, i: int, g: Any, x: Any, target: Any) -> Any:
+        share = op.share()
+        found = _loss_backward(op.kind, g, x, target, op.parameter(), -share if i else share)
+        return op.formula(i, g, x, target) if found is None else found
+
+    def layout_of(self, x: Array, y: Array) -> int:
+        columns = COLUMNS_0 if x._f_contiguous and not x._c_contiguous else 0
+        if y._f_contiguous and not y._c_contiguous:
+            columns |= COLUMNS_1
+        return int(x.shape[1]) << LENGTH_SHIFT | columns | FITS
+
+    def product(self, x: Array, y: Array) -> Array:
+        found = _product(x, y, None, self.precision())
+        return super().product(x, y) if found is None else found
+
+    def precision(self) -> int:
+        """TF32 if products of float32 may be rounded."""
+        return TF32 if cuda.matmul.allow_tf32 else 0
+
+    def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
+        found = _product(y, z, x, self.precision())
+        return super().addmm(op, x, y, z) if found is None else found
+
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            a, b, how = (y, g, TURN_Y | TURN_RESULT) if turned else (g, y, TURN_Y)
+        else:
+            a, b, how = (g, x, TURN_X | TURN_RESULT) if turned else (x, g, TURN_X)
+        found = _product(a, b, None, how | self.precision())
+        return op.formula(i, g, x, y) if found is None else found
+
+    def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
+        a, b, how = (g, y, TURN_Y) if i == 0 else (x, g, TURN_X)
+        found = _product(a, b, None, how | self.precision())
+        return op.formula(i, g, x, y) if found is None else found
+
+    def sgd_steps(self, rows: list[Any], rates: Any) -> None:
+        super().sgd_steps(PACK.gpu_sgd_steps(rows, rates) if ROAD.short else rows, rates)
 
     def adam_steps(self, rows: list[Any], rates: Any) -> None:
-        super().adam_steps([row for row in rows if not self.steps.adam(row, rates)], rates)
+        super().adam_steps(PACK.gpu_adam_steps(rows, rates) if ROAD.short else rows, rates)
 
     # -- convolutions ----------------------------------------------------------------------------------------------
 
@@ -199,11 +293,6 @@ class CudaBackend(NumpyBackend):
         stream.restore(state)
 
 
-def _is_plain(dtype: Any, *arrays: Any) -> bool:
-    """Whether arrays, where they are given, have a dtype and lie in rows."""
-    return all(a is None or (a.dtype is dtype and a.flags.c_contiguous) for a in arrays)
-
-
 def install() -> CudaBackend:
     """Makes `cuda` a device, if it is not one yet; an error says what is missing."""
     found: Any = BACKENDS.by_device.get("cuda")
@@ -211,4 +300,7 @@ def install() -> CudaBackend:
         cupy = load()
         found = CudaBackend(cupy)
         register(found, cupy.ndarray)
+        if len(found.devices) == 1:
+            BACKENDS.homes[cupy.ndarray] = found.devices[0]
+            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else cupy.cuda.stream.get_current_stream_ptr
     return found  # type: ignore[no-any-return]

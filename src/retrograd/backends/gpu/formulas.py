@@ -1,7 +1,8 @@
 """Formulas of elementwise ops as kernels: one launch for an op, and one for all gradients of its backward.
 
 `formulas.json` has the formulas of the op library, traced by `tools/fuse.py`. A kernel is compiled when it is first
-needed, for the dtype and the kinds of operands at hand (see `Kind`); CuPy keeps what was compiled on disk.
+needed, for the dtype and the kinds of operands at hand; CuPy keeps what was compiled on disk. The native pack finds
+kernels again without Python (`native/gpu_formulas.cpp`): this file serves where it does not.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from retrograd.backends.gpu.launch import ROAD, TYPES, Kernel, empty
 from retrograd.backends.pack import PACK
 from retrograd.values import Shape
 
-TYPES: Final = {"f": "float", "d": "double"}
 THREADS: Final = 256
 BYTES: Final = 16  # of an array that a thread reads at once
 ITSELF: Final = -1  # the gradient that came in is the result
@@ -26,6 +27,9 @@ UNSERVED: Final = -2  # the op's own formula has to serve
 # Kinds of operands: as many elements as the result, in rows; one element; a number; fewer elements, by strides.
 FLAT, SINGLE, NUMBER, SPREAD = "f", "s", "n", "b"
 
+
+COPY: Final[dict[str, Any]] = {"slots": [0], "results": 1, "before": [], "inside": ["O0 = A0;"]}
+ADD: Final = "elementwise.arithmetic.Add.forward"
 
 # What a kernel is made for: a loop, a dtype, the kinds of its operands, and counts of parameters and dimensions.
 Key = tuple[int, str, str, int, int]
@@ -39,11 +43,29 @@ class Formulas:
         folder = resources.files("retrograd.backends.gpu")
         sheet = json.loads(folder.joinpath("formulas.json").read_text("utf-8"))
         self.math: str = folder.joinpath("math.cuh").read_text("utf-8")
-        self.loops: list[dict[str, Any]] = sheet["loops"]
+        self.loops: list[dict[str, Any]] = [*sheet["loops"], COPY]
         self.entries: dict[str, Any] = sheet["kernels"]
         self.forwards: dict[type, Formula | None] = {}
         self.vjps: dict[type, Formula | None] = {}
         self.kernels: dict[Key, Kernel] = {}
+        if ROAD.short:
+            loops = [(tuple(loop["slots"]), loop["results"]) for loop in self.loops]
+            add = self.loops_of(ADD, None)[1]
+            PACK.gpu_formulas(loops, self.leaf_for_pack, self.address_for_pack, add, len(loops) - 1)
+
+    def leaf_for_pack(self, key: str, op: Any) -> tuple[int, ...] | None:
+        """The loop of all results of a kernel's leaf, and those of each; None where the op's own formula has to serve."""
+        return self.loops_of(key, op) if key in self.entries else None
+
+    def loops_of(self, key: str, op: Any) -> tuple[int, ...]:
+        """The same for a kernel that there is."""
+        leaf, _ = Formula(self.entries[key]).leaf(op)
+        return (UNSERVED, UNSERVED) if leaf == UNSERVED else (leaf["all"], *leaf["each"])
+
+    def address_for_pack(self, number: int, char: str, kinds: str, params: int, spread: int) -> int:
+        """Where the driver finds a kernel."""
+        key = (number, char, kinds, params, spread)
+        return (self.kernels.get(key) or self._kernel(key)).address
 
     def forward_of(self, cls: type) -> Formula | None:
         """The formula of a class's forward."""
@@ -80,12 +102,12 @@ class Formulas:
         spread = len(shape) if SPREAD in kinds else 0
         key = (number, dtype.char, kinds, len(params), spread)
         kernel = self.kernels.get(key) or self._kernel(key)
-        outs = [self.cupy.ndarray(shape, dtype) for _ in range(loop["results"])]
+        outs = [empty(shape, dtype) for _ in range(loop["results"])]
         n = outs[0].size
         if n:
             steps = [] if not spread else [*shape, *strides_of(used, kinds, shape)]
             each = THREADS * (BYTES // dtype.itemsize)
-            kernel.launch(-(-n // each), (*used, *outs, *params, *steps, n))
+            kernel.launch(-(-n // each), THREADS, (*used, *outs, *params, *steps, n))
         return outs[0] if len(outs) == 1 else tuple(outs)
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
@@ -128,25 +150,9 @@ class Formulas:
     def _kernel(self, key: Key) -> Kernel:
         number, char, kinds, params, spread = key
         source = source_of(self.loops[number], TYPES[char], kinds, params, spread)
-        made = Kernel(self.cupy, self.cupy.RawKernel(self.math + source, "formula", options=("-std=c++17",)))
+        made = Kernel(self.cupy, self.math + source, "formula")
         self.kernels[key] = made
         return made
-
-
-class Kernel:
-    """A kernel of CuPy's; with the native pack it is launched without CuPy's Python, where there is one GPU."""
-
-    def __init__(self, cupy: Any, kernel: Any) -> None:
-        self.kernel = kernel
-        alone = PACK is not None and cupy.cuda.runtime.getDeviceCount() == 1
-        self.address: int = kernel.kernel.ptr if alone else 0
-        self.stream: Any = cupy.cuda.stream.get_current_stream_ptr
-
-    def launch(self, blocks: int, args: tuple[Any, ...]) -> None:
-        """Runs it on so many blocks of threads."""
-        # A thread that has not used the GPU before is refused, and CuPy's way makes the GPU known to it.
-        if not self.address or PACK.launch(self.address, blocks, THREADS, self.stream(), *args):
-            self.kernel((blocks,), (THREADS,), args)
 
 
 class Formula:

@@ -8,9 +8,17 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from retrograd.backends.gpu.ufuncs import AddUfunc, Ufunc
+from retrograd.backends.pack import PACK
 from retrograd.values import Array
 
 HOW_TO_INSTALL: Final = "pip install 'retrograd[cuda]' on a machine with an NVIDIA GPU and its driver"
+
+
+def _not_served(_: Any) -> None:
+    """What copies an array, where the pack does not."""
+
+
+_copy: Final[Any] = _not_served if PACK is None else PACK.gpu_copy
 
 
 def load() -> Any:
@@ -47,8 +55,15 @@ def names(cupy: Any) -> dict[str, Any]:
 
 def _array(cupy: Any, x: Any, dtype: Any = None, *, copy: bool = True, order: str = "K", **_: Any) -> Array:
     """`numpy.array`, whose `subok` CuPy refuses: its arrays have no subclasses."""
-    found: Array = cupy.array(x, dtype, copy, order)
-    return found
+    found: Any = None
+    if (
+        copy
+        and dtype is None
+        and type(x) is cupy.ndarray
+        and (order == "C" or (order == "K" and x._c_contiguous))
+    ):
+        found = _copy(x)
+    return cupy.array(x, dtype, copy, order) if found is None else found
 
 
 def _raising(function: Any) -> Any:

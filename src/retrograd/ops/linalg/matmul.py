@@ -111,6 +111,8 @@ class Mm(Product):
 
     def forward_kernel(self, x: Any, y: Any) -> Any:
         """The product of small matrices, NotImplemented for others. See `Traits.forward`."""
+        if type(x) is not ndarray:
+            return NotImplemented
         self.note(CPU_BACKEND, x, y)
         return small_product(x, y)
 

@@ -20,6 +20,7 @@ from retrograd.core.op import OUT, Linear, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dims, zero_like
+from retrograd.ops.elementwise.arithmetic import Div
 from retrograd.ops.elementwise.exponential import Exp
 from retrograd.ops.reduce.running_sums import Cumprod, Shift, cast, one_dim, summed_dtype
 from retrograd.ops.register import public
@@ -50,8 +51,13 @@ def sum_to(v: Any, shape: tuple[int, ...]) -> Any:
     extra = v.ndim - len(shape)
     axes = tuple(i for i in range(v.ndim) if i < extra or (shape[i - extra] == 1 and v.shape[i] != 1))
     if axes:
-        bare = type(v) is np.ndarray
-        v = XP.sum(v, axis=axes, keepdims=True) if bare else v.sum(axis=axes, keepdims=True)
+        stay = axes[-1] >= extra
+        if type(v) is np.ndarray:
+            v = XP.sum(v, axis=axes, keepdims=True)
+        elif isinstance(v, Tensor):
+            v = v.sum(axis=axes, keepdims=True)
+        else:
+            v = backend_of(v).sum(v, axis=axes, keepdims=stay)
     return v.reshape(tuple(shape)) if tuple(v.shape) != tuple(shape) else v
 
 
@@ -71,8 +77,8 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     if kind in "biu":
         return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype is float16:
-        return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
-    return x.sum(axis=axis, keepdims=keepdims)
+        return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
+    return backend_of(x).sum(x, axis=axis, keepdims=keepdims)
 
 
 def without_nan(xp: Backend, x: Array) -> Array:
@@ -201,13 +207,14 @@ class Mean(Sum):
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
         if a.dtype is float16:
-            return (a.sum(axis=self.axis, keepdims=self.keepdims, dtype=float32) / self.count).astype(float16)
-        return xp.true_divide(xp.sum(a, axis=self.axis, keepdims=self.keepdims), self.count)
+            sums = xp.sum(a, axis=self.axis, keepdims=self.keepdims, dtype=float32)
+            return (sums / self.count).astype(float16)
+        return xp.average(a, self.axis, self.keepdims, self.count)
 
     def transpose(self, g: Any) -> Any:
         count = self.count or 1  # nothing to divide where there are no elements
         # NumPy would make a number of an array of one element.
-        return super().transpose(XP.true_divide(g, count) if type(g) is ndarray else g / count)
+        return super().transpose(XP.true_divide(g, count) if type(g) is ndarray else Div().on(g, count))
 
 
 class MeanDim(Mean):
