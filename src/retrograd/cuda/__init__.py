@@ -62,6 +62,7 @@ if _typing.TYPE_CHECKING:
         set_stream,
         stream,
     )
+    from retrograd.cuda.waiting import get_sync_debug_mode, set_sync_debug_mode
 else:
     _get, __dir__ = _lazily(
         __name__,
@@ -85,6 +86,7 @@ else:
             "retrograd.cuda.streams": (
                 "Event Stream StreamContext current_stream default_stream set_stream stream"
             ),
+            "retrograd.cuda.waiting": "get_sync_debug_mode set_sync_debug_mode",
         },
     )
 
@@ -125,6 +127,7 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "get_sync_debug_mode",
     "init",
     "initial_seed",
     "is_available",
@@ -146,6 +149,7 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
+    "set_sync_debug_mode",
     "stream",
     "synchronize",
 ]

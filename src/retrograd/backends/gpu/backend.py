@@ -13,7 +13,7 @@ from retrograd.backends.device import device
 from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
 from retrograd.backends.gpu.formulas import Formulas
-from retrograd.backends.gpu.launch import ROAD, KernelFile, find_cublas, open_road
+from retrograd.backends.gpu.launch import ROAD, KernelFile, StreamNow, find_cublas, open_road, stream_at
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.rows import Rows
@@ -62,7 +62,7 @@ class CudaBackend(NumpyBackend):
         self.kept: list[tuple[list[Any], list[Array]]] = []
         self.convolutions = Convolutions(cupy)
         if ROAD.short:
-            PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
+            PACK.gpu_products(find_cublas(), cupy.cuda.alloc, KernelFile(cupy, "products.cu").address)
             PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
             PACK.gpu_steps(KernelFile(cupy, "steps.cu", PACK.gpu_step_sizes()).address)
         self.adopt(names(cupy))
@@ -157,8 +157,7 @@ class CudaBackend(NumpyBackend):
     def _stream_at(self, address: int) -> Any:
         """A queue of CuPy's, by the address that CUDA knows it by."""
         if address not in self.streams:
-            cuda = self.cupy.cuda
-            self.streams[address] = cuda.ExternalStream(address) if address else cuda.Stream.null
+            self.streams[address] = stream_at(self.cupy, address)
         return self.streams[address]
 
     def synchronize(self, where: device) -> None:
@@ -343,5 +342,5 @@ def install() -> CudaBackend:
         register(found, cupy.ndarray)
         if len(found.devices) == 1:
             BACKENDS.homes[cupy.ndarray] = found.devices[0]
-            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else cupy.cuda.stream.get_current_stream_ptr
+            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else StreamNow(cupy)
     return found  # type: ignore[no-any-return]
