@@ -57,7 +57,13 @@ def test_calls_that_wait_are_told_of() -> None:
             x.sum().item()
         rg.cuda.set_sync_debug_mode(2)
         y = (x * 2).sum()
-        for wait in (lambda: y.item(), lambda: y.cpu(), lambda: bool(y), lambda: x.tolist(), lambda: float(y)):
+        for wait in (
+            lambda: y.item(),
+            lambda: y.cpu(),
+            lambda: bool(y),
+            lambda: x.tolist(),
+            lambda: float(y),
+        ):
             with pytest.raises(RuntimeError, match="synchronizing CUDA operation"):
                 wait()
     finally:

@@ -46,7 +46,8 @@ def agree(f: Callable[..., Any], *xs: Any, tolerance: float = 0.0) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "shapes", [((8,), (8,)), ((3, 5), (5,)), ((4, 1, 3), (2, 1)), ((2, 3), ()), ((1,), (7, 3)), ((0, 3), (3,))]
+    "shapes",
+    [((8,), (8,)), ((3, 5), (5,)), ((4, 1, 3), (2, 1)), ((2, 3), ()), ((1,), (7, 3)), ((0, 3), (3,))],
 )
 def test_shapes(dtype: Any, shapes: Any) -> None:
     x, y = (numbers(i, *shape, dtype=dtype) for i, shape in enumerate(shapes))
@@ -70,7 +71,7 @@ def test_columns_stay_columns() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("m,k,n", [(3, 4, 5), (64, 256, 256), (1, 7, 1), (33, 1, 9), (5, 8, 1)])
+@pytest.mark.parametrize(("m", "k", "n"), [(3, 4, 5), (64, 256, 256), (1, 7, 1), (33, 1, 9), (5, 8, 1)])
 def test_products(dtype: Any, m: int, k: int, n: int) -> None:
     x, y, b = numbers(0, m, k, dtype=dtype), numbers(1, k, n, dtype=dtype), numbers(2, n, dtype=dtype)
     agree(lambda x, y: x @ y, x, y)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from retrograd.absent import AcceleratorError
-from retrograd.errors import OutOfMemoryError
+from retrograd.errors import AcceleratorError, OutOfMemoryError
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:

@@ -22,7 +22,6 @@ from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.backends.pack import PACK
 from retrograd.values import Array, Axis, Shape
 
-
 # How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
 TURN_X: Final = 1
 TURN_Y: Final = 2
@@ -237,7 +236,9 @@ class CudaBackend(NumpyBackend):
         found = None if args or options else _filled(x, 0.0)
         return self.cupy.zeros_like(x, *args, **options) if found is None else found
 
-    def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+    def sum(
+        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Array:
         """The sum over axes."""
         found = _sum(x, axis, keepdims, 1.0) if dtype is None and out is None else None
         return self.cupy.sum(x, axis, dtype, out, keepdims) if found is None else found

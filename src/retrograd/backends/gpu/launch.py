@@ -4,7 +4,7 @@
     out = empty(x.shape, x.dtype)               # on the current device, in rows, not filled
     kernel.launch(blocks, 256, (x, out, x.size, 0.5))
 
-Arguments are arrays (their address is passed), whole numbers (`long long`), floats (`double`) and None (a null pointer).
+Arguments are arrays (by their address), whole numbers (`long long`), floats (`double`) and None (a null pointer).
 
 Note [The short road]
 ~~~~~~~~~~~~~~~~~~~~~
@@ -33,7 +33,7 @@ NOT_READY: Final = (3, 201)  # codes of the driver's for a thread that has not u
 
 
 class Road:
-    """How arrays are made and kernels are launched in this process: by CuPy, unless `open_road` has found a better way."""
+    """How arrays are made and kernels are launched: by CuPy, unless `open_road` has found a better way."""
 
     empty: Any = None  # makes an array of a shape and a dtype
     launch: Any = None  # PACK.launch, where there is one GPU
@@ -69,7 +69,14 @@ def close_road(cupy: Any) -> None:
 def _arrays(cupy: Any) -> tuple[Any, ...]:
     """Arrays of all kinds, by which the pack sees how they lie."""
     x = cupy.ndarray((5, 7, 11), np.dtype("f4"))
-    return x, x[1:, ::2], x.T, x.view("i4"), cupy.ndarray((0, 3), np.dtype("f8")), cupy.ndarray((), np.dtype("i8"))
+    return (
+        x,
+        x[1:, ::2],
+        x.T,
+        x.view("i4"),
+        cupy.ndarray((0, 3), np.dtype("f8")),
+        cupy.ndarray((), np.dtype("i8")),
+    )
 
 
 def _makes_what_cupy_makes(cupy: Any) -> bool:
