@@ -106,4 +106,11 @@ def test_generators() -> None:
 def test_too_much_memory_is_an_error_with_figures_and_the_next_step_works() -> None:
     with pytest.raises(rg.OutOfMemoryError, match="TiB"):
         rg.empty(1 << 40, device="cuda")
+    rg.cuda.empty_cache()
+    large = rg.empty(int(rg.cuda.mem_get_info()[0] * 0.6) // 4, device="cuda", requires_grad=True)
+    for f in (lambda: large * 2, lambda: large.tanh(), lambda: large[:, None] * large):
+        with pytest.raises(rg.OutOfMemoryError, match="not enough memory"):
+            f()
+    del large
+    rg.cuda.empty_cache()
     assert float(rg.ones(3, device="cuda").sum()) == 3
