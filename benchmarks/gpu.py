@@ -130,6 +130,12 @@ def matmul_4096_float32(lib: Any) -> Step:
     return lambda: x @ y
 
 
+@row
+def matmul_8192_bfloat16(lib: Any) -> Step:
+    x, y = (lib.randn(8192, 8192, device="cuda", dtype=lib.bfloat16) for _ in range(2))
+    return lambda: x @ y
+
+
 def normalised(lib: Any, f: Callable[[Any], Any]) -> Step:
     x = leaf(lib, 8192, 4096)
     g = lib.randn(8192, 4096, device="cuda")
@@ -158,12 +164,39 @@ def cross_entropy_8192x4096(lib: Any) -> Step:
     return normalised(lib, lambda x: lib.nn.functional.cross_entropy(x, target))
 
 
+def transformer(lib: Any, dtype: Any) -> Step:
+    parts, call = block(lib, 768, 12)
+    parts = parts.to("cuda", dtype)
+    x = lib.randn(8, 512, 768, device="cuda", dtype=dtype)
+    return trained(lib, parts, lambda: call(x).square().mean())
+
+
 @row
 def transformer_block_8x512x768(lib: Any) -> Step:
-    parts, call = block(lib, 768, 12)
-    parts = parts.to("cuda")
-    x = lib.randn(8, 512, 768, device="cuda")
-    return trained(lib, parts, lambda: call(x).square().mean())
+    return transformer(lib, lib.float32)
+
+
+@row
+def transformer_block_8x512x768_bfloat16(lib: Any) -> Step:
+    return transformer(lib, lib.bfloat16)
+
+
+@row
+def attention_8x12x2048x64_bfloat16(lib: Any) -> Step:
+    q, k, v = (leaf(lib, 8, 12, 2048, 64, dtype=lib.bfloat16) for _ in range(3))
+    g = lib.randn(8, 12, 2048, 64, device="cuda", dtype=lib.bfloat16)
+
+    def step() -> None:
+        q.grad = k.grad = v.grad = None
+        lib.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).backward(g)
+
+    return step
+
+
+@row
+def sum_of_columns_65536x1024(lib: Any) -> Step:
+    x = lib.randn(65536, 1024, device="cuda")
+    return lambda: x.sum(0)
 
 
 @row
@@ -183,6 +216,16 @@ def Adam_over_100M_parameters(lib: Any) -> Step:
     for p in parameters:
         p.grad = lib.randn(10_000_000, device="cuda")
     return lib.optim.Adam(parameters, 1e-3).step
+
+
+def peak(lib: Any, step: Step) -> float:
+    """The most memory that arrays of a library take while a step runs, in MiB."""
+    step()
+    lib.cuda.synchronize()
+    lib.cuda.reset_peak_memory_stats()
+    step()
+    lib.cuda.synchronize()
+    return float(lib.cuda.max_memory_allocated()) / (1 << 20)
 
 
 def best(steps: list[Step], finish: list[Callable[[], Any]], seconds: float) -> list[float]:
@@ -219,7 +262,10 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()
-    print("| program | retrograd µs | PyTorch µs | ratio |\n|---|---|---|---|", flush=True)
+    print(
+        "| program | retrograd µs | PyTorch µs | ratio | retrograd MiB | PyTorch MiB |\n|---|---|---|---|---|---|",
+        flush=True,
+    )
     for name, make in ROWS.items():
         if options.only not in name:
             continue
@@ -228,10 +274,15 @@ def main() -> None:
             ours, theirs = best(
                 steps, [cupy.cuda.Device().synchronize, torch.cuda.synchronize], options.seconds
             )
-            print(f"| {name} | {ours * 1e6:,.0f} | {theirs * 1e6:,.0f} | {theirs / ours:.2f} |", flush=True)
+            room = [peak(lib, step) for lib, step in zip((rg, torch), steps, strict=True)]
+            print(
+                f"| {name} | {ours * 1e6:,.0f} | {theirs * 1e6:,.0f} | {theirs / ours:.2f} | {room[0]:,.0f} | "
+                f"{room[1]:,.0f} |",
+                flush=True,
+            )
         except Exception as error:  # noqa: BLE001 - a row that fails is a row of the table
-            print(f"| {name} | {type(error).__name__}: {str(error)[:200]} | | |", flush=True)
-        del steps
+            print(f"| {name} | {type(error).__name__}: {str(error)[:200]} | | | | |", flush=True)
+        steps = []
         cupy.get_default_memory_pool().free_all_blocks()
         torch.cuda.empty_cache()
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS
+from retrograd.backends.base import open_device
 from retrograd.backends.device import device
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import as_dtype, bfloat16, float16, float64
@@ -32,15 +32,23 @@ def is_autocast_available(device_type: str) -> bool:
     return check_type(device_type) in ("cpu", "cuda")
 
 
+def _is_there(device_type: str) -> bool:
+    """Whether there is a device of a type."""
+    try:
+        return open_device(device_type)
+    except RuntimeError:
+        return False
+
+
 class autocast(AutocastSwitch):  # noqa: N801 - torch's name
     """Inside the block, products and convolutions compute in lower precision, and losses in float32.
 
     It decorates functions, too.
 
     Args:
-        device_type: "cpu".
+        device_type: "cpu" or "cuda".
         dtype: the lower precision, bfloat16 (which needs ml_dtypes) or float16; None for what
-            `get_autocast_dtype(device_type)` says, which is bfloat16 on the CPU.
+            `get_autocast_dtype(device_type)` says, which is bfloat16 on the CPU and float16 on GPUs.
         enabled: whether it is on in the block; False switches it off inside of another.
         cache_enabled: whether a weight is converted once for all its uses in the outermost block.
 
@@ -59,7 +67,7 @@ class autocast(AutocastSwitch):  # noqa: N801 - torch's name
             raise RuntimeError(f"User specified an unsupported autocast device_type '{self.device}'")
         self.fast_dtype = dtype_of(setting(self.device)[1] if dtype is None else as_dtype(dtype))
         self._cache_enabled = current().autocast_keeps if cache_enabled is None else cache_enabled
-        if self.device == "cuda" and enabled and "cuda" not in BACKENDS.by_device:
+        if self.device == "cuda" and enabled and not _is_there("cuda"):
             warn("CUDA is not available or torch_xla is imported. Disabling autocast.", UserWarning)
             enabled = False
         if self.device == "cpu" and enabled and self.fast_dtype.held not in (bfloat16, float16):

@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.device import CPU, DEVICE_TYPES, default_device, device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.kernels import along_axis, optimizer_steps, running, softmax
 from retrograd.backends.kernels.noise import noise
 from retrograd.backends.kernels.products import layout_of
@@ -55,6 +56,9 @@ class Backend(LibraryNames):
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
+    fuses_rms_norm: ClassVar[bool] = (
+        False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
+    )
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 
@@ -127,6 +131,18 @@ class Backend(LibraryNames):
     def fits(self, array: Array, shape: Any, dtype: Any) -> bool:
         """Whether an array has a shape, samples included, and a dtype; it may say no where one has to look closer."""
         return False
+
+    def maker(self, dtype: Any) -> Any:
+        """The backend that makes arrays of a dtype where those of this one are."""
+        return self
+
+    def as_bfloat16(self, array: Array, order: Any) -> Any:
+        """A copy of an array of this backend in bfloat16."""
+        return array.astype(bfloat16, order=order)
+
+    def seen_as_bfloat16(self, array: Array) -> Any:
+        """An array of this backend with elements of 16 bits as one of bfloat16, in the same memory."""
+        return BACKENDS.of_bfloat16.seen(array.view(bfloat16.dtype))
 
     def supports(self, dtype: Any) -> bool:
         """Whether there are arrays of a dtype."""
@@ -379,6 +395,14 @@ class Backend(LibraryNames):
 
     def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
         """The gradients of input, weight and bias; None where `wanted` has no bit."""
+        return op.formula(g, xs)  # type: ignore[no-any-return]
+
+    def rms_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
+        """Over the root of the mean square of the last dimensions; and moments, which the backward wants back."""
+        return op.computed(self, xs), None
+
+    def rms_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        """The gradients of input and weight; None where `wanted` has no bit."""
         return op.formula(g, xs)  # type: ignore[no-any-return]
 
     def group_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:

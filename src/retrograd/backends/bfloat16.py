@@ -19,7 +19,15 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, common_backend, is_array, register, stands_for_many
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    backend_of,
+    common_backend,
+    is_array,
+    register,
+    stands_for_many,
+)
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape
@@ -157,8 +165,8 @@ def as_bfloat16(found: Any) -> Any:
 
 
 def wide(array: Any) -> Any:
-    """An array as float32."""
-    return bare(array).astype(float32)
+    """An array as float32; in rows where its dimensions share memory."""
+    return bare(array).astype(float32, "K" if array.flags.writeable or array.flags.c_contiguous else "C")
 
 
 def widened(value: Any) -> Any:
@@ -255,7 +263,7 @@ class BFloat16Backend(NumpyBackend):
             return array.copy(order) if copy else array
         if type(array) is ndarray or isinstance(array, np.generic):
             return narrow(array, order)
-        return array.astype(bfloat16, order=order)
+        return backend_of(array).as_bfloat16(array, order)
 
     def seen(self, array: Any) -> Any:
         """NumPy's array of bfloat16 as one of ours, in the same memory."""
@@ -335,7 +343,12 @@ class BFloat16Backend(NumpyBackend):
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         if op.is_view or op.moves_memory:
             operands = [bits(xs[0]), *xs[1:]]
-            return of_bits(common_backend(operands).forward(op, operands))
+            found = of_bits(common_backend(operands).forward(op, operands))
+            if (region := getattr(op, "region", None)) is not None:
+                region.be_of(bfloat16)  # gradients that are laid out there are no bits
+            return found
+        if op.copies:
+            return op.compute(self, xs)
         given = op.given_dtype()
         if given is bfloat16:
             op.target = None  # what it asks for it has: no need to round operands again

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from retrograd.backends.base import BACKENDS, Backend
+from retrograd.backends.base import BACKENDS, Backend, backend_of
 from retrograd.backends.device import CPU, device
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.dtype_class import dtype as DtypeClass
@@ -25,15 +25,16 @@ def reinterpreted(array: Array, dtype: DType) -> Array:
     """The same memory as elements of another dtype, of a size that fits."""
     if type(dtype) is DtypeClass:
         if dtype is bfloat16:
-            return of_bfloat16().seen(array.view(dtype.dtype))
+            of_bfloat16()
+            return backend_of(array).seen_as_bfloat16(array)
         dtype = dtype.held
     return array.view(dtype)
 
 
 def maker_of(dtype: DType, where: device | None = None) -> Any:
     """The backend that makes arrays of a dtype on a device."""
-    if dtype is bfloat16 and (where is None or where is CPU):
-        return of_bfloat16()
+    if dtype is bfloat16:
+        return of_bfloat16() if where is None or where is CPU else BACKENDS.on(where).maker(dtype)
     return BACKENDS.on(where)
 
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import Backend, backend_of
+from retrograd.backends.base import BACKENDS, Backend, backend_of
 from retrograd.backends.device import device
 from retrograd.backends.kernels import blocks
 from retrograd.hints import mypyc_attr
@@ -58,9 +58,10 @@ class NumpyBackend(Backend):
     # -- arrays ----------------------------------------------------------------------------------------------------
 
     def bring(self, array: Array, where: device) -> Array:
-        return np.array(
+        found = np.array(
             array if type(array) is ndarray else backend_of(array).numpy(array), copy=True, subok=False
         )
+        return found if found.dtype.kind != "V" else BACKENDS.of_bfloat16.seen(found)
 
     def numpy(self, array: Array) -> Array:
         return array

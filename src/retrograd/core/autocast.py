@@ -45,8 +45,21 @@ USE: Final = _Use()
 
 
 def autocasting() -> bool:
-    """Whether this thread computes under autocast."""
-    return USE.ever and current().autocast is not None
+    """Whether this thread computes under autocast, on the CPU or on GPUs."""
+    if not USE.ever:
+        return False
+    state = current()
+    return state.autocast is not None or state.autocast_gpu is not None
+
+
+def autocasting_on_gpu(x: Any) -> bool:
+    """Whether this thread computes under autocast on GPUs, and a tensor is there: PyTorch's list for them is longer."""
+    return (
+        USE.ever
+        and current().autocast_gpu is not None
+        and isinstance(x, Tensor)
+        and device_of(x.array) is not CPU
+    )
 
 
 # The lower precision of each type of device, unless somebody has set another.
@@ -68,6 +81,9 @@ def put_setting(device_type: str, enabled: bool, dtype: DType) -> None:
     if device_type == "cpu":
         USE.ever = USE.ever or enabled
         state.autocast = dtype if enabled else None
+    elif device_type == "cuda":
+        USE.ever = USE.ever or enabled
+        state.autocast_gpu = dtype if enabled else None
 
 
 def open_block() -> int:
@@ -115,7 +131,8 @@ class AutocastSwitch:
 def same_autocast() -> AutocastSwitch:
     """A block in which autocast is what it is now: for what runs again later."""
     found = AutocastSwitch()
-    found._enabled, found.fast_dtype = setting("cpu")
+    found.device = "cpu" if current().autocast_gpu is None else "cuda"
+    found._enabled, found.fast_dtype = setting(found.device)
     found._cache_enabled = current().autocast_keeps
     return found
 
@@ -123,18 +140,17 @@ def same_autocast() -> AutocastSwitch:
 def without_autocast(function: Callable[..., R], *args: Any, **options: Any) -> R:
     """Calls a function with autocast off, and its tensors as they are."""
     state = current()
-    before = state.autocast
-    state.autocast = None
+    before = state.autocast, state.autocast_gpu
+    state.autocast = state.autocast_gpu = None
     try:
         return function(*args, **options)
     finally:
-        state.autocast = before
+        state.autocast, state.autocast_gpu = before
 
 
 def lowered(function: Callable[..., R], *args: Any, **options: Any) -> R:
-    """Calls a function with its tensors in lower precision."""
-    state = current()
-    return _called(function, args, options, state.autocast, state)
+    """Calls a function with its tensors in lower precision, that of the device that each is on."""
+    return _called(function, args, options, None, current())
 
 
 def in_float32(function: Callable[..., R], *args: Any, **options: Any) -> R:
@@ -145,7 +161,7 @@ def in_float32(function: Callable[..., R], *args: Any, **options: Any) -> R:
 def widest(function: Callable[..., R], *args: Any, **options: Any) -> R:
     """Calls a function with its tensors in the widest dtype among them."""
     state = current()
-    found = [t.array.dtype for t in _tensors(args) if _is_eligible(t)]
+    found = [t.array.dtype for t in _tensors(args) if _is_eligible(t, state)]
     same = all(dtype == found[0] for dtype in found)
     return _called(function, args, options, found[0] if found and same else float32, state)
 
@@ -170,10 +186,15 @@ def _tensors(args: Sequence[Any]) -> list[Tensor]:
     return found
 
 
-def _is_eligible(x: Tensor) -> bool:
-    """Whether autocast converts a tensor: a floating-point one on the CPU that is not float64."""
+def _is_eligible(x: Tensor, state: ThreadState) -> bool:
+    """Whether autocast converts a tensor: a floating-point one that is not float64, on a device where it is on."""
     dtype = x.array.dtype
-    return bool(dtype.kind == "f" and dtype is not float64) and device_of(x.array) is CPU
+    return bool(dtype.kind == "f" and dtype is not float64) and _lower(x, state) is not None
+
+
+def _lower(x: Tensor, state: ThreadState) -> DType:
+    """The lower precision of a tensor's device; None where autocast is off."""
+    return state.autocast if device_of(x.array) is CPU else state.autocast_gpu
 
 
 def _converted(value: Any, dtype: DType, state: ThreadState) -> Any:
@@ -186,10 +207,16 @@ def _converted(value: Any, dtype: DType, state: ThreadState) -> Any:
 
 
 def _cast(x: Tensor, dtype: DType, state: ThreadState) -> Tensor:
-    if x.array.dtype is dtype or not _is_eligible(x):
+    """A tensor in a dtype, None being the lower precision of its device."""
+    if not _is_eligible(x, state):
+        return x
+    lower = _lower(x, state)
+    if dtype is None:
+        dtype = lower
+    if x.array.dtype is dtype:
         return x
     is_weight = x.array.dtype is float32 and x._requires and x._node is None and x._base is None
-    if not (is_weight and state.grad_enabled and state.autocast_keeps and dtype is state.autocast):
+    if not (is_weight and state.grad_enabled and state.autocast_keeps and dtype is lower):
         found: Tensor = UPWARD.operators.cast(x, dtype)
         return found
     kept = state.autocast_cache.get(id(x))

@@ -54,6 +54,7 @@ class ThreadState:
     write_guard: Any = None
     batch_levels: tuple[Any, ...] = ()  # the running vmaps, the innermost last
     autocast: Any = None  # the dtype of autocast, None where it is off: see Note [Autocast]
+    autocast_gpu: Any = None  # the same for tensors on GPUs
     autocast_keeps: bool = True  # whether it keeps what it has made of weights
     autocast_depth: int = 0  # how many of its blocks are open
     transforms: int = 0  # how many functions of `retrograd.func` are running one inside another

@@ -92,6 +92,7 @@ class Op(Node):
     elementwise: ClassVar[bool] = False  # whether operands are broadcast against each other, and nothing else
     in_rows: ClassVar[bool] = False  # whether results lie row after row in memory, however operands lie
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
+    copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
     any_shape: ClassVar[bool] = (
         False  # whether forward looks at single elements, and a batch is one more axis

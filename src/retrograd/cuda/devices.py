@@ -133,7 +133,8 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 def synchronize(device: Any = None) -> None:
     """Waits until a GPU has done all its work."""
-    library().cuda.Device(index_of(device)).synchronize()
+    library()
+    BACKENDS.on(Device("cuda")).synchronize(Device("cuda", index_of(device)))
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, ClassVar, Final
-
-import numpy as np
 
 from retrograd.backends.base import BACKENDS, backend_of, register
 from retrograd.backends.device import device
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
-from retrograd.backends.gpu.formulas import Formulas
 from retrograd.backends.gpu.launch import ROAD, KernelFile, StreamNow, find_cublas, open_road, stream_at
 from retrograd.backends.gpu.library import load, names
+from retrograd.backends.gpu.narrow import AllFormulas
+from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.random import CudaStream
-from retrograd.backends.gpu.rows import Rows
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
-from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.backends.pack import PACK
 from retrograd.values import Array, Axis, Shape
 
@@ -43,7 +40,7 @@ _loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_back
 _product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
-class CudaBackend(NumpyBackend):
+class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
     device_type: ClassVar[str] = "cuda"
@@ -54,8 +51,8 @@ class CudaBackend(NumpyBackend):
         self.cupy = cupy
         open_road(cupy)
         self.devices: list[device] = [device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
-        self.formulas = Formulas(cupy)
-        self.rows = Rows(cupy)
+        self.formulas = AllFormulas(cupy)
+        self.open_kernels(cupy)
         self.runs_formulas = ROAD.short
         self.streams: dict[int, Any] = {}
         self.kept: list[tuple[list[Any], list[Array]]] = []
@@ -81,10 +78,17 @@ class CudaBackend(NumpyBackend):
     def bring(self, array: Array, where: device) -> Array:
         with self.cupy.cuda.Device(where.index or 0):
             own = isinstance(array, self.cupy.ndarray)
+            if array.dtype == bfloat16:
+                bits = (
+                    self.of_bfloat16().bits(array) if own else backend_of(array).numpy(array).view("uint16")
+                )
+                found: Array = self.of_bfloat16().of_bits(self.cupy.array(bits, copy=True))
+                return found
             return self.cupy.array(array if own else backend_of(array).numpy(array), copy=True)
 
     def numpy(self, array: Array) -> Array:
         found: Array = self.cupy.asnumpy(array)
+        self.faults.check()
         return found
 
     def owner_of(self, array: Array) -> Array:
@@ -161,6 +165,7 @@ class CudaBackend(NumpyBackend):
 
     def synchronize(self, where: device) -> None:
         self.cupy.cuda.Device(where.index or 0).synchronize()
+        self.faults.check()
 
     # -- ops ---------------------------------------------------------------------------------------------------
 
@@ -172,50 +177,6 @@ class CudaBackend(NumpyBackend):
         unary = len(given) == 3  # the gradient, the operand and the result; else the last says what is wanted
         found = self.formulas.gradients(op, given if unary else given[:-1], 1 if unary else given[-1])
         return found[0] if unary and type(found) is tuple else found
-
-    # -- kernels ---------------------------------------------------------------------------------------------------
-
-    def top(self, x: Array, axis: Any) -> Array:
-        # CuPy's `max` has no initial value, and refuses axes without elements.
-        if x.size:
-            return x.max(axis=axis, keepdims=True)
-        return self.full(x.sum(axis=axis, keepdims=True).shape, -np.inf, x.dtype)
-
-    def softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("softmax", axis, x)
-        return super().softmax(x, axis) if found is None else found
-
-    def log_softmax(self, x: Array, axis: int | None) -> Array:
-        found = self._by_rows("log_softmax", axis, x)
-        return super().log_softmax(x, axis) if found is None else found
-
-    def softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
-
-    def log_softmax_backward(self, op: Any, g: Any, out: Any) -> Any:
-        found = self._by_rows("log_softmax_backward", op.axis, g, out)
-        return op.formula(g, out) if found is None else found
-
-    def _by_rows(self, name: str, axis: int | None, *arrays: Array) -> Any:
-        """What a kernel makes of rows; None where it does not serve."""
-        x = arrays[0]
-        last = x.ndim - 1 if axis is None or axis == -1 else axis
-        if not x.ndim or not self.rows.serves((last,), *arrays):
-            return None
-        return self.rows.each(name, x.shape[-1], *arrays)
-
-    def layer_norm(self, op: Any, xs: Sequence[Any]) -> tuple[Any, Any]:
-        x, weight, bias = xs
-        if not self.rows.serves(op.axes, x) or not _is_plain(x.dtype, weight, bias):
-            return super().layer_norm(op, xs)
-        return self.rows.layer_norm(x, weight, bias, float(op.eps), prod(x.shape[op.axes[0] :]))
-
-    def layer_norm_backward(self, op: Any, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
-        x, weight = xs[:2]
-        if op.moments is None or not self.rows.serves(op.axes, x, g) or not _is_plain(x.dtype, weight):
-            return super().layer_norm_backward(op, g, xs, wanted)
-        return self.rows.layer_norm_backward(g, x, weight, op.moments, x.shape[op.axes[0] :], wanted)
 
     # -- sums, products, steps -------------------------------------------------------------------------------------
 
@@ -241,7 +202,7 @@ class CudaBackend(NumpyBackend):
     ) -> Array:
         """The sum over axes."""
         found = _sum(x, axis, keepdims, 1.0) if dtype is None and out is None else None
-        return self.cupy.sum(x, axis, dtype, out, keepdims) if found is None else found
+        return super().sum(x, axis, dtype, out, keepdims) if found is None else found
 
     def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
         found = _sum(x, axis, keepdims, 1 / count) if count else None
@@ -272,7 +233,7 @@ class CudaBackend(NumpyBackend):
 
     def addmm(self, op: Any, x: Any, y: Any, z: Any) -> Any:
         found = _product(y, z, x, self.precision())
-        return op.computed(self, x, y, z) if found is None else found
+        return super().addmm(op, x, y, z) if found is None else found
 
     def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
         if i == 0:
@@ -327,11 +288,6 @@ class CudaBackend(NumpyBackend):
 
     def restore_stream(self, stream: Any, state: bytes) -> None:
         stream.restore(state)
-
-
-def _is_plain(dtype: Any, *arrays: Any) -> bool:
-    """Whether arrays, where they are given, have a dtype and lie in rows."""
-    return all(a is None or (a.dtype is dtype and a.flags.c_contiguous) for a in arrays)
 
 
 def install() -> CudaBackend:

@@ -7,14 +7,14 @@ of call. Where cuDNN is missing, convolutions are products of matrices of window
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import threading
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from retrograd.backends.gpu.kernels import empty, letter
+from retrograd.backends.gpu.libraries import found_library
 from retrograd.values import Array, Shape
 
-DTYPES: Final = {"f": 0, "d": 1, "e": 2}
+DTYPES: Final = {"f": 0, "d": 1, "e": 2, "bf": 9}
 FLOAT, DOUBLE = 0, 1
 NCHW, CROSS_CORRELATION = 0, 1
 DEFAULT_MATH, FULL_PRECISION = 0, 3
@@ -51,26 +51,12 @@ class CudnnCall(NamedTuple):
     tf32: bool
 
 
-def find_library() -> Any:
-    """cuDNN, of the system or of the package `nvidia-cudnn`; None if there is none."""
-    places = list(NAMES)
-    found = importlib.util.find_spec("nvidia")
-    for folder in (found.submodule_search_locations if found is not None else None) or ():
-        places += [str(path) for path in sorted(Path(folder).glob("cudnn/lib/libcudnn.so.*"))]
-    for place in places:
-        try:
-            return ctypes.CDLL(place)
-        except OSError:
-            continue
-    return None
-
-
 class Convolutions:
     """The three convolutions: see Note [Three convolutions]."""
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
-        self.library = find_library()
+        self.library = found_library("cudnn", NAMES)
         self.plans: dict[CudnnCall, tuple[list[Any], int, int]] = {}
         self.local = threading.local()  # a handle is one thread's
         self.lock = threading.Lock()
@@ -87,7 +73,7 @@ class Convolutions:
         return (
             self.library is not None
             and whole
-            and x.dtype.char in DTYPES
+            and letter(x.dtype) in DTYPES
             and all(a.dtype is x.dtype and a.size and a.flags.c_contiguous for a in arrays)
         )
 
@@ -96,11 +82,13 @@ class Convolutions:
     ) -> Array:
         """Computes y of (x, w), x of (w, y) or w of (x, y): whichever `which` says is missing."""
         w = geometry.windows
-        call = CudnnCall(which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, a.dtype.char, tf32)
+        call = CudnnCall(
+            which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, letter(a.dtype), tf32
+        )
         descriptors, algo, room = self._plan(call)
-        out = self.cupy.empty(shapes[{"Forward": 2, "BackwardData": 0, "BackwardFilter": 1}[which]], a.dtype)
+        out = empty(shapes[{"Forward": 2, "BackwardData": 0, "BackwardFilter": 1}[which]], a.dtype)
         workspace = self.cupy.empty(room, "b")
-        kind = ctypes.c_double if a.dtype.char == "d" else ctypes.c_float
+        kind = ctypes.c_double if call.char == "d" else ctypes.c_float
         one, zero = kind(1), kind(0)
         first, second, conv, result = descriptors
         self._check(
@@ -179,7 +167,7 @@ class Convolutions:
             )
         )
         self._check(self.library.cudnnSetConvolutionGroupCount(made, call.groups))
-        math = DEFAULT_MATH if call.tf32 or call.char == "e" else FULL_PRECISION
+        math = DEFAULT_MATH if call.tf32 or call.char in ("e", "bf") else FULL_PRECISION
         self._check(self.library.cudnnSetConvolutionMathType(made, math))
         return made
 

@@ -1,120 +1,94 @@
-// Kernels on the rows of a matrix: one block a row. T is float or double, and sums are of that type.
+// Softmax and normalisation of rows: see rows.cuh.
 
-constexpr int THREADS = 256;
-
-struct Sum {
-  static __device__ T first() { return 0; }
-  static __device__ T of(T a, T b) { return a + b; }
-};
-// A NaN wins, as in NumPy.
-struct Max {
-  static __device__ T first() { return (T)-INFINITE; }
-  static __device__ T of(T a, T b) { return (a >= b) | (a != a) ? a : b; }
-};
-
-// What all threads of the block have, put together; every thread gets it.
-template <class F> __device__ T together(T value) {
-  __shared__ T parts[THREADS / 32];
-  for (int step = 16; step; step >>= 1) value = F::of(value, __shfl_xor_sync(0xffffffffu, value, step));
-  __syncthreads();  // the last call's parts have been read
-  if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = value;
-  __syncthreads();
-  T all = parts[0];
-  for (int k = 1; k < THREADS / 32; ++k) all = F::of(all, parts[k]);
-  return all;
-}
-
-#define EACH for (long long j = threadIdx.x; j < n; j += THREADS)
-
-__device__ T log_of_sum(const T* x, long long n, T& top) {
+__device__ __forceinline__ T sum_of_powers(const Row& x, long long n, T& top) {
   T value = Max::first();
-  EACH value = Max::of(value, x[j]);
+  x.each(n, [&](T v, long long) { value = Max::of(value, v); });
   top = together<Max>(value);
   T sum = 0;
-  EACH sum += exp(x[j] - top);
+  x.each(n, [&](T v, long long) { sum += exp(v - top); });
   return together<Sum>(sum);
 }
 
-extern "C" __global__ void softmax(const T* __restrict__ x, T* __restrict__ out, long long n) {
-  x += blockIdx.x * n, out += blockIdx.x * n;
+extern "C" __global__ void __launch_bounds__(THREADS) softmax(
+    const S* __restrict__ x, S* __restrict__ out, long long rows, long long n) {
+  const long long r = my_row();
+  if (r >= rows) return;
+  const Row row(x + r * n, n);
   T top;
-  const T factor = 1 / log_of_sum(x, n, top);
-  EACH out[j] = exp(x[j] - top) * factor;
+  const T factor = 1 / sum_of_powers(row, n, top);
+  write_row(out + r * n, n, [&](int k, long long j, T* v) {
+    row.read(k, j, v);
+#pragma unroll
+    for (int i = 0; i < V; ++i) v[i] = exp(v[i] - top) * factor;
+  });
 }
 
-extern "C" __global__ void log_softmax(const T* __restrict__ x, T* __restrict__ out, long long n) {
-  x += blockIdx.x * n, out += blockIdx.x * n;
+extern "C" __global__ void __launch_bounds__(THREADS) log_softmax(
+    const S* __restrict__ x, S* __restrict__ out, long long rows, long long n) {
+  const long long r = my_row();
+  if (r >= rows) return;
+  const Row row(x + r * n, n);
   T top;
-  const T size = log(log_of_sum(x, n, top));
-  EACH out[j] = x[j] - top - size;
+  const T size = log(sum_of_powers(row, n, top));
+  write_row(out + r * n, n, [&](int k, long long j, T* v) {
+    row.read(k, j, v);
+#pragma unroll
+    for (int i = 0; i < V; ++i) v[i] = v[i] - top - size;
+  });
 }
 
-extern "C" __global__ void softmax_backward(const T* __restrict__ g, const T* __restrict__ out, T* __restrict__ dx, long long n) {
-  g += blockIdx.x * n, out += blockIdx.x * n, dx += blockIdx.x * n;
+// One number for each row; rows of nothing but minus infinity have that sum.
+extern "C" __global__ void __launch_bounds__(THREADS) logsumexp(
+    const S* __restrict__ x, S* __restrict__ out, long long rows, long long n) {
+  const long long r = my_row();
+  if (r >= rows) return;
+  const Row row(x + r * n, n);
+  T value = Max::first();
+  row.each(n, [&](T v, long long) { value = Max::of(value, v); });
+  T top = together<Max>(value);
+  if (top - top != 0) top = 0;  // infinite, or not a number
   T sum = 0;
-  EACH sum += g[j] * out[j];
+  row.each(n, [&](T v, long long) { sum += exp(v - top); });
   sum = together<Sum>(sum);
-  EACH dx[j] = out[j] * (g[j] - sum);
+  if (my_lane() == 0) out[r] = narrow<S>(log(sum) + top);
 }
 
-extern "C" __global__ void log_softmax_backward(const T* __restrict__ g, const T* __restrict__ out, T* __restrict__ dx, long long n) {
-  g += blockIdx.x * n, out += blockIdx.x * n, dx += blockIdx.x * n;
+extern "C" __global__ void __launch_bounds__(THREADS) softmax_backward(
+    const S* __restrict__ g, const S* __restrict__ out, S* __restrict__ dx, long long rows, long long n) {
+  const long long r = my_row();
+  if (r >= rows) return;
+  const Row slope(g + r * n, n), row(out + r * n, n);
   T sum = 0;
-  EACH sum += g[j];
+  each_pack(n, [&](int k, long long j) {
+    T a[V], b[V];
+    slope.read(k, j, a);
+    row.read(k, j, b);
+#pragma unroll
+    for (int i = 0; i < V; ++i) sum += a[i] * b[i];
+  });
   sum = together<Sum>(sum);
-  EACH dx[j] = g[j] - exp(out[j]) * sum;
+  write_row(dx + r * n, n, [&](int k, long long j, T* v) {
+    T b[V];
+    slope.read(k, j, v);
+    row.read(k, j, b);
+#pragma unroll
+    for (int i = 0; i < V; ++i) v[i] = b[i] * (v[i] - sum);
+  });
 }
 
-// Weight and bias may be null. Mean and scale of each row are noted for the backward.
-extern "C" __global__ void layer_norm(
-    const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ bias, T* __restrict__ out,
-    T* __restrict__ moments, double eps, long long n) {
-  x += blockIdx.x * n, out += blockIdx.x * n;
+extern "C" __global__ void __launch_bounds__(THREADS) log_softmax_backward(
+    const S* __restrict__ g, const S* __restrict__ out, S* __restrict__ dx, long long rows, long long n) {
+  const long long r = my_row();
+  if (r >= rows) return;
+  const Row slope(g + r * n, n), row(out + r * n, n);
   T sum = 0;
-  EACH sum += x[j];
-  const T mean = together<Sum>(sum) / n;
-  sum = 0;
-  EACH sum += (x[j] - mean) * (x[j] - mean);
-  const T scale = 1 / sqrt(together<Sum>(sum) / n + (T)eps);
-  if (threadIdx.x == 0) moments[2 * blockIdx.x] = mean, moments[2 * blockIdx.x + 1] = scale;
-  EACH {
-    T value = (x[j] - mean) * scale;
-    if (weight) value *= weight[j];
-    out[j] = bias ? value + bias[j] : value;
-  }
-}
-
-extern "C" __global__ void layer_norm_backward(
-    const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ weight, const T* __restrict__ moments,
-    T* __restrict__ dx, long long n) {
-  g += blockIdx.x * n, x += blockIdx.x * n, dx += blockIdx.x * n;
-  const T mean = moments[2 * blockIdx.x], scale = moments[2 * blockIdx.x + 1];
-  T sum = 0, along = 0;
-  EACH {
-    const T v = weight ? g[j] * weight[j] : g[j];
-    sum += v;
-    along += v * (x[j] - mean);
-  }
-  sum = together<Sum>(sum) / n;
-  along = together<Sum>(along) * scale * scale / n;
-  EACH {
-    const T v = weight ? g[j] * weight[j] : g[j];
-    dx[j] = (v - sum - (x[j] - mean) * along) * scale;
-  }
-}
-
-// Sums over rows, of which a block takes every gridDim.y-th: of g times the normalised x, and of g.
-extern "C" __global__ void layer_norm_columns(
-    const T* __restrict__ g, const T* __restrict__ x, const T* __restrict__ moments, T* __restrict__ dweight,
-    T* __restrict__ dbias, long long rows, long long n) {
-  const long long j = blockIdx.x * (long long)THREADS + threadIdx.x;
-  if (j >= n) return;
-  T sum = 0, along = 0;
-  for (long long r = blockIdx.y; r < rows; r += gridDim.y) {
-    const T v = g[r * n + j];
-    sum += v;
-    along += v * (x[r * n + j] - moments[2 * r]) * moments[2 * r + 1];
-  }
-  dweight[blockIdx.y * n + j] = along;
-  dbias[blockIdx.y * n + j] = sum;
+  slope.each(n, [&](T v, long long) { sum += v; });
+  sum = together<Sum>(sum);
+  write_row(dx + r * n, n, [&](int k, long long j, T* v) {
+    T b[V];
+    slope.read(k, j, v);
+    row.read(k, j, b);
+#pragma unroll
+    for (int i = 0; i < V; ++i) v[i] = v[i] - exp(b[i]) * sum;
+  });
 }

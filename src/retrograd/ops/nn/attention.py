@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, common_backend, stands_for_many
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, lowered
@@ -316,6 +317,7 @@ def _check_mask(mask: Any, shape: Shape) -> None:
 def _as_bias(mask: Tensor, dtype: DType) -> Tensor:
     """A mask as numbers to add: 0 where a boolean one is true, else -inf."""
     if mask.array.dtype.kind == "b":
-        return Tensor(backend_of(mask.array).where(mask.array, dtype.type(0), dtype.type(-np.inf)))
+        single = backend_of(mask.array).where(mask.array, np.float32(0), np.float32(-np.inf))
+        return Tensor(cast(single, dtype, copy=False))
     wider = promote_types(mask.array.dtype, dtype)
     return mask if wider == mask.array.dtype else convert(mask, dtype)

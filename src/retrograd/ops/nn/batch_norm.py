@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend
+from retrograd.backends.base import Backend, is_writable
 from retrograd.backends.casts import maker_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import overlap_error
 from retrograd.errors import DimensionError, ShapeError
 from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
@@ -33,6 +34,8 @@ class NativeBatchNorm(OfChannels):
         "running_var": "x:4",
     }  # fmt: skip
 
+    followed: bool = False  # whether the forward's kernel has moved the running statistics
+
     def __init__(self, training: bool, momentum: float, eps: float) -> None:
         self.training = training
         self.momentum = momentum
@@ -45,8 +48,14 @@ class NativeBatchNorm(OfChannels):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         self.axes = (0, *range(2, xs[0].ndim))
+        moves = self.training and xs[3] is not None
+        if moves:
+            for running in (xs[3], xs[4]):
+                before_write(running)
+                if not is_writable(running):
+                    raise overlap_error()
         out = super().forward(xp, xs)
-        if self.training and xs[3] is not None:
+        if moves and not self.followed:
             self.follow(xs)
         return out
 
@@ -66,7 +75,6 @@ class NativeBatchNorm(OfChannels):
         mean = x.mean(axis=self.axes) if noted is None else noted[0]
         var = x.var(axis=self.axes) if noted is None else noted[2]
         for running, value in ((xs[3], mean), (xs[4], var * (np.float64(count) / (count - 1)))):
-            before_write(running)
             running[...] = self.momentum * value + (1 - self.momentum) * running
 
     def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:

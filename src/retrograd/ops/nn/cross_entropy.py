@@ -34,6 +34,7 @@ from retrograd.ops.nn.difference_loss import (
     reduction_code,
 )
 from retrograd.ops.nn.softmax import LogSoftmax
+from retrograd.ops.reduce.calculus import over
 from retrograd.ops.reduce.sums import Sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
@@ -49,6 +50,8 @@ class NllLoss(WithConstants):
     shown: ClassVar[dict[str, str]] = {
         "reduction": "reduction", "ignore_index": "ignore_index", "self": "x:0", "target": "x:1", "weight": "x:2",
     }  # fmt: skip
+
+    total: Any = None  # what the mean was divided by, where a kernel has noted it for the backward
 
     def __init__(self, reduction: int, ignore_index: int) -> None:
         self.reduction = reduction
@@ -440,7 +443,7 @@ def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, a
         return losses
     found: Tensor = -terms.sum()
     classes = shape[axis]
-    return found / (logs.array.size / classes if classes else math.nan) if code == MEAN else found
+    return over(found, logs.array.size / classes if classes else math.nan) if code == MEAN else found
 
 
 def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axis: int) -> Any:

@@ -8,13 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.modes import current
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor, tensor_of
+from retrograd.ops.common import number_from, require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
@@ -158,6 +161,26 @@ class NativeLayerNorm(Normalised):
         return found
 
 
+class FusedRmsNorm(NativeLayerNorm):
+    """divided by the root of the mean square of the last dimensions; there is no bias"""
+
+    def run(self, xp: Backend, xs: Sequence[Any]) -> tuple[Array, Any]:
+        found: tuple[Array, Any] = xp.rms_norm(self, xs)
+        return found
+
+    def run_backward(self, xp: Backend, g: Any, xs: Sequence[Any], wanted: int) -> Sequence[Any]:
+        found: Sequence[Any] = xp.rms_norm_backward(self, g, xs, wanted)
+        return found
+
+    def standardised(self, xs: Sequence[Any]) -> tuple[Any, Any]:
+        x = wide(xs[0])
+        scale = Rsqrt().on(MeanDim(self.axes, True).on(x * x) + self.eps)
+        return x * scale, scale
+
+    def product(self, v: Any, hat: Any, scale: Any) -> Any:
+        return (v - hat * MeanDim(self.axes, True).on(v * hat)) * scale
+
+
 class OfChannels(Normalised):
     """Normalised with a weight and a bias for each channel, that is, along dimension 1."""
 
@@ -259,6 +282,8 @@ def layer_norm(
     >>> rg.layer_norm(rg.tensor([[1.0, 2.0, 3.0]]), (3,))
     tensor([[-1.2247,  0.0000,  1.2247]])
     """
+    if autocasting_on_gpu(input):
+        return in_float32(layer_norm, input, normalized_shape, weight, bias, eps)
     x, shape = require_tensor("layer_norm", "input", 1, input), _sizes_given("layer_norm", normalized_shape)
     _check_last(x, shape, weight, bias)
     check_mixed(x, (weight, bias))
@@ -281,7 +306,7 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
     mean, scale = as_array(mean), as_array(1 / backend_of(x).sqrt(var + eps))
-    return tensor_of(mean.astype(x.dtype, copy=False)), tensor_of(scale.astype(x.dtype, copy=False))
+    return tensor_of(cast(mean, x.dtype, copy=False)), tensor_of(cast(scale, x.dtype, copy=False))
 
 
 @public("rms_norm", "nn.functional.rms_norm")
@@ -299,6 +324,9 @@ def rms_norm(
     if x.array.dtype.kind not in "fc":
         raise unsupported_dtype("rms_norm", x.array.dtype)
     small = float(finfo(x.array.dtype).eps) if eps is None else eps
+    if backend_of(x.array).fuses_rms_norm and x.array.dtype.kind == "f":
+        found: Tensor = apply_n(FusedRmsNorm(shape, small), (x, weight, None))
+        return found
     a = contiguous(convert(x, float32) if x.array.dtype.itemsize == 2 else x)
     axes = tuple(range(x.array.ndim - len(shape), x.array.ndim))
     out = a * Rsqrt().on(MeanDim(axes, True).on(a**2) + small)
@@ -321,6 +349,8 @@ def group_norm(
         num_groups: into how many groups the C channels are split.
         weight, bias: one number per channel.
     """
+    if autocasting_on_gpu(input):
+        return in_float32(group_norm, input, num_groups, weight, bias, eps)
     x = require_tensor("group_norm", "input", 1, input)
     shape = x.array.shape
     if len(shape) < 2:
@@ -383,7 +413,12 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the mean and the reciprocal standard deviation of each group."""
     out = group_norm(input, group, weight, bias, eps)
-    return out, *statistics(input.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    x: Any = input
+    if not (x.requires_grad and current().grad_enabled):
+        return out, *statistics(x.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    rows = wide(x).reshape((N, group, C // group * HxW))
+    mean, scale = rows.mean(2), Rsqrt().on(rows.var(2, unbiased=False) + eps)
+    return out, convert(mean, x.array.dtype), convert(scale, x.array.dtype)
 
 
 @public("nn.functional.local_response_norm")
@@ -399,6 +434,13 @@ def local_response_norm(
     if not x.array.size:
         return x
     around = (0, 0) * (x.array.ndim - 2) + (size // 2, (size - 1) // 2)
-    means = MeanDim((x.array.ndim,), False).on(pad(x * x, around).unfold(1, size, 1))
-    found: Tensor = x / (means * alpha + k) ** beta
+    windows: Any = pad(x * x, around).unfold(1, size, 1)
+    whole = x.array.dtype.kind in "iu"
+    means = (
+        windows.sum(-1).div(size, rounding_mode="trunc")
+        if whole
+        else MeanDim((x.array.ndim,), False).on(windows)
+    )
+    factor, exponent, base = (number_from("local_response_norm", "alpha", 3, v) for v in (alpha, beta, k))
+    found: Tensor = x / (means * factor + base) ** exponent
     return found

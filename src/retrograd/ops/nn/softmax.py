@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from retrograd.backends.base import Backend, backend_of
 from retrograd.core.apply import apply1
+from retrograd.core.autocast import autocasting_on_gpu, in_float32
 from retrograd.core.op import OUT, Symmetric, Unary
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
@@ -91,6 +92,8 @@ def softmax(
     >>> rg.softmax(rg.tensor([1.0, 1.0, 1.0, 1.0]), dim=0)
     tensor([0.2500, 0.2500, 0.2500, 0.2500])
     """
+    if dtype is None and out is None and autocasting_on_gpu(input):
+        return in_float32(softmax, input, dim, **numpy)
     x, axis = _softmax_operand("softmax", input, dim, dtype, numpy)
     found: Tensor = deliver(apply1(Softmax(axis), x), out)
     return found
@@ -106,6 +109,8 @@ def log_softmax(
     **numpy: int | None,
 ) -> Tensor:
     """`log(softmax(input))` along `dim`, without overflow."""
+    if dtype is None and out is None and autocasting_on_gpu(input):
+        return in_float32(log_softmax, input, dim, **numpy)
     x, axis = _softmax_operand("log_softmax", input, dim, dtype, numpy)
     found: Tensor = deliver(apply1(LogSoftmax(axis), x), out)
     return found

@@ -77,7 +77,7 @@ def total(x: Array, axis: Axis, keepdims: bool) -> Array:
     if kind in "biu":
         return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     if x.dtype is float16:
-        return x.sum(axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
+        return backend_of(x).sum(x, axis=axis, keepdims=keepdims, dtype=float32).astype(float16)
     return backend_of(x).sum(x, axis=axis, keepdims=keepdims)
 
 
@@ -207,7 +207,8 @@ class Mean(Sum):
         self.in_shape = x.shape
         self.count = reduced_count(x.shape, self.axis)
         if a.dtype is float16:
-            return (a.sum(axis=self.axis, keepdims=self.keepdims, dtype=float32) / self.count).astype(float16)
+            sums = xp.sum(a, axis=self.axis, keepdims=self.keepdims, dtype=float32)
+            return (sums / self.count).astype(float16)
         return xp.average(a, self.axis, self.keepdims, self.count)
 
     def transpose(self, g: Any) -> Any:
