@@ -262,7 +262,10 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=2.0)
     options = parser.parse_args()
-    print("| program | retrograd µs | PyTorch µs | ratio | retrograd MiB | PyTorch MiB |\n|---|---|---|---|---|---|", flush=True)
+    print(
+        "| program | retrograd µs | PyTorch µs | ratio | retrograd MiB | PyTorch MiB |\n|---|---|---|---|---|---|",
+        flush=True,
+    )
     for name, make in ROWS.items():
         if options.only not in name:
             continue

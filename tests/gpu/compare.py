@@ -28,7 +28,12 @@ def results(
     out = function(*inputs)
     found = [out]
     if out.requires_grad:
-        g = rg.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape))).to(rounded).to(where).to(dtype)
+        g = (
+            rg.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape)))
+            .to(rounded)
+            .to(where)
+            .to(dtype)
+        )
         first = rg.autograd.grad(out, inputs, g, create_graph=order == 2, allow_unused=True)
         found += [f for f in first if f is not None]
         again = [f for f in first if f is not None and f.requires_grad]

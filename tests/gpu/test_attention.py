@@ -15,7 +15,9 @@ attend = rg.nn.functional.scaled_dot_product_attention
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("sizes", [(2, 3, 5, 7, 4), (1, 2, 33, 33, 16), (2, 2, 64, 128, 64), (1, 1, 1, 9, 8)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [(2, 3, 5, 7, 4), (1, 2, 33, 33, 16), (2, 2, 64, 128, 64), (1, 1, 1, 9, 8)], ids=str
+)
 def test_attention(sizes: Any, dtype: Any) -> None:
     n, h, rows, keys, width = sizes
     arrays = numbers((n, h, rows, width), (n, h, keys, width), (n, h, keys, width))
@@ -25,7 +27,12 @@ def test_attention(sizes: Any, dtype: Any) -> None:
     check(lambda q, k, v: attend(q, k, v, scale=0.3), arrays, dtype, tolerance=t)
     for shape in ((rows, keys), (n, h, rows, keys), (n, 1, 1, keys), (1, h, rows, 1)):
         mask = numbers(shape, seed=5)[0]
-        check(lambda q, k, v, m=mask: attend(q, k, v, rg.tensor(m).to(q.dtype).to(q.device)), arrays, dtype, tolerance=t)
+        check(
+            lambda q, k, v, m=mask: attend(q, k, v, rg.tensor(m).to(q.dtype).to(q.device)),
+            arrays,
+            dtype,
+            tolerance=t,
+        )
     seen = np.random.default_rng(1).random((rows, keys)) > 0.5
     seen[0] = False  # a query that sees nothing
     check(lambda q, k, v: attend(q, k, v, rg.tensor(seen).to(q.device)), arrays, dtype, tolerance=t)

@@ -33,7 +33,9 @@ def test_lists(dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16], ids=str)
 def test_training_with_a_scaler(dtype: Any) -> None:
     rg.manual_seed(0)
-    model = rg.nn.Sequential(rg.nn.Linear(8, 32), rg.nn.GELU(), rg.nn.LayerNorm(32), rg.nn.Linear(32, 1)).cuda()
+    model = rg.nn.Sequential(
+        rg.nn.Linear(8, 32), rg.nn.GELU(), rg.nn.LayerNorm(32), rg.nn.Linear(32, 1)
+    ).cuda()
     optimizer = rg.optim.Adam(model.parameters(), 1e-2)
     scaler = rg.amp.GradScaler("cuda", enabled=dtype == rg.float16)
     x = rg.randn(64, 8, device="cuda")

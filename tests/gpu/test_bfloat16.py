@@ -15,13 +15,15 @@ B = rg.bfloat16
 def test_there_and_back() -> None:
     x = rg.tensor([1.0, 2.5, -3.0], dtype=B)
     there = x.cuda()
-    assert there.dtype == B and there.is_cuda
+    assert there.dtype == B
+    assert there.is_cuda
     assert rg.equal(there.cpu(), x)
     assert rg.equal(there.float().cpu(), x.float())
     assert rg.equal(rg.ones(3, device="cuda").to(B).cpu(), rg.ones(3, dtype=B))
     assert float(there.sum()) == 0.5
     assert there.tolist() == [1.0, 2.5, -3.0]
-    assert "2.5000" in str(there[1]) and "bfloat16" in str(there[1])
+    assert "2.5000" in str(there[1])
+    assert "bfloat16" in str(there[1])
 
 
 def test_made_there() -> None:
@@ -50,7 +52,9 @@ FUNCTIONS: dict[str, Any] = {
     "reductions": lambda x, y: x.mean(0) + y.amax(0) + (x * y).cumsum(0)[1],
     "where": lambda x, y: rg.where(x > 0, x, y),
     "linear": lambda x, y: rg.nn.functional.linear(x, y).relu(),
-    "conv": lambda x, y: rg.nn.functional.conv1d(x[None], y[:, :5].reshape(4, 5, 1)[:, :4]) if x.shape[0] == 4 else x,
+    "conv": lambda x, y: (
+        rg.nn.functional.conv1d(x[None], y[:, :5].reshape(4, 5, 1)[:, :4]) if x.shape[0] == 4 else x
+    ),
 }
 
 
@@ -69,14 +73,17 @@ def test_in_place_and_accumulation() -> None:
     w = rg.ones(3, device="cuda", dtype=B, requires_grad=True)
     for _ in range(3):
         (w * 2).sum().backward()
-    assert w.grad.tolist() == [6.0, 6.0, 6.0] and w.grad.dtype == B
+    assert w.grad.tolist() == [6.0, 6.0, 6.0]
+    assert w.grad.dtype == B
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])
 def test_training(name: str) -> None:
     def trained(where: str) -> Any:
         rg.manual_seed(0)
-        model = rg.nn.Sequential(rg.nn.Linear(6, 8), rg.nn.GELU(), rg.nn.LayerNorm(8), rg.nn.Linear(8, 3)).to(where, B)
+        model = rg.nn.Sequential(rg.nn.Linear(6, 8), rg.nn.GELU(), rg.nn.LayerNorm(8), rg.nn.Linear(8, 3)).to(
+            where, B
+        )
         optimizer = getattr(rg.optim, name)(model.parameters(), 0.01)
         x = rg.tensor(numbers((16, 6))[0]).to(B).to(where)
         t = (rg.arange(16) % 3).to(where)

@@ -14,7 +14,9 @@ F = rg.nn.functional
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [((5, 4), (5, 9)), ((5, 4), (3, 2)), ((2, 3, 4), (2, 8, 4)), ((5000, 3), (5000, 1))], ids=str)
+@pytest.mark.parametrize(
+    "shape", [((5, 4), (5, 9)), ((5, 4), (3, 2)), ((2, 3, 4), (2, 8, 4)), ((5000, 3), (5000, 1))], ids=str
+)
 def test_gather(shape: Any, dtype: Any) -> None:
     size, picked = shape
     i = np.random.default_rng(0).integers(0, size[1], picked)
@@ -36,7 +38,9 @@ def test_scatter_add() -> None:
 def test_embedding(width: int, dtype: Any) -> None:
     i = np.random.default_rng(0).integers(0, 11, (13, 5))
     for options in ({}, {"padding_idx": 3}, {"scale_grad_by_freq": True}):
-        check(lambda w, o=options: F.embedding(rg.tensor(i).to(w.device), w, **o), numbers((11, width)), dtype)
+        check(
+            lambda w, o=options: F.embedding(rg.tensor(i).to(w.device), w, **o), numbers((11, width)), dtype
+        )
 
 
 def test_embedding_is_the_same_each_time() -> None:

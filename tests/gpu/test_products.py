@@ -25,7 +25,12 @@ def test_matrices(sizes: Any, dtype: Any) -> None:
     check(lambda x, y: x.transpose(1, 2) @ y, numbers((3, k, m), (3, k, n)), dtype, tolerance=t)
     check(lambda x, y: x @ y, numbers((2, 3, m, k), (k, n)), dtype, tolerance=t)
     check(lambda x, w, b: rg.nn.functional.linear(x, w, b), numbers((m, k), (n, k), n), dtype, tolerance=t)
-    check(lambda b, x, y: rg.addmm(b, x, y, alpha=2.0, beta=0.5), numbers((m, n), (m, k), (k, n)), dtype, tolerance=t)
+    check(
+        lambda b, x, y: rg.addmm(b, x, y, alpha=2.0, beta=0.5),
+        numbers((m, n), (m, k), (k, n)),
+        dtype,
+        tolerance=t,
+    )
 
 
 def test_products_twice_and_of_nothing() -> None:

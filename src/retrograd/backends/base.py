@@ -56,7 +56,9 @@ class Backend(LibraryNames):
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
-    fuses_rms_norm: ClassVar[bool] = False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
+    fuses_rms_norm: ClassVar[bool] = (
+        False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
+    )
     # Whether a result may have a shape that depends on values, as those of `nonzero` and boolean masks have.
     dynamic_shapes: ClassVar[bool] = True
 

@@ -19,7 +19,15 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from retrograd.backends.base import BACKENDS, Backend, backend_of, common_backend, is_array, register, stands_for_many
+from retrograd.backends.base import (
+    BACKENDS,
+    Backend,
+    backend_of,
+    common_backend,
+    is_array,
+    register,
+    stands_for_many,
+)
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.numpy_backend import NumpyBackend
 from retrograd.values import Array, Shape

@@ -54,7 +54,12 @@ def autocasting() -> bool:
 
 def autocasting_on_gpu(x: Any) -> bool:
     """Whether this thread computes under autocast on GPUs, and a tensor is there: PyTorch's list for them is longer."""
-    return USE.ever and current().autocast_gpu is not None and isinstance(x, Tensor) and device_of(x.array) is not CPU
+    return (
+        USE.ever
+        and current().autocast_gpu is not None
+        and isinstance(x, Tensor)
+        and device_of(x.array) is not CPU
+    )
 
 
 # The lower precision of each type of device, unless somebody has set another.

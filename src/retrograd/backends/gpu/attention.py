@@ -11,7 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrograd.backends.gpu.kernels import COMPUTED, STORED, THREADS, Kernels, blocks_for, empty, letter, types
+from retrograd.backends.gpu.kernels import (
+    COMPUTED,
+    STORED,
+    THREADS,
+    Kernels,
+    blocks_for,
+    empty,
+    letter,
+    types,
+)
 from retrograd.backends.gpu.norms import computed
 from retrograd.backends.gpu.products import Products
 from retrograd.backends.gpu.reductions import Reductions
@@ -24,7 +33,7 @@ FLOAT32: Final = np.dtype("float32")
 
 
 class Heads:
-    """The matrices of an array of shape (samples, heads, rows, columns), wherever they lie: their addresses, on the GPU."""
+    """The matrices of an array of shape (samples, heads, rows, columns), by their addresses, which lie on the GPU."""
 
     def __init__(self, x: Array, addresses: Array) -> None:
         self.array = x
@@ -112,7 +121,9 @@ class Attention:
         if wanted & 1:
             multiply((rows, keys, width), chunk.slopes.at(0), chunk.k.at(start), dq.at(start), count)
         if wanted & 2:
-            multiply((keys, rows, width), chunk.slopes.at(0, True), chunk.q.at(start), dk.at(start), count, beta)
+            multiply(
+                (keys, rows, width), chunk.slopes.at(0, True), chunk.q.at(start), dk.at(start), count, beta
+            )
 
     def _shared(self, d: Array, x: Array) -> Array:
         """A gradient in the shape of its operand: what several heads give to the one they share is summed."""
@@ -129,7 +140,9 @@ class Chunk:
     `targets` are arrays with these heads: the result or, in a backward, its gradient and those that are wanted.
     """
 
-    def __init__(self, of: Attention, op: Any, xs: Sequence[Any], first: int, targets: Sequence[Array]) -> None:
+    def __init__(
+        self, of: Attention, op: Any, xs: Sequence[Any], first: int, targets: Sequence[Array]
+    ) -> None:
         self.of, self.op, self.first = of, op, first
         q, k, v, self.mask = xs
         samples, heads, rows, keys = *q.shape[:3], k.shape[2]
@@ -166,7 +179,15 @@ class Chunk:
             own = [0 if n == 1 else s // mask.itemsize for n, s in zip(mask.shape, mask.strides, strict=True)]
             steps = (*[0] * lead, *own)
         kernel, how = self._kernel("weights")
-        args = (self.scores.array, mask, self.p.array, float(self.op.scale), int(self.op.is_causal), count * rows, keys)
+        args = (
+            self.scores.array,
+            mask,
+            self.p.array,
+            float(self.op.scale),
+            int(self.op.is_causal),
+            count * rows,
+            keys,
+        )
         where = (rows, self.first, start, heads, *steps)
         kernel.launch(-(-count * rows // how.per_block), how.threads, (*args, *where))
 
@@ -196,7 +217,7 @@ def slices(q: Array, k: Array) -> Iterator[tuple[int, Any]]:
 
 
 def like(x: Array) -> Array:
-    """An array of x's shape, whose elements lie in the order of x's: heads may lie beside each other, as in (N, L, H, E)."""
+    """An array of x's shape, its elements in the order of x's: heads may lie side by side, as in (N, L, H, E)."""
     if x.strides[1] < x.strides[2]:
         n, heads, rows, width = x.shape
         return empty((n, rows, heads, width), x.dtype).transpose((0, 2, 1, 3))
@@ -207,4 +228,6 @@ def _in_rows(x: Array) -> bool:
     """Whether rows lie as cuBLAS wants them."""
     size = x.itemsize
     good = x.strides[3] == size or x.shape[3] == 1
-    return bool(good and (x.shape[2] == 1 or (x.strides[2] >= x.shape[3] * size and x.strides[2] % size == 0)))
+    return bool(
+        good and (x.shape[2] == 1 or (x.strides[2] >= x.shape[3] * size and x.strides[2] % size == 0))
+    )

@@ -17,8 +17,8 @@ from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.pack import PACK
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
-
 
 # How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
 TURN_X: Final = 1
@@ -41,6 +41,7 @@ _loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_back
 _product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
@@ -80,7 +81,9 @@ class CudaBackend(KernelBackend):
         with self.cupy.cuda.Device(where.index or 0):
             own = isinstance(array, self.cupy.ndarray)
             if array.dtype == bfloat16:
-                bits = self.of_bfloat16().bits(array) if own else backend_of(array).numpy(array).view("uint16")
+                bits = (
+                    self.of_bfloat16().bits(array) if own else backend_of(array).numpy(array).view("uint16")
+                )
                 found: Array = self.of_bfloat16().of_bits(self.cupy.array(bits, copy=True))
                 return found
             return self.cupy.array(array if own else backend_of(array).numpy(array), copy=True)
@@ -199,7 +202,9 @@ class CudaBackend(KernelBackend):
         found = None if args or options else _filled(x, 0.0)
         return self.cupy.zeros_like(x, *args, **options) if found is None else found
 
-    def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+    def sum(
+        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Array:
         """The sum over axes."""
         found = _sum(x, axis, keepdims, 1.0) if dtype is None and out is None else None
         return super().sum(x, axis, dtype, out, keepdims) if found is None else found
@@ -241,7 +246,7 @@ class CudaBackend(KernelBackend):
         else:
             a, b, how = (g, x, TURN_X | TURN_RESULT) if turned else (x, g, TURN_X)
         found = _product(a, b, None, how | self.precision())
-        return op.formula(i, g, x, y) if found is None else found
+        return super().mm_backward(op, i, turned, g, x, y) if found is None else found
 
     def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
         a, b, how = (g, y, TURN_Y) if i == 0 else (x, g, TURN_X)
@@ -299,5 +304,7 @@ def install() -> CudaBackend:
         register(found, cupy.ndarray)
         if len(found.devices) == 1:
             BACKENDS.homes[cupy.ndarray] = found.devices[0]
-            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else cupy.cuda.stream.get_current_stream_ptr
+            BACKENDS.stream_now = (
+                PACK.gpu_stream if ROAD.short else lambda: cupy.cuda.get_current_stream().ptr
+            )
     return found  # type: ignore[no-any-return]

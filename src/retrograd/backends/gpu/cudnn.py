@@ -82,7 +82,9 @@ class Convolutions:
     ) -> Array:
         """Computes y of (x, w), x of (w, y) or w of (x, y): whichever `which` says is missing."""
         w = geometry.windows
-        call = CudnnCall(which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, letter(a.dtype), tf32)
+        call = CudnnCall(
+            which, *shapes, w.padding, w.stride, w.dilation, geometry.groups, letter(a.dtype), tf32
+        )
         descriptors, algo, room = self._plan(call)
         out = empty(shapes[{"Forward": 2, "BackwardData": 0, "BackwardFilter": 1}[which]], a.dtype)
         workspace = self.cupy.empty(room, "b")

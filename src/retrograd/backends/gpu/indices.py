@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from retrograd.backends.gpu.faults import INDEX, Faults
 from retrograd.backends.gpu.kernels import (
-    INDICES, PROCESSORS, STORED, THREADS, Kernels, blocks_for, empty, letter, pack_of, types,
+    INDICES,
+    PROCESSORS,
+    STORED,
+    THREADS,
+    Kernels,
+    blocks_for,
+    empty,
+    letter,
+    pack_of,
+    types,
 )  # fmt: skip
 from retrograd.values import Array
 
@@ -23,7 +32,7 @@ class Indices:
         self.faults = faults
 
     def check(self, index: Array, low: int, high: int) -> bool:
-        """Has the GPU look whether all indices are from `low` to before `high`; says whether there is a kernel for it."""
+        """Has the GPU look whether indices are from `low` to before `high`; says whether there is a kernel for it."""
         if index.dtype.char not in INDICES or not index.flags.c_contiguous:
             return False
         if index.size:
@@ -63,7 +72,9 @@ class Indices:
         kernel.launch(blocks_for(lines), THREADS, (out, index, values, *sizes))
         return True
 
-    def sum_rows(self, g: Array, index: Array, order: Array, rows: int, padding: int, by_frequency: bool) -> Array:
+    def sum_rows(
+        self, g: Array, index: Array, order: Array, rows: int, padding: int, by_frequency: bool
+    ) -> Array:
         """A table each of whose rows is the sum of the rows of g with its index; `order` sorts the indices."""
         width = g.shape[-1]
         out = empty((rows, width), g.dtype)

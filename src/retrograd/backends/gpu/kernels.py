@@ -33,12 +33,15 @@ COMPUTED: Final = {"f": "float", "d": "double", "e": "float", "bf": "float"}
 INDICES: Final = {"i": "int", "l": "long long", "q": "long long"}
 BYTES: Final = 16  # that a thread reads at once, of each array
 THREADS: Final = 256
-PROCESSORS: Final = 132  # of a large card: how far work is split, and so the order of sums, is the same on all
+PROCESSORS: Final = (
+    132  # of a large card: how far work is split, and so the order of sums, is the same on all
+)
 
 
 class Makers:
     """What makes arrays that are not CuPy's own, once there are such."""
 
+    plain: Any = None  # cupy.ndarray
     bfloat16: Any = None
 
 
@@ -51,6 +54,15 @@ def empty(shape: Shape, dtype: Any) -> Array:
         made: Array = MAKERS.bfloat16(shape)
         return made
     return launch.empty(shape, dtype)
+
+
+def in_columns(shape: Shape, dtype: Any) -> Array:
+    """The same column by column."""
+    if dtype is bfloat16:
+        made: Array = MAKERS.bfloat16(shape, "F")
+    else:
+        made = MAKERS.plain(shape, dtype, order="F")
+    return made
 
 
 def letter(dtype: Any) -> str:
@@ -68,7 +80,10 @@ def types(dtype: Any) -> tuple[tuple[str, str], ...]:
 def source(file: str, definitions: tuple[tuple[str, Any], ...]) -> str:
     """The text that is compiled."""
     folder = resources.files("retrograd.backends.gpu")
-    texts = (PHILOX if part == "PHILOX" else folder.joinpath(part).read_text("utf-8") for part in (*FILES[file], file))
+    texts = (
+        PHILOX if part == "PHILOX" else folder.joinpath(part).read_text("utf-8")
+        for part in (*FILES[file], file)
+    )
     return prelude(definitions) + "".join(texts)
 
 
@@ -88,6 +103,7 @@ class Kernels:
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
+        MAKERS.plain = cupy.ndarray
         self.found: dict[Any, Kernel] = {}
 
     def get(self, file: str, name: str, *definitions: tuple[str, Any]) -> Kernel:

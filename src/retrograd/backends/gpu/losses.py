@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from retrograd.backends.gpu.faults import TARGET, Faults
-from retrograd.backends.gpu.kernels import INDICES, THREADS, Kernels, blocks_for, empty, pack_of, serves, types
+from retrograd.backends.gpu.kernels import (
+    INDICES,
+    THREADS,
+    Kernels,
+    blocks_for,
+    empty,
+    pack_of,
+    serves,
+    types,
+)
 from retrograd.backends.gpu.norms import computed
 from retrograd.values import Array
 
@@ -43,7 +52,11 @@ class Losses:
             )
             return out
         blocks = min(blocks_for(count), MOST_BLOCKS)
-        parts, out, op.total = empty((blocks, 2), computed(x.dtype)), empty((), x.dtype), empty((), computed(x.dtype))
+        parts, out, op.total = (
+            empty((blocks, 2), computed(x.dtype)),
+            empty((), x.dtype),
+            empty((), computed(x.dtype)),
+        )
         self._kernel("nll_sums", x, target).launch(
             blocks, THREADS, (x, target, weight, parts, self.faults.place(), TARGET, *sizes)
         )
@@ -68,7 +81,9 @@ class Losses:
         return dx
 
     def _kernel(self, name: str, x: Array, target: Array, v: int = 1) -> Any:
-        return self.kernels.get("losses.cu", name, *types(x.dtype), ("I", INDICES[target.dtype.char]), ("V", v))
+        return self.kernels.get(
+            "losses.cu", name, *types(x.dtype), ("I", INDICES[target.dtype.char]), ("V", v)
+        )
 
 
 def _inner(x: Array, axis: int) -> int:

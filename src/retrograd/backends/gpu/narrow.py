@@ -6,7 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from retrograd.backends.gpu.formulas import FLAT, NUMBER, SINGLE, SPREAD, Formulas, _position, kind_of, strides_of
+from retrograd.backends.gpu.formulas import (
+    FLAT,
+    NUMBER,
+    SINGLE,
+    SPREAD,
+    Formulas,
+    _position,
+    kind_of,
+    strides_of,
+)
 from retrograd.backends.gpu.kernels import BYTES, STORED, THREADS, empty, letter, prelude
 from retrograd.backends.gpu.launch import Kernel
 from retrograd.values import Shape
@@ -96,4 +105,3 @@ __device__ __forceinline__ void write_pack(const PackOf<S, V>& pack, S* to, long
   else for (int k = 0; first + k < n; ++k) to[first + k] = pack.v[k];
 }
 """
-

@@ -9,7 +9,16 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.gpu.kernels import (
-    COMPUTED, PROCESSORS, STORED, THREADS, Kernels, blocks_for, empty, letter, pack_of, types,
+    COMPUTED,
+    PROCESSORS,
+    STORED,
+    THREADS,
+    Kernels,
+    blocks_for,
+    empty,
+    letter,
+    pack_of,
+    types,
 )  # fmt: skip
 from retrograd.backends.gpu.reductions import Reductions
 from retrograd.backends.gpu.rows import share
@@ -34,13 +43,23 @@ class Norms:
     # -- rows ------------------------------------------------------------------------------------------------------
 
     def rows(
-        self, x: Array, weight: Any, bias: Any, eps: float, n: int, inner: int = 0, groups: int = 1, centred: int = 1
+        self,
+        x: Array,
+        weight: Any,
+        bias: Any,
+        eps: float,
+        n: int,
+        inner: int = 0,
+        groups: int = 1,
+        centred: int = 1,
     ) -> tuple[Array, Array]:
         """Normalised rows of n numbers, and each row's mean and scale; for `inner` and `groups` see norms.cu."""
         out, moments = empty(x.shape, x.dtype), empty((x.size // n, 2), computed(x.dtype))
         flat = (weight, bias) if not inner else ()
         how = share(n, x, out, *flat)
-        kernel = self._kernel("norms.cu", "row_norm", x, weight, bias, ("CENTRED", centred), *how.definitions())
+        kernel = self._kernel(
+            "norms.cu", "row_norm", x, weight, bias, ("CENTRED", centred), *how.definitions()
+        )
         blocks = -(-len(moments) // how.per_block)
         kernel.launch(
             blocks, how.threads, (x, weight, bias, out, moments, eps, len(moments), n, inner, groups)
@@ -61,7 +80,9 @@ class Norms:
             blocks = min(blocks, PROCESSORS * PER_PROCESSOR // how.per_block)
             parts = empty((blocks * how.per_block, 2 * n), moments.dtype)
         dx = empty(x.shape, x.dtype) if wanted & 1 else None
-        kernel = self._kernel("norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", centred), *how.definitions())
+        kernel = self._kernel(
+            "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", centred), *how.definitions()
+        )
         kernel.launch(blocks, how.threads, (g, x, weight, moments, dx, parts, rows, n, 0, 1))
         if parts is None:
             return dx, None, None
@@ -78,9 +99,13 @@ class Norms:
         dx = None
         if wanted & 1:
             dx, how = empty(x.shape, x.dtype), share(n, x, g)
-            kernel = self._kernel("norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", 1), *how.definitions())
+            kernel = self._kernel(
+                "norms.cu", "row_norm_backward", x, weight, None, ("CENTRED", 1), *how.definitions()
+            )
             blocks = -(-len(moments) // how.per_block)
-            kernel.launch(blocks, how.threads, (g, x, weight, moments, dx, None, len(moments), n, inner, groups))
+            kernel.launch(
+                blocks, how.threads, (g, x, weight, moments, dx, None, len(moments), n, inner, groups)
+            )
         if not wanted & 6:
             return dx, None, None
         _, dweight, dbias = self._sums(g, x, weight, moments, groups, channels // groups)
@@ -89,7 +114,14 @@ class Norms:
     # -- channels --------------------------------------------------------------------------------------------------
 
     def channels(
-        self, x: Array, weight: Any, bias: Any, running: tuple[Any, Any], training: bool, momentum: float, eps: float
+        self,
+        x: Array,
+        weight: Any,
+        bias: Any,
+        running: tuple[Any, Any],
+        training: bool,
+        momentum: float,
+        eps: float,
     ) -> tuple[Array, Array]:
         """Normalised channels, and moments of shape (3, channels): means, scales and variances.
 
@@ -138,7 +170,9 @@ class Norms:
             kernel.launch(samples * channels * slices, THREADS, args)
         return dx, dweight if wanted & 2 else None, dbias if wanted & 4 else None
 
-    def _sums(self, g: Array, x: Array, weight: Any, moments: Array, groups: int, each: int) -> tuple[Array, Array, Array]:
+    def _sums(
+        self, g: Array, x: Array, weight: Any, moments: Array, groups: int, each: int
+    ) -> tuple[Array, Array, Array]:
         """The sums of g, and of g times the normalised x, of each channel; and both as gradients of weight and bias."""
         samples, channels = x.shape[:2]
         places = x.size // (samples * channels)
@@ -160,6 +194,8 @@ class Norms:
         most = blocks_for(samples * places, THREADS * v * LEAST)
         return max(1, min(most, blocks_for(PROCESSORS * PER_PROCESSOR, channels)))
 
-    def _kernel(self, file: str, name: str, x: Array, weight: Any, bias: Any, *definitions: tuple[str, Any]) -> Any:
+    def _kernel(
+        self, file: str, name: str, x: Array, weight: Any, bias: Any, *definitions: tuple[str, Any]
+    ) -> Any:
         given = x if weight is None and bias is None else bias if weight is None else weight
         return self.kernels.get(file, name, *types(x.dtype), ("W", STORED[letter(given.dtype)]), *definitions)

@@ -22,9 +22,11 @@ from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.reductions import Reductions, axes_of
 from retrograd.backends.gpu.rows import Rows
 from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KernelBackend(NumpyBackend):
     """A backend of CuPy's arrays with the kernels of this folder."""
 
@@ -70,7 +72,9 @@ class KernelBackend(NumpyBackend):
 
     # -- reductions ------------------------------------------------------------------------------------------------
 
-    def sum(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+    def sum(
+        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Array:
         """The sum over axes."""
         if out is None and self.reductions.serves(x, axis) and (dtype is None or _is_as_wide(dtype, x.dtype)):
             return self._reduced("Sum", x, axis, keepdims, dtype)
@@ -81,7 +85,9 @@ class KernelBackend(NumpyBackend):
             return self._reduced("Sum", x, axis, keepdims, None, 1 / count)
         return super().average(x, axis, keepdims, count)
 
-    def mean(self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+    def mean(
+        self, x: Array, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Array:
         """The mean over axes."""
         if out is None and dtype is None and self.reductions.serves(x, axis):
             count = prod(x.shape[a] for a in axes_of(axis, x.ndim))
@@ -108,9 +114,7 @@ class KernelBackend(NumpyBackend):
     def _reduced(
         self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any = None, factor: float = 1.0
     ) -> Array:
-        axes = axes_of(axis, x.ndim)
-        found = self.reductions.reduce(how, x, axes, dtype, factor)
-        return found if keepdims else found.reshape(tuple(n for i, n in enumerate(x.shape) if i not in axes))
+        return self.reductions.reduce(how, x, axes_of(axis, x.ndim), dtype, factor, keepdims=keepdims)
 
     def variance(self, op: Any, x: Any) -> Any:
         axes = axes_of(op.axis, x.ndim)
@@ -264,7 +268,11 @@ class KernelBackend(NumpyBackend):
         """Adds an array to another of its shape, or to all its rows, by a kernel; says whether there is one."""
         n = other.size
         rows = other.shape == target.shape[-1:]
-        if not (rows or other.shape == target.shape) or not serves(target, other) or target.dtype != other.dtype:
+        if (
+            not (rows or other.shape == target.shape)
+            or not serves(target, other)
+            or target.dtype != other.dtype
+        ):
             return False
         if n:
             v = pack_of(n, target, other)
@@ -272,6 +280,16 @@ class KernelBackend(NumpyBackend):
             packs = target.size // v
             kernel.launch(blocks_for(packs), THREADS, (target, other, n, packs))
         return True
+
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            a, b = (y, g.swapaxes(0, 1)) if turned else (g, y.swapaxes(0, 1))
+        else:
+            a, b = (g.swapaxes(0, 1), x) if turned else (x.swapaxes(0, 1), g)
+        if not self.products.serves(a, b):
+            return op.formula(i, g, x, y)
+        # No view of another array: the engine takes such a gradient over without a copy.
+        return self.products.product(a, b, turned=turned)
 
     # -- indices ---------------------------------------------------------------------------------------------------
 
@@ -286,7 +304,9 @@ class KernelBackend(NumpyBackend):
 
     def add_along(self, out: Array, index: Array, dim: int, values: Array) -> None:
         fits = values.shape == index.shape and values.dtype == out.dtype and values.flags.c_contiguous
-        if not (fits and self.picks.serves(out, index, dim) and self.picks.add_along(out, index, dim, values)):
+        if not (
+            fits and self.picks.serves(out, index, dim) and self.picks.add_along(out, index, dim, values)
+        ):
             super().add_along(out, index, dim, values)
 
     def embedding_backward(self, op: Any, g: Any) -> Any:
@@ -331,5 +351,5 @@ class KernelBackend(NumpyBackend):
 
 
 def _is_as_wide(wanted: Any, dtype: Any) -> bool:
-    """Whether a sum in a dtype may be computed by the kernel of another: it is not wider than what that computes with."""
+    """Whether the kernel of a dtype may compute a sum in another: it is not wider than what that computes with."""
     return letter(wanted) == letter(dtype) or (letter(dtype) in ("e", "bf") and letter(wanted) == "f")

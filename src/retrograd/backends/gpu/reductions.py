@@ -7,7 +7,18 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.gpu.kernels import (
-    COMPUTED, PROCESSORS, STORED, THREADS, Kernels, blocks_for, empty, letter, pack_of, runs, serves, types,
+    COMPUTED,
+    PROCESSORS,
+    STORED,
+    THREADS,
+    Kernels,
+    blocks_for,
+    empty,
+    letter,
+    pack_of,
+    runs,
+    serves,
+    types,
 )  # fmt: skip
 from retrograd.values import Array, Axis, Shape
 
@@ -27,17 +38,20 @@ class Reductions:
         return serves(x) and x.size > 0 and (axis is None or axis != ())
 
     def reduce(
-        self, how: str, x: Array, axes: Shape, dtype: Any = None, factor: float = 1.0, centre: Any = None
-    ) -> Array:
-        """Sum, Max or Min over axes, which stay as 1, times a factor; with a centre, of squared differences from it."""
-        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        self, how: str, x: Array, axes: Shape, dtype: Any = None, factor: float = 1.0, centre: Any = None,
+        keepdims: bool = True,
+    ) -> Array:  # fmt: skip
+        """Sum, Max or Min over axes, times a factor; with a centre, of squared differences from it."""
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
         out = empty(shape, x.dtype if dtype is None else dtype)
         parts = runs(x.shape, axes)
         count = sum(reduced for _, reduced in parts) or 1
         while count:
             at = max((i for i, (_, reduced) in enumerate(parts) if reduced), default=len(parts))
             n = parts[at][0] if at < len(parts) else 1
-            outer, inner = (int(np.prod([m for m, _ in part], dtype=np.int64)) for part in (parts[:at], parts[at + 1 :]))
+            outer, inner = (
+                int(np.prod([m for m, _ in part], dtype=np.int64)) for part in (parts[:at], parts[at + 1 :])
+            )
             count -= 1
             target = out if not count else empty((outer, inner), self._wide(x.dtype))
             self._along(how, x, centre, target, (outer, n, inner), 1.0 if count else factor)
@@ -55,7 +69,9 @@ class Reductions:
         mean = self.reduce("Sum", x, axes, self._wide(x.dtype), 1 / count)
         return self.reduce("Sum", x, axes, x.dtype, 1 / (count - correction), mean)
 
-    def _along(self, how: str, x: Array, centre: Any, out: Array, sizes: tuple[int, int, int], factor: float) -> None:
+    def _along(
+        self, how: str, x: Array, centre: Any, out: Array, sizes: tuple[int, int, int], factor: float
+    ) -> None:
         """Reduces an array seen as (outer, n, inner) over n, in two steps where one would leave processors idle."""
         outer, n, inner = sizes
         v = pack_of(n if inner == 1 else inner, x)
@@ -70,7 +86,15 @@ class Reductions:
             self._launch(how, x, centre, out, (outer, n, inner), v, 1, factor)
 
     def _launch(
-        self, how: str, x: Array, centre: Any, out: Array, sizes: tuple[int, int, int], v: int, slices: int, factor: float
+        self,
+        how: str,
+        x: Array,
+        centre: Any,
+        out: Array,
+        sizes: tuple[int, int, int],
+        v: int,
+        slices: int,
+        factor: float,
     ) -> None:
         outer, n, inner = sizes
         short = inner == 1 and n <= SHORT and slices == 1

@@ -32,7 +32,13 @@ class Share(NamedTuple):
 def share(n: int, *arrays: Any) -> Share:
     """For rows of n numbers in all of these arrays: as few threads as can keep them in registers."""
     v = pack_of(n, *arrays)
-    for group, most in (32, MOST_HELD_BY_WARP), (128, MOST_HELD), (256, MOST_HELD), (512, MOST_HELD), (1024, MOST_HELD):
+    for group, most in (
+        (32, MOST_HELD_BY_WARP),
+        (128, MOST_HELD),
+        (256, MOST_HELD),
+        (512, MOST_HELD),
+        (1024, MOST_HELD),
+    ):
         packs = -(-n // (v * group))
         if packs * v <= most:
             return Share(max(group, 128), group, v, packs)
