@@ -109,7 +109,7 @@ class BFloat16Methods:
 
     @property
     def T(self) -> Any:
-        return self.transpose()
+        return self.owner.transpose(self)
 
     @property
     def real(self) -> Any:
@@ -372,7 +372,7 @@ class BFloat16OnGpu(CudaBackend):
         return found
 
     def numpy(self, array: Array) -> Array:
-        return self.main.numpy(self.bits(array)).view(bfloat16.dtype)  # type: ignore[no-any-return]
+        return self.main.numpy(self.bits(array)).view(bfloat16.dtype)
 
     def strided(self, memory: Array, dtype: Any, offset: int, shape: Shape, strides: Shape) -> Array:
         if dtype != bfloat16:
@@ -416,7 +416,7 @@ class BFloat16OnGpu(CudaBackend):
 
     def by_library(self, name: str, x: Array, *args: Any) -> Array:
         found = getattr(self.main, name)(self.widened(x), *self.widened(args))
-        return self.rounded(found)  # type: ignore[no-any-return]
+        return self.rounded(found)
 
     # -- ops -------------------------------------------------------------------------------------------------------
 

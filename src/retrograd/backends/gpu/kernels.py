@@ -123,7 +123,7 @@ def serves(*arrays: Any) -> bool:
 def pack_of(n: int, *arrays: Any) -> int:
     """How many numbers a thread can read at once from arrays in whose rows there are n of them."""
     given = [a for a in arrays if a is not None]
-    v = BYTES // min(a.itemsize for a in given)
+    v: int = BYTES // min(int(a.itemsize) for a in given)
     while v > 1 and (n % v or any(a.data.ptr % (a.itemsize * v) for a in given)):
         v //= 2
     return v

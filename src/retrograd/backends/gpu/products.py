@@ -114,7 +114,7 @@ class Products:
 
     def at_addresses(
         self, sizes: tuple[int, int, int], a: tuple[int, str, int, bool], b: tuple[int, str, int, bool],
-        out: tuple[int, str, int], count: int, beta: float = 0.0,
+        out: tuple[int, str, int, bool], count: int, beta: float = 0.0,
     ) -> None:  # fmt: skip
         """Products of (rows, length, columns) of `count` matrices at addresses that arrays on the GPU have.
 

@@ -103,6 +103,7 @@ class Reductions:
             "reductions.cu", name, *types(x.dtype), ("O", STORED[letter(out.dtype)]), ("R", how),
             ("SQUARED", int(centre is not None)), ("V", v),
         )  # fmt: skip
+        rest: tuple[int, ...]
         if inner != 1:
             blocks, rest = outer * slices * blocks_for(inner, 32 * v), (slices, n, inner)
         elif short:
