@@ -133,9 +133,6 @@ if _typing.TYPE_CHECKING:
         has_openmp,
         has_spectral,
     )
-    from retrograd.absent import (
-        AcceleratorError,
-    )
     from retrograd.alias.install import (
         install_as_torch,
     )
@@ -178,6 +175,7 @@ if _typing.TYPE_CHECKING:
         get_device_module,
     )
     from retrograd.errors import (
+        AcceleratorError,
         OutOfMemoryError,
     )
     from retrograd.func.mapping import (
@@ -1080,7 +1078,6 @@ else:
             ),
             "retrograd._dynamo": "_dynamo=",
             "retrograd._inductor": "_inductor=",
-            "retrograd.absent": "AcceleratorError",
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
             "retrograd.amp": "amp=",
@@ -1104,7 +1101,7 @@ else:
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
             "retrograd.distributions": "distributions=",
-            "retrograd.errors": "OutOfMemoryError",
+            "retrograd.errors": "AcceleratorError OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "

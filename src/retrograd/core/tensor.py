@@ -84,7 +84,9 @@ class Tensor(TensorOperators):
     _keeps_class: bool = True  # whether results of operations on a subclass are of that subclass
 
     def __init__(self, data: Any = None, *size: int) -> None:
-        if not size and (type(data) is ndarray or isinstance(data, np.ndarray) or type(data) in BACKENDS.homes):
+        if not size and (
+            type(data) is ndarray or isinstance(data, np.ndarray) or type(data) in BACKENDS.homes
+        ):
             self.array = data
         else:
             self.array = _legacy_array(data, size)

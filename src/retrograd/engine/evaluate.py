@@ -219,7 +219,9 @@ def _failed(task: GraphTask, node: Node, claimed: Any, error: BaseException) -> 
     error = error if told is None else told
     add_note(error, f"raised by {node.name()} during backward")
     if isinstance(error, AcceleratorError):
-        add_note(error, f"whose forward was called at {made_at(node)}; a node that ran before it may be to blame")
+        add_note(
+            error, f"whose forward was called at {made_at(node)}; a node that ran before it may be to blame"
+        )
     if task.anomaly:
         report(node, error)
     if told is not None:

@@ -10,7 +10,7 @@ from retrograd.backends.device import device
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
-from retrograd.backends.gpu.launch import ROAD, KernelFile, find_cublas, open_road
+from retrograd.backends.gpu.launch import ROAD, KernelFile, StreamNow, find_cublas, open_road, stream_at
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.narrow import AllFormulas
 from retrograd.backends.gpu.operations import KernelBackend
@@ -60,7 +60,7 @@ class CudaBackend(KernelBackend):
         self.kept: list[tuple[list[Any], list[Array]]] = []
         self.convolutions = Convolutions(cupy)
         if ROAD.short:
-            PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
+            PACK.gpu_products(find_cublas(), cupy.cuda.alloc, KernelFile(cupy, "products.cu").address)
             PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
             PACK.gpu_steps(KernelFile(cupy, "steps.cu", PACK.gpu_step_sizes()).address)
         self.adopt(names(cupy))
@@ -162,8 +162,7 @@ class CudaBackend(KernelBackend):
     def _stream_at(self, address: int) -> Any:
         """A queue of CuPy's, by the address that CUDA knows it by."""
         if address not in self.streams:
-            cuda = self.cupy.cuda
-            self.streams[address] = cuda.ExternalStream(address) if address else cuda.Stream.null
+            self.streams[address] = stream_at(self.cupy, address)
         return self.streams[address]
 
     def synchronize(self, where: device) -> None:
@@ -304,7 +303,5 @@ def install() -> CudaBackend:
         register(found, cupy.ndarray)
         if len(found.devices) == 1:
             BACKENDS.homes[cupy.ndarray] = found.devices[0]
-            BACKENDS.stream_now = (
-                PACK.gpu_stream if ROAD.short else lambda: cupy.cuda.get_current_stream().ptr
-            )
+            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else StreamNow(cupy)
     return found  # type: ignore[no-any-return]

@@ -56,7 +56,12 @@ def names(cupy: Any) -> dict[str, Any]:
 def _array(cupy: Any, x: Any, dtype: Any = None, *, copy: bool = True, order: str = "K", **_: Any) -> Array:
     """`numpy.array`, whose `subok` CuPy refuses: its arrays have no subclasses."""
     found: Any = None
-    if copy and dtype is None and type(x) is cupy.ndarray and (order == "C" or (order == "K" and x._c_contiguous)):
+    if (
+        copy
+        and dtype is None
+        and type(x) is cupy.ndarray
+        and (order == "C" or (order == "K" and x._c_contiguous))
+    ):
         found = _copy(x)
     return cupy.array(x, dtype, copy, order) if found is None else found
 
