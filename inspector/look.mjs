@@ -31,8 +31,11 @@ const found = {};
 // Every page opens, at both widths and in both themes, without a complaint, and nothing runs over its edge.
 for (const name of readdirSync(folder).filter((file) => file.endsWith(".html"))) {
   found[name] = {};
-  for (const [width, theme] of [[1600, "light"], [390, "dark"]]) {
-    const [page, seen] = await open(name, width, theme);
+  const [page, seen] = await open(name);
+  for (const [width, colorScheme] of [[1600, "light"], [1600, "dark"], [390, "light"], [390, "dark"]]) {
+    await page.setViewportSize({ width, height: 1000 });
+    await page.emulateMedia({ colorScheme });
+    await settled(page);
     const measure = () => ({
       overflow: document.documentElement.scrollWidth - innerWidth,
       paper: getComputedStyle(document.documentElement).getPropertyValue("--paper").trim(),
@@ -41,9 +44,9 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
       images: document.querySelectorAll("img, iframe, object").length,
       items: window.inspector.items().length,
     });
-    found[name][width] = { ...seen, ...(await page.evaluate(measure)) };
-    await page.close();
+    found[name][`${width} ${colorScheme}`] = { ...seen, ...(await page.evaluate(measure)) };
   }
+  await page.close();
 }
 
 // The replay, by buttons, slider and keys.
@@ -60,7 +63,12 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   steps.at.push(await position());
   await page.keyboard.press("Home");
   steps.at.push(await position());
+  const marks = () => page.evaluate(() => [...document.querySelectorAll(".now-line")].map((line) => line.style.left));
+  await page.locator("#slider").fill("1");
+  const before = await marks();
   await page.locator("#slider").fill("3");
+  const after = await marks();
+  steps.moved = before.length === 2 && before.every((left, i) => left !== after[i]);
   steps.at.push(await position());
   steps.states = await page.evaluate(() => Array.from({ length: window.inspector.nodes }, (_, i) => window.inspector.state(i)));
   await page.click("#tab-replay");
@@ -100,8 +108,6 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   });
   await page.mouse.click(root.x, root.y);
   steps.clicked = await page.evaluate(() => window.inspector.selected());
-  await page.emulateMedia({ media: "print" });
-  steps.printed = await page.evaluate(() => getComputedStyle(document.querySelector(".player")).display);
   steps.problems = seen.problems;
   found.replay = steps;
   await page.close();
@@ -123,6 +129,104 @@ for (const name of readdirSync(folder).filter((file) => file.endsWith(".html")))
   folds.none = await items();
   folds.problems = seen.problems;
   found.folds = folds;
+  await page.close();
+}
+
+// Find by shape and by line.
+{
+  const [page] = await open("modules.html");
+  await page.keyboard.press("/");
+  const rows = async (text) => (await page.locator(".find input").fill(text), page.locator(".results li").allInnerTexts());
+  const line = await page.evaluate(() => JSON.parse(document.querySelector("#recording").textContent).places[0].line);
+  found.find = { shape: await rows("3x2 addmm"), line: await rows(`line ${line}`), none: await rows("nothing of the kind") };
+  await page.close();
+}
+
+// Every control by the keyboard alone; the graph's own keys.
+{
+  const [page, seen] = await open("modules.html");
+  const keys = { controls: await page.evaluate(() => [...document.querySelectorAll("button[id]:not([role=tab]), select, #slider, #graph, #tab-node")].map((control) => control.id)), reached: [], along: [] };
+  for (let i = 0; i < 80; i++) {
+    await page.keyboard.press("Tab");
+    keys.reached.push(await page.evaluate(() => document.activeElement.id));
+  }
+  const selected = () => page.evaluate(() => window.inspector.selected());
+  await page.focus("#graph");
+  await page.keyboard.press("ArrowDown");
+  keys.along.push(await selected());
+  await page.keyboard.press("ArrowDown");
+  keys.along.push(await selected());
+  await page.keyboard.press("ArrowUp");
+  keys.along.push(await selected());
+  await page.keyboard.press("f");
+  keys.folded = await page.evaluate(() => window.inspector.folded());
+  await page.keyboard.press("f");
+  keys.unfolded = await page.evaluate(() => window.inspector.folded());
+  keys.problems = seen.problems;
+  found.keys = keys;
+  await page.close();
+}
+
+// On paper, from a dark page.
+{
+  const [page] = await open("line.html", 1600, "dark");
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  found.paper = await page.evaluate(() => {
+    window.dispatchEvent(new Event("beforeprint"));
+    const style = (element) => getComputedStyle(element);
+    const corner = document.querySelector("#graph").getContext("2d").getImageData(800, 60, 1, 1).data;
+    const seen = { player: style(document.querySelector(".player")).display, paper: style(document.documentElement).getPropertyValue("--paper").trim(), brightness: corner[3] ? corner[0] : 255 };
+    window.dispatchEvent(new Event("afterprint"));
+    return { ...seen, theme: document.documentElement.dataset.theme };
+  });
+  await page.close();
+}
+
+// Legends, strange names, failures, threads.
+{
+  const [page] = await open("six-nan.html");
+  found.legend = { graph: await page.locator(".stage .legend li").allTextContents(), timeline: await page.locator(".timeline .legend li").allTextContents() };
+  await page.close();
+}
+{
+  const [page] = await open("hostile.html");
+  await page.keyboard.press("End");
+  await page.click("#tab-replay");
+  const shown = await page.locator(".grad-row button").allTextContents();
+  const names = await page.evaluate(() => JSON.parse(document.querySelector("#recording").textContent).leaves.map((leaf) => leaf.name));
+  found.names = names.filter((name) => shown.includes(name));
+  await page.close();
+}
+{
+  const [page] = await open("failing.html");
+  await page.click("#tab-replay");
+  found.failing = await page.locator(".state").innerText();
+  await page.close();
+}
+{
+  const [page] = await open("forward.html");
+  found.forward = await page.evaluate(() => getComputedStyle(document.querySelector(".replay")).display);
+  await page.close();
+}
+{
+  const [page] = await open("threads.html");
+  found.threads = { backwards: (await page.evaluate(() => window.inspector.rows())).filter((row) => row.endsWith("backward")).sort(), count: await page.locator("#backward option").count() };
+  await page.close();
+}
+
+// Ten thousand nodes, unfolded.
+{
+  const [page, seen] = await open("chain.html");
+  await page.click("#unfold");
+  await settled(page);
+  const unfolded = (await page.evaluate(() => window.inspector.items())).length;
+  await page.locator("#slider").fill("5001");
+  await settled(page);
+  const half = await page.evaluate(() => window.inspector.position());
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.locator(".find input").fill("mul");
+  found.large = { problems: seen.problems, unfolded, half, found: await page.locator(".results li").count() };
   await page.close();
 }
 

@@ -87,9 +87,9 @@ OTHERS = {
 # Of these, what `import retrograd` loads in any case; the others are loaded when they are first asked for.
 AT_ONCE = ("retrograd.autograd.modes", "retrograd.backends.", "retrograd.core.", "retrograd.engine.")
 SUBPACKAGES = [
-    "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "jit",
-    "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides", "profiler", "random",
-    "special", "testing", "utils", "xpu",
+    "accelerator", "amp", "autograd", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func",
+    "futures", "jit", "linalg", "memory", "mps", "multiprocessing", "nn", "optim", "optimize", "overrides",
+    "profiler", "random", "signal", "special", "testing", "utils", "xpu",
 ]  # fmt: skip
 # Modules that are no part of the public interface, and yet are attributes of the package.
 INTERNAL = [

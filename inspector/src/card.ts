@@ -20,6 +20,7 @@ export function card(model: Model, i: number, links: Links): HTMLElement {
       ["node", node.leaf ? "AccumulateGrad: fills .grad" : node.name],
       ["shape", `${shape(node.inputs[0]?.shape ?? [])} · ${node.inputs[0]?.dtype ?? ""}`],
       ["module", node.module],
+      ["device", node.device && node.device !== "cpu" ? node.device : ""],
       ["forward took", op ? time(op.end - op.start) : ""],
       ["priority", node.leaf ? "before everything else" : `sequence number ${node.sequence_nr}`],
       ["hooks", node.hooks.join(", ")],
@@ -174,15 +175,17 @@ export function name(model: Model, i: number): string {
   return node.variable ? `${node.variable} (${model.label(i)})` : node.name;
 }
 
-// Norm, extremes, zeros, and a histogram.
+// A value: all of a small one, else norm, extremes, zeros and a histogram.
 export function figures(told: Figures, bad: boolean): HTMLElement {
   const box = h("div", { class: "figures" });
   const line: string[] = [];
-  if (told.norm !== undefined) line.push(`norm ${number(told.norm)}`);
-  if (told.min !== undefined) line.push(told.min === told.max ? `all ${number(told.min)}` : `${number(told.min)} … ${number(told.max)}`);
-  if (told.zeros) line.push(`${(100 * told.zeros).toFixed(told.zeros < 0.1 ? 1 : 0)} % zeros`);
+  if (told.size > 1 || !told.values) {
+    if (told.norm !== undefined) line.push(`norm ${number(told.norm)}`);
+    if (told.min !== undefined) line.push(told.min === told.max ? `all ${number(told.min)}` : `${number(told.min)} … ${number(told.max)}`);
+    if (told.zeros) line.push(`${(100 * told.zeros).toFixed(told.zeros < 0.1 ? 1 : 0)} % zeros`);
+  }
   if (bad) box.append(h("strong", { class: "bad" }, `⚠ ${told.nan ? `${told.nan} NaN` : ""}${told.nan && told.inf ? ", " : ""}${told.inf ? `${told.inf} infinite` : ""}`));
-  box.append(h("span", {}, line.join(" · ")));
+  if (line.length) box.append(h("span", {}, line.join(" · ")));
   if (told.values) {
     const text = told.values.map(exact).join(", ");
     box.append(h("code", { class: "values" }, told.shape.length ? `[${text}]` : text));

@@ -41,6 +41,6 @@ export class CodeView {
     const spot = this.model.recording.places[place];
     const row = this.rows.get(`${spot.file}:${spot.line}`);
     row?.classList.add("here");
-    row?.scrollIntoView({ block: "nearest" });
+    row?.scrollIntoView({ block: "center" });
   }
 }

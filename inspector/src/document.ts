@@ -42,6 +42,7 @@ export interface GraphNode {
   op: number;
   sequence_nr: number;
   topological_nr: number;
+  device: string;
   inputs: { shape: number[]; dtype: string }[];
   edges: [number, number][];
   saved: Saved[];
@@ -59,6 +60,7 @@ export interface Operation {
   start: number;
   end: number;
   thread: number;
+  device: string;
   during: [number, number] | null;
   operands: { node: number; output_nr: number; shape: number[]; dtype: string }[];
   outputs: { shape: number[]; dtype: string; block: number; value: number }[];
@@ -121,11 +123,47 @@ export interface Recording {
   nodes: GraphNode[];
   ops: Operation[];
   backwards: Backward[];
-  values: (Figures | null)[];
-  blocks: [number, number, number | null, number, [number, number] | null][];
+  values: Figures[];
+  blocks: [number, number, number | null, number, [number, number] | null, string][];
   spans: { name: string; thread: number; start: number; end: number }[];
   leaves: Leaf[];
   files: Record<string, { first: number; lines: string[] }>;
   answers: Record<string, Answer | null>;
   failure?: string;
+}
+
+type Columns = Record<string, unknown[]>;
+
+// Rows from columns; null stands for what a row has not, except where `nulls` says that it is a value.
+function rows<T>(columns: Columns, nulls = false): T[] {
+  const names = Object.keys(columns);
+  const count = names.length ? columns[names[0]].length : 0;
+  const found: T[] = new Array(count);
+  for (let i = 0; i < count; i++) {
+    const row: Record<string, unknown> = {};
+    for (const name of names) {
+      const value = columns[name][i];
+      if (nulls || value !== null) row[name] = value;
+    }
+    found[i] = row as T;
+  }
+  return found;
+}
+
+// The recording in the page: JSON, deflated and in base64 if it is large, with columns in place of long lists of rows.
+export async function read(text: string): Promise<Recording | null> {
+  const found = JSON.parse(text.startsWith('"') ? await inflated(text) : text);
+  if (!found) return null;
+  found.values = rows<Figures>(found.values);
+  found.nodes = rows<GraphNode>(found.nodes, true);
+  found.ops = rows<Operation>(found.ops, true);
+  for (const backward of found.backwards) backward.steps = rows<Step>(backward.steps, true);
+  return found as Recording;
+}
+
+async function inflated(text: string): Promise<string> {
+  const signs = atob(text.slice(1, -1));
+  const bytes = new Uint8Array(signs.length);
+  for (let i = 0; i < signs.length; i++) bytes[i] = signs.charCodeAt(i);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }

@@ -1,13 +1,21 @@
 // The graph on a canvas: pan, zoom, hover, selection, and the state of a backward drawn over it.
 
-import { layout, type Box, type Layout } from "./layout";
+import { svg } from "./dom";
+import { layout, type Box, type Frame, type Layout, type Point } from "./layout";
 import type { Model, NodeState, Replay } from "./model";
 
 export interface Colors {
   [name: string]: string;
 }
 
-const MARKS: Record<NodeState, string> = { idle: "", waiting: "◔", ready: "●", running: "▶", done: "✓" };
+interface View {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
+
+export const MARKS: Record<NodeState, string> = { idle: "", waiting: "◔", ready: "●", running: "▶", done: "✓" };
 
 export class GraphView {
   readonly canvas: HTMLCanvasElement;
@@ -18,6 +26,8 @@ export class GraphView {
   position = -1;
   travel = -1; // how far the gradients of the running step have come, from 0 to 1; -1: none travel
   private placed!: Layout;
+  private ways: (string | undefined)[] = []; // of links, as paths; made when one is first seen
+  private linkAt = new Map<string, number>();
   private scale = 1;
   private left = 0;
   private top = 0;
@@ -27,6 +37,7 @@ export class GraphView {
   private touched = false; // whether the user has moved the view
   private pointers = new Map<number, { x: number; y: number }>();
   private moved = 0;
+  private states: { position: number; replay: Replay | null; items: unknown; found: NodeState[] } = { position: -1, replay: null, items: null, found: [] };
 
   constructor(readonly model: Model, private colors: () => Colors) {
     this.canvas = document.createElement("canvas");
@@ -41,6 +52,9 @@ export class GraphView {
   relayout(): void {
     this.ink.font = FONT;
     this.placed = layout(this.model, (text) => this.ink.measureText(text).width);
+    this.ways = new Array(this.model.links.length);
+    this.linkAt = new Map(this.model.links.map((link, n) => [`${link.from} ${link.to}`, n]));
+    this.hover = -1;
     this.canvas.setAttribute(
       "aria-label",
       `Graph of ${this.model.used.length} nodes, ${this.model.items.length} shown. Arrow keys go along edges; the list under Find reads them out.`,
@@ -48,14 +62,10 @@ export class GraphView {
     this.draw();
   }
 
-  get itemCount(): number {
-    return this.model.items.length;
-  }
-
   fit(): void {
     const { width, height } = this.size();
     const wanted = Math.min(width / this.placed.width, height / this.placed.height, 1.15);
-    this.scale = Math.max(wanted, Math.min(0.62, width / Math.min(this.placed.width, 900)));
+    this.scale = Math.max(wanted, Math.min(0.82, width / Math.min(this.placed.width, 900)));
     this.left = width / 2 - (this.placed.width / 2) * this.scale;
     const fits = this.placed.height * this.scale <= height;
     this.top = fits ? (height - this.placed.height * this.scale) / 2 : 8;
@@ -122,7 +132,7 @@ export class GraphView {
     });
   }
 
-  private paint(): void {
+  paint(): void {
     const { ink, placed } = this;
     const { width, height } = this.size();
     const ratio = window.devicePixelRatio || 1;
@@ -131,87 +141,85 @@ export class GraphView {
     ink.clearRect(0, 0, width, height);
     ink.setTransform(ratio * this.scale, 0, 0, ratio * this.scale, ratio * this.left, ratio * this.top);
     const view = { x0: -this.left / this.scale, y0: -this.top / this.scale, x1: (width - this.left) / this.scale, y1: (height - this.top) / this.scale };
-    for (const frame of placed.frames) this.paintFrame(frame, colors);
-    this.paintFrameNames(colors);
+    for (const frame of placed.frames) if (sees(view, frame)) this.paintFrame(frame, colors);
     this.paintLinks(view, colors);
-    placed.boxes.forEach((box, i) => {
-      const inside = box.x + box.width > view.x0 && box.x - box.width < view.x1 && box.y + box.height > view.y0 && box.y - box.height < view.y1;
-      if (inside) this.paintItem(i, box, colors);
-    });
-    if (this.travel >= 0) this.paintTravel(colors);
+    if (this.scale >= 0.3) for (const frame of placed.frames) if (sees(view, frame)) this.paintTitle(frame, colors);
+    placed.boxes.forEach((box, i) => sees(view, box) && this.paintItem(i, box, colors));
+    this.paintSent(colors);
   }
 
-  private paintFrame(box: Box, colors: Colors): void {
+  private paintFrame(box: Frame, colors: Colors): void {
     const { ink } = this;
-    ink.fillStyle = colors.frame;
+    ink.fillStyle = box.depth % 2 ? colors.frame : colors.paper;
     ink.strokeStyle = colors.line;
     ink.lineWidth = 1;
-    rounded(ink, box.x - box.width / 2, box.y - box.height / 2, box.width, box.height, 8);
+    const [left, top] = [box.x - box.width / 2, box.y - box.height / 2];
+    rounded(ink, left, top, box.width, box.height, 8);
     ink.fill();
     ink.stroke();
   }
 
-  // Names of groups, the inner ones first; one that would run into another is left out.
-  private paintFrameNames(colors: Colors): void {
-    if (this.scale < 0.25) return;
+  // The name of a group, over whatever link crosses it.
+  private paintTitle(box: Frame, colors: Colors): void {
     const { ink } = this;
-    ink.fillStyle = colors.quiet;
     ink.font = SMALL;
     ink.textAlign = "left";
     ink.textBaseline = "top";
-    const taken: [number, number, number][] = [];
-    for (const frame of [...this.placed.frames].reverse()) {
-      const text = frame.group.slice(frame.group.lastIndexOf(".") + 1);
-      const x = frame.x - frame.width / 2 + 7;
-      const y = frame.y - frame.height / 2 + 3;
-      const end = x + ink.measureText(text).width;
-      if (end > frame.x + frame.width / 2 || taken.some(([a, b, c]) => Math.abs(c - y) < 13 && a < end + 6 && b > x - 6)) continue;
-      taken.push([x, end, y]);
-      ink.fillText(text, x, y);
-    }
+    ink.lineWidth = 4;
+    ink.lineJoin = "round";
+    ink.strokeStyle = box.depth % 2 ? colors.frame : colors.paper;
+    ink.fillStyle = colors.quiet;
+    const text = `▾ ${fitting(ink, box.label, box.width - 30)}`;
+    const [left, top] = [box.x - box.width / 2 + 8, box.y - box.height / 2 + 6];
+    ink.strokeText(text, left, top);
+    ink.fillText(text, left, top);
   }
 
-  private paintLinks(view: { x0: number; y0: number; x1: number; y1: number }, colors: Colors): void {
+  // The way of a link as an SVG path.
+  private way(n: number): string {
+    const known = this.ways[n];
+    if (known) return known;
+    const { from, to } = this.model.links[n];
+    const made = wayOf(this.placed.boxes[from], this.placed.boxes[to], this.placed.routes[n]);
+    this.ways[n] = made;
+    return made;
+  }
+
+  private paintLinks(view: View, colors: Colors): void {
     const { ink, placed } = this;
     const near = this.selected >= 0 ? this.model.itemOf[this.selected] : -1;
+    const chosen: number[] = [];
+    ink.strokeStyle = ink.fillStyle = colors.edge;
     ink.lineWidth = Math.max(1, 0.7 / this.scale);
-    const chosen: [Box, Box][] = [];
-    ink.strokeStyle = colors.edge;
-    ink.beginPath();
-    for (const link of this.model.links) {
-      const a = placed.boxes[link.from];
-      const b = placed.boxes[link.to];
-      if (Math.max(a.y, b.y) + 40 < view.y0 || Math.min(a.y, b.y) - 40 > view.y1) continue;
-      if (Math.max(a.x, b.x) + 150 < view.x0 || Math.min(a.x, b.x) - 150 > view.x1) continue;
-      if (link.from === near || link.to === near) chosen.push([a, b]);
-      else curve(ink, a, b);
-    }
-    ink.stroke();
-    if (this.scale > 0.35) this.paintArrows(view, colors);
-    ink.strokeStyle = colors.accent;
+    this.model.links.forEach((link, n) => {
+      const [a, b] = [placed.boxes[link.from], placed.boxes[link.to]];
+      if (Math.max(a.y, b.y) + 40 < view.y0 || Math.min(a.y, b.y) - 40 > view.y1) return;
+      if (Math.max(a.x, b.x) + 300 < view.x0 || Math.min(a.x, b.x) - 300 > view.x1) return;
+      if (link.from === near || link.to === near) return void chosen.push(n);
+      ink.globalAlpha = placed.routes[n]?.lane ? 0.55 : 1;
+      ink.stroke(new Path2D(this.way(n)));
+      if (this.scale > 0.35 && a.y < b.y) arrow(ink, b);
+    });
+    ink.globalAlpha = 1;
+    ink.strokeStyle = ink.fillStyle = colors.accent;
     ink.lineWidth = 2;
-    ink.beginPath();
-    for (const [a, b] of chosen) curve(ink, a, b);
-    ink.stroke();
-  }
-
-  private paintArrows(view: { y0: number; y1: number }, colors: Colors): void {
-    const { ink, placed } = this;
-    ink.fillStyle = colors.edge;
-    for (const link of this.model.links) {
-      const b = placed.boxes[link.to];
-      const y = b.y - b.height / 2;
-      if (y < view.y0 || y > view.y1 || placed.boxes[link.from].y >= b.y) continue;
-      ink.beginPath();
-      ink.moveTo(b.x, y);
-      ink.lineTo(b.x - 3.5, y - 6.5);
-      ink.lineTo(b.x + 3.5, y - 6.5);
-      ink.fill();
+    for (const n of chosen) {
+      const { from, to } = this.model.links[n];
+      ink.stroke(new Path2D(this.way(n)));
+      if (this.scale > 0.35 && placed.boxes[from].y < placed.boxes[to].y) arrow(ink, placed.boxes[to]);
     }
   }
 
-  // What a box shows: the furthest of its members' states.
+  // What a box shows, remembered for one position of one replay: a folded group may have many members.
   private stateOf(i: number): NodeState {
+    if (this.states.position !== this.position || this.states.replay !== this.replay || this.states.items !== this.model.items) {
+      this.states = { position: this.position, replay: this.replay, items: this.model.items, found: [] };
+    }
+    return (this.states.found[i] ??= this.findState(i));
+  }
+
+  // The furthest of its members' states.
+  private findState(i: number): NodeState {
     if (!this.replay || this.position < 0) return "idle";
     const item = this.model.items[i];
     if (item.node >= 0) return this.replay.state(item.node, this.position);
@@ -231,7 +239,7 @@ export class GraphView {
     const { ink } = this;
     const item = this.model.items[i];
     const state = this.stateOf(i);
-    const bad = item.members.some((node) => this.model.notFinite.has(node));
+    const bad = this.model.notFinite.size > 0 && item.members.some((node) => this.model.notFinite.has(node));
     const x = box.x - box.width / 2;
     const y = box.y - box.height / 2;
     const [face, rim] = this.faceOf(state, item.leaf, bad, colors);
@@ -274,7 +282,8 @@ export class GraphView {
     ink.fillStyle = colors.ink;
     ink.font = FONT;
     const mark = bad ? "⚠ " : MARKS[state] ? `${MARKS[state]} ` : "";
-    ink.fillText(mark + item.label, box.x, box.y - 7, box.width - 14);
+    const fold = item.node < 0 ? "▸ " : "";
+    ink.fillText(mark + fold + item.label, box.x, box.y - 7, box.width - 14);
     if (this.scale < 0.45) return;
     ink.fillStyle = colors.quiet;
     ink.font = SMALL;
@@ -294,24 +303,40 @@ export class GraphView {
     return item.detail;
   }
 
-  private paintTravel(colors: Colors): void {
+  // What the running node sends: along its edges, each with its norm.
+  private paintSent(colors: Colors): void {
     const step = this.replay?.backward.steps[this.position];
-    if (!step) return;
-    const { ink, placed } = this;
-    const from = this.model.itemOf[step.node];
-    if (from < 0) return;
-    for (const [, to] of step.sent) {
-      const end = this.model.itemOf[to];
-      if (end < 0 || end === from) continue;
-      const point = along(placed.boxes[from], placed.boxes[end], this.travel);
-      ink.beginPath();
-      ink.arc(point.x, point.y, 6, 0, 7);
-      ink.fillStyle = colors.running;
-      ink.fill();
-      ink.strokeStyle = colors.paper;
-      ink.lineWidth = 1.5;
-      ink.stroke();
+    const from = step ? this.model.itemOf[step.node] : -1;
+    if (!step || from < 0) return;
+    const { ink } = this;
+    for (const [, to, , value] of step.sent) {
+      const n = this.linkAt.get(`${from} ${this.model.itemOf[to]}`);
+      if (n === undefined) continue;
+      ink.strokeStyle = colors.running;
+      ink.lineWidth = 2.5;
+      ink.stroke(new Path2D(this.way(n)));
+      const way = svg("path", { d: this.way(n) }) as SVGPathElement;
+      const { x, y } = way.getPointAtLength(way.getTotalLength() * (this.travel >= 0 ? this.travel : 0.5));
+      const norm = this.model.figures(value)?.norm;
+      const text = norm === undefined || norm === null ? "" : `‖${typeof norm === "number" ? Number(norm.toPrecision(3)) : norm}‖`;
+      this.paintGradient(x, y, this.scale > 0.4 ? text : "", colors);
     }
+  }
+
+  private paintGradient(x: number, y: number, text: string, colors: Colors): void {
+    const { ink } = this;
+    ink.font = SMALL;
+    const wide = text ? ink.measureText(text).width + 12 : 12;
+    ink.fillStyle = colors.runningFace;
+    ink.strokeStyle = colors.running;
+    ink.lineWidth = 1.5;
+    rounded(ink, x - wide / 2, y - 8, wide, 16, 8);
+    ink.fill();
+    ink.stroke();
+    ink.fillStyle = colors.ink;
+    ink.textAlign = "center";
+    ink.textBaseline = "middle";
+    ink.fillText(text, x, y + 0.5);
   }
 
   private hit(clientX: number, clientY: number): { item: number; frame: string } {
@@ -320,7 +345,7 @@ export class GraphView {
     const y = (clientY - bounds.top - this.top) / this.scale;
     const inside = (box: Box): boolean => Math.abs(x - box.x) <= box.width / 2 && Math.abs(y - box.y) <= box.height / 2;
     const item = this.placed.boxes.findIndex(inside);
-    const frame = [...this.placed.frames].reverse().find((f) => inside(f) && y < f.y - f.height / 2 + 20);
+    const frame = [...this.placed.frames].reverse().find((f) => inside(f) && y < f.y - f.height / 2 + 24);
     return { item, frame: frame?.group ?? "" };
   }
 
@@ -396,22 +421,46 @@ function rounded(ink: CanvasRenderingContext2D, x: number, y: number, width: num
   ink.roundRect(x, y, width, height, radius);
 }
 
-function ends(a: Box, b: Box): [number, number, number, number] {
+function sees(view: View, box: Box): boolean {
+  const [w, h] = [box.width / 2 + 8, box.height / 2 + 8];
+  return box.x + w > view.x0 && box.x - w < view.x1 && box.y + h > view.y0 && box.y - h < view.y1;
+}
+
+function arrow(ink: CanvasRenderingContext2D, box: Box): void {
+  const y = box.y - box.height / 2;
+  ink.beginPath();
+  ink.moveTo(box.x, y);
+  ink.lineTo(box.x - 3.5, y - 6.5);
+  ink.lineTo(box.x + 3.5, y - 6.5);
+  ink.fill();
+}
+
+// Text cut to a width, with an ellipsis.
+function fitting(ink: CanvasRenderingContext2D, text: string, width: number): string {
+  if (ink.measureText(text).width <= width) return text;
+  let end = text.length;
+  while (end > 1 && ink.measureText(`${text.slice(0, end)}…`).width > width) end--;
+  return `${text.slice(0, end)}…`;
+}
+
+// From the bottom of one box to the top of another: over the points of a route, each passed straight down; or out to a lane
+// and down that.
+function wayOf(a: Box, b: Box, route: Layout["routes"][number]): string {
   const down = a.y <= b.y ? 1 : -1;
-  return [a.x, a.y + (down * a.height) / 2, b.x, b.y - (down * b.height) / 2];
-}
-
-function curve(ink: CanvasRenderingContext2D, a: Box, b: Box): void {
-  const [x0, y0, x1, y1] = ends(a, b);
-  const bend = Math.min(60, Math.abs(y1 - y0) / 2);
-  ink.moveTo(x0, y0);
-  ink.bezierCurveTo(x0, y0 + bend, x1, y1 - bend, x1, y1);
-}
-
-function along(a: Box, b: Box, t: number): { x: number; y: number } {
-  const [x0, y0, x1, y1] = ends(a, b);
-  const bend = Math.min(60, Math.abs(y1 - y0) / 2);
-  const u = 1 - t;
-  const mix = (p: number, q: number, r: number, s: number): number => u * u * u * p + 3 * u * u * t * q + 3 * u * t * t * r + t * t * t * s;
-  return { x: mix(x0, x0, x1, x1), y: mix(y0, y0 + bend, y1 - bend, y1) };
+  const [x0, y0] = [a.x, a.y + (down * a.height) / 2];
+  const [x1, y1] = [b.x, b.y - (down * b.height) / 2];
+  if (route && !Number.isNaN(route.lane)) {
+    const r = x1 > x0 ? 8 : -8;
+    return `M${x0} ${y0}v4q0 8 ${r} 8H${x1 - r}q${r} 0 ${r} 8V${y1}`;
+  }
+  const over = (route?.over ?? []).filter(([, y]) => (y - y0) * down > 0 && (y1 - y) * down > 0);
+  const points: Point[] = [[x0, y0], ...over, [x1, y1]];
+  let way = `M${x0} ${y0}`;
+  for (let n = 1; n < points.length; n++) {
+    const [px, py] = points[n - 1];
+    const [x, y] = points[n];
+    const bend = (down * Math.min(60, Math.abs(y - py))) / 2;
+    way += `C${px} ${py + bend} ${x} ${y - bend} ${x} ${y}`;
+  }
+  return way;
 }

@@ -4,14 +4,16 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { card, emptyCard, name } from "./card";
 import { CodeView } from "./code";
-import type { Recording } from "./document";
+import { read, type Recording } from "./document";
 import { amount, exact, fill, h, number, shape, time } from "./dom";
 import { FindView } from "./find";
-import { GraphView, type Colors } from "./graph";
+import { GraphView, MARKS, type Colors } from "./graph";
 import { Model, Replay, type Grouping } from "./model";
 import { TimelineView } from "./timeline";
 
-const NAMES = ["paper", "frame", "ink", "quiet", "line", "edge", "accent", "face", "rim", "leafFace", "leaf", "runningFace", "running", "readyFace", "ready", "doneFace", "done", "badFace", "bad"];
+const NAMES = ["paper", "frame", "ink", "quiet", "line", "edge", "accent", "face", "rim", "leafFace", "leaf", "runningFace", "running", "readyFace", "ready", "doneFace", "done", "badFace", "bad", "again"];
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const LISTED = 40; // rows of the tables that change with each step
 const SPEEDS = [0.25, 0.5, 1, 2, 5, 20];
 
 class Page {
@@ -26,7 +28,7 @@ class Page {
   private playing = false;
   private speed = 1;
   private colors: Colors = {};
-  private panel = h("div", { class: "panel", role: "tabpanel", tabindex: -1 });
+  private panel = h("div", { class: "panel", role: "tabpanel", id: "panel", tabindex: 0 });
   private slider = h("input", { type: "range", min: 0, step: 1, id: "slider", "aria-label": "Step of the backward", input: () => this.go(Number(this.slider.value)) });
   private counter = h("output", { id: "counter" });
   private status = h("div", { class: "status", "aria-live": "polite" });
@@ -38,7 +40,7 @@ class Page {
 
   constructor(private recording: Recording, private root: HTMLElement) {
     this.model = new Model(recording);
-    this.readColors();
+    this.setTheme(DARK.matches ? "dark" : "light");
     this.graph = new GraphView(this.model, () => this.colors);
     this.timeline = new TimelineView(this.model, () => this.colors, (node) => this.select(node));
     this.code = new CodeView(this.model, (nodes) => this.select(nodes[nodes.length - 1]));
@@ -58,13 +60,20 @@ class Page {
     if (start >= 0) this.select(start, false);
     this.graph.fit();
     document.addEventListener("keydown", (event) => this.key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolor());
+    DARK.addEventListener("change", () => this.recolor(DARK.matches ? "dark" : "light"));
+    let before = "";
+    window.addEventListener("beforeprint", () => {
+      before = document.documentElement.dataset.theme!;
+      this.recolor("light");
+      this.graph.paint();
+    });
+    window.addEventListener("afterprint", () => this.recolor(before));
   }
 
   // -- parts of the page ----------------------------------------------------------------------------------------------
 
   private build(): void {
-    fill(this.root, this.header(), h("main", {}, h("section", { class: "stage" }, this.tools(), this.graph.canvas, this.player()), h("aside", {}, this.tabBar(), this.panel)), this.timeline.element, this.footer());
+    fill(this.root, this.header(), h("main", {}, h("section", { class: "stage" }, this.tools(), this.graph.canvas, this.legend(), this.player()), h("aside", {}, this.tabBar(), this.panel)), this.timeline.element, this.footer());
     this.graph.resize();
     this.graph.fit();
   }
@@ -100,6 +109,22 @@ class Page {
     );
   }
 
+  private legend(): HTMLElement {
+    const entry = (look: string, mark: string, text: string): HTMLElement => h("li", {}, h("i", { class: look }, mark), text);
+    const bad = this.model.notFinite.size > 0;
+    return h(
+      "ul",
+      { class: "legend", "aria-label": "What the graph's signs say" },
+      entry("box-leaf", "", "leaf"),
+      entry("box-waiting", MARKS.waiting, "sum under way"),
+      entry("box-ready", MARKS.ready, "ready"),
+      entry("box-running", MARKS.running, "runs"),
+      entry("box-done", MARKS.done, "has run"),
+      bad && entry("box-bad", "⚠", "not finite"),
+      this.model.allGroups().length > 0 && entry("box-group", "▸", "folded group"),
+    );
+  }
+
   private regroup(grouping: Grouping): void {
     this.model.setGrouping(grouping);
     this.graph.relayout();
@@ -125,7 +150,7 @@ class Page {
   private tabBar(): HTMLElement {
     const bar = h("div", { class: "tabs", role: "tablist" });
     for (const [id, text] of [["node", "Node"], ["replay", "Replay"], ["code", "Code"], ["find", "Find"]]) {
-      const tab = h("button", { role: "tab", id: `tab-${id}`, click: () => this.show(id) }, text);
+      const tab = h("button", { role: "tab", id: `tab-${id}`, "aria-controls": "panel", click: () => this.show(id) }, text);
       this.tabs.set(id, tab);
       bar.append(tab);
     }
@@ -146,6 +171,7 @@ class Page {
       button.setAttribute("aria-selected", String(id === tab));
       button.tabIndex = id === tab ? 0 : -1;
     }
+    this.panel.setAttribute("aria-labelledby", `tab-${tab}`);
     const content = { node: this.nodeCard, replay: this.replayCard, code: this.code.element, find: this.find.element }[tab]!;
     fill(this.panel, content);
     if (tab === "code" && this.graph.selected >= 0) this.code.show(this.model.nodes[this.graph.selected].place);
@@ -155,8 +181,9 @@ class Page {
     const { limits, versions } = this.recording;
     const left = Object.entries(limits).filter(([what, n]) => what.endsWith("left_out") && n).map(([what, n]) => `${Number(n).toLocaleString("en")} ${what.replace("_left_out", "")}`);
     const note = left.length ? `Left out beyond the limit of ${Number(limits.limit).toLocaleString("en")}: ${left.join(", ")}. ` : "";
-    const sampled = limits.everything ? "" : "Large arrays were looked at by a sample. ";
-    const keys = "Keys: space plays, ← → step, Home End, + − 0 zoom, / finds, t changes the theme.";
+    const count = this.recording.values.filter((value) => value.sampled).length;
+    const sampled = count ? `${count.toLocaleString("en")} of ${this.recording.values.length.toLocaleString("en")} values were looked at by a sample. ` : "";
+    const keys = "Keys: space plays, ← → step, Home End, + − 0 zoom, ↑ ↓ along edges, f folds, / finds, t changes the theme.";
     return h("footer", { class: "quiet" }, note + sampled, keys, ` retrograd ${versions.retrograd}, Python ${versions.python}, NumPy ${versions.numpy}.`);
   }
 
@@ -205,15 +232,14 @@ class Page {
     this.graph.travel = -1;
     const step = this.replay.backward.steps[this.position];
     if (step && follow) this.graph.center(step.node, false);
-    this.timeline.now = step ? step.start : -1;
-    this.timeline.draw();
+    this.timeline.mark(step ? step.start : -1);
     this.graph.draw();
     this.tellState();
   }
 
   private says(): string {
     const step = this.replay?.backward.steps[this.position];
-    if (!step) return this.position ? "The backward is over." : "";
+    if (!step) return this.replay!.backward.error ? "The backward failed." : "The backward is over.";
     const failing = this.replay!.backward.failing === this.position ? ", which fails" : "";
     return `Step ${this.position + 1}: ${name(this.model, step.node)} runs${failing}.`;
   }
@@ -222,23 +248,25 @@ class Page {
     const replay = this.replay!;
     const { backward } = replay;
     const step = backward.steps[this.position];
-    fill(this.status, h("span", {}, this.says()), h("span", { class: "quiet" }, `${amount(replay.freed[this.position])} of saved values freed`));
+    const alive = step ? this.timeline.memory.at(step.start) : this.timeline.memory.at(backward.end ?? Infinity);
+    const freed = replay.freed[this.position];
+    fill(this.status, h("span", {}, this.says()), h("span", { class: "quiet" }, `${amount(alive)} alive${freed ? `, ${amount(freed)} of saved values freed` : ""}`));
     const queue = replay.queue(this.position);
     const button = (i: number): HTMLElement => h("button", { class: "link", click: () => this.select(i) }, name(this.model, i));
-    const rows = queue.slice(0, 40).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, this.model.nodes[i].leaf ? "first" : String(this.model.nodes[i].sequence_nr))));
+    const rows = queue.slice(0, LISTED).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, this.model.nodes[i].leaf ? "first" : String(this.model.nodes[i].sequence_nr))));
     const waiting = [...replay.inBackward].filter((i) => replay.state(i, this.position) === "waiting");
-    const buffers = waiting.slice(0, 40).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, `${replay.arrived(i, this.position)} of ${replay.awaited(i)}`)));
-    const grads = backward.steps.slice(0, this.position).filter((s) => s.grad >= 0).map((s) => this.gradRow(s.node, s.grad, button));
-    const table = (title: string, head: string[], body: HTMLElement[], none: string): HTMLElement =>
-      h("section", {}, h("h3", {}, title), body.length ? h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", {}, text)))), h("tbody", {}, ...body)) : h("p", { class: "quiet" }, none));
+    const buffers = waiting.slice(0, LISTED).map((i) => h("tr", {}, h("td", {}, button(i)), h("td", { class: "right" }, `${replay.arrived(i, this.position)} of ${replay.awaited(i)}`)));
+    const filled = backward.steps.slice(0, this.position).filter((s) => s.grad >= 0);
+    const grads = filled.slice(-LISTED).map((s) => this.gradRow(s.node, s.grad, button));
+    const table = (title: string, head: string[], body: HTMLElement[], all: number, none: string): HTMLElement =>
+      h("section", {}, h("h3", {}, all > LISTED ? `${title}: ${LISTED} of ${all.toLocaleString("en")}` : title), body.length ? h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", {}, text)))), h("tbody", {}, ...body)) : h("p", { class: "quiet" }, none));
     fill(
       this.replayCard,
-      h("p", { class: "now" }, this.says()),
-      step ? h("p", {}, "runs now: ", button(step.node)) : null,
+      step ? h("p", { class: "now" }, `Step ${this.position + 1} runs `, button(step.node), backward.failing === this.position ? ", which fails" : "") : h("p", { class: "now" }, this.says()),
       backward.error ? h("p", { class: "failure" }, `⚠ ${backward.error}`) : null,
-      table("Ready queue", ["node", "priority"], rows, "empty"),
-      table("Sums under way", ["node", "arrived"], buffers, "none"),
-      table(".grad so far", ["leaf", "value"], grads, "none"),
+      table("Ready queue", ["node", "priority"], rows, queue.length, "empty"),
+      table("Sums under way", ["node", "arrived"], buffers, waiting.length, "none"),
+      table(".grad so far", ["leaf", "value"], grads, filled.length, "none"),
     );
   }
 
@@ -299,6 +327,7 @@ class Page {
       "=": () => this.graph.zoom(1.3),
       "-": () => this.graph.zoom(1 / 1.3),
       "0": () => this.graph.fit(),
+      f: () => this.foldAround(),
       t: () => this.theme(),
       "/": () => {
         this.show("find");
@@ -309,6 +338,19 @@ class Page {
     if (!action) return;
     event.preventDefault();
     action();
+  }
+
+  // Folds the innermost open group around the chosen node; if that is folded, unfolds it.
+  private foldAround(): void {
+    const node = this.graph.selected;
+    if (node < 0) return;
+    const path = this.model.path(node);
+    const hiding = path.find((group) => this.model.folded.has(group));
+    const group = hiding ?? path.at(-1);
+    if (group === undefined) return;
+    this.model.fold(group, hiding === undefined);
+    this.graph.relayout();
+    this.graph.center(node, false);
   }
 
   // Down goes to the first node that gets a gradient from this one, up to the first that gives it one.
@@ -322,22 +364,20 @@ class Page {
   // -- colours --------------------------------------------------------------------------------------------------------
 
   private theme(): void {
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const now = document.documentElement.dataset.theme ?? (dark ? "dark" : "light");
-    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
-    this.recolor();
+    this.recolor(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
   }
 
-  private recolor(): void {
-    this.readColors();
-    this.graph.draw();
-    this.timeline.draw();
-    this.timeline.drawMemory();
-  }
-
-  private readColors(): void {
+  private setTheme(theme: string): void {
+    document.documentElement.dataset.theme = theme;
     const style = getComputedStyle(document.documentElement);
     for (const name of NAMES) this.colors[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+
+  private recolor(theme: string): void {
+    this.setTheme(theme);
+    this.graph.draw();
+    this.timeline.memory.recolor();
+    this.timeline.draw();
   }
 
   // What tests in a browser ask.
@@ -351,14 +391,14 @@ class Page {
       state: (node: number) => this.replay?.state(node, this.position),
       selected: () => graph.selected,
       folded: () => [...model.folded],
+      rows: () => this.timeline.rows,
       backward: () => this.backward,
     };
   }
 }
 
-const text = document.getElementById("recording")!.textContent!;
-const recording = JSON.parse(text) as Recording | null;
 const root = document.getElementById("app")!;
+const recording = await read(document.getElementById("recording")!.textContent!);
 if (recording) {
   document.title = `${recording.title} – retrograd inspector`;
   const page = new Page(recording, root);

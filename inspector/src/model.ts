@@ -34,6 +34,7 @@ export class Model {
   links: Link[] = [];
   itemOf: number[] = []; // node -> item
   private groups: string[] = [];
+  private paths = new Map<string, string[]>(); // of a group: those around it, and itself
 
   constructor(readonly recording: Recording) {
     this.nodes = recording.nodes;
@@ -43,7 +44,7 @@ export class Model {
       node.edges.forEach(([to]) => {
         if (to < 0) return;
         touched.add(i).add(to);
-        if (!this.givers[to].includes(i)) this.givers[to].push(i);
+        if (this.givers[to].at(-1) !== i) this.givers[to].push(i);
       }),
     );
     for (const backward of recording.backwards) touched.add(backward.root);
@@ -73,23 +74,20 @@ export class Model {
   label(i: number): string {
     const node = this.nodes[i];
     if (node.leaf) {
-      const parts = node.variable.split(".");
-      return parts.slice(-2).join(".") || "leaf";
+      const around = this.path(i).at(-1);
+      if (around && this.grouping === "module" && node.variable.startsWith(`${around}.`)) return short(node.variable.slice(around.length + 1));
+      return short(node.variable.split(".").slice(-2).join(".") || "leaf");
     }
-    return node.name.replace(/Backward\d*$/, "");
+    return short(node.name.replace(/Backward\d*$/, ""));
   }
 
   // Every group that a node is in, the outermost first.
   path(i: number): string[] {
-    const group = this.groups[i];
-    if (!group) return [];
-    if (this.grouping === "line") return [group];
-    const parts = group.split(".");
-    return parts.map((_, n) => parts.slice(0, n + 1).join("."));
+    return this.paths.get(this.groups[i]) ?? [];
   }
 
   allGroups(): string[] {
-    return [...new Set(this.used.flatMap((i) => this.path(i)))];
+    return [...new Set([...this.paths.values()].flat())];
   }
 
   setGrouping(grouping: Grouping): void {
@@ -98,19 +96,18 @@ export class Model {
   }
 
   // Folds as little as makes the graph small enough to be looked at.
-  foldToFit(most = 400): void {
+  foldToFit(most = 120): void {
     this.folded.clear();
     this.regroup();
     if (this.used.length <= most || this.grouping === "none") return this.rebuild();
-    const deepest = Math.max(0, ...this.used.map((i) => this.path(i).length));
+    const all = [...this.paths.values()];
+    const deepest = all.reduce((found, path) => Math.max(found, path.length), 0);
     for (let depth = deepest; depth >= 1; depth--) {
-      for (const i of this.used) {
-        const path = this.path(i);
-        if (path.length >= depth) this.folded.add(path[depth - 1]);
-      }
+      for (const path of all) if (path.length >= depth) this.folded.add(path[depth - 1]);
       this.rebuild();
       if (this.items.length <= most) return;
     }
+    if (!deepest) this.rebuild();
   }
 
   fold(group: string, folded: boolean): void {
@@ -139,10 +136,39 @@ export class Model {
       if (this.grouping === "module") return node.module;
       return node.place >= 0 ? `${places[node.place].file}:${places[node.place].line}` : "";
     });
-    // A leaf stands with the first node that sends to it.
+    // A leaf stands with those that send to it.
     for (const i of this.used) {
-      if (this.nodes[i].leaf && this.givers[i].length) this.groups[i] = this.groups[this.givers[i][0]];
+      if (this.nodes[i].leaf && this.givers[i].length) this.groups[i] = this.common(this.givers[i]);
     }
+    this.findPaths();
+  }
+
+  // The innermost group that some nodes are in, all of them.
+  private common(nodes: number[]): string {
+    let found = this.groups[nodes[0]];
+    for (const i of nodes) {
+      const other = this.groups[i];
+      while (found && other !== found && !(this.grouping === "module" && other.startsWith(`${found}.`))) {
+        found = this.grouping === "module" ? found.slice(0, Math.max(0, found.lastIndexOf("."))) : "";
+      }
+    }
+    return found;
+  }
+
+  // The groups around each group. One of a single node is none: it would hide nothing and say nothing.
+  private findPaths(): void {
+    this.paths.clear();
+    const sizes = new Map<string, number>();
+    for (const i of this.used) {
+      const group = this.groups[i];
+      if (!group) continue;
+      if (!this.paths.has(group)) {
+        const parts = this.grouping === "module" ? group.split(".") : [group];
+        this.paths.set(group, parts.map((_, n) => parts.slice(0, n + 1).join(".")));
+      }
+      for (const part of this.paths.get(group)!) sizes.set(part, (sizes.get(part) ?? 0) + 1);
+    }
+    for (const [group, path] of this.paths) this.paths.set(group, path.filter((part) => sizes.get(part)! > 1));
   }
 
   private rebuild(): void {
@@ -156,7 +182,7 @@ export class Model {
       if (hiding !== undefined) {
         let item = groupItems.get(hiding);
         if (!item) {
-          item = { id: this.items.length, node: -1, group: hiding, members: [], label: this.groupLabel(hiding), detail: "", leaf: false };
+          item = { id: this.items.length, node: -1, group: hiding, members: [], label: this.groupLabel(hiding, path[path.indexOf(hiding) - 1]), detail: "", leaf: false };
           groupItems.set(hiding, item);
           this.items.push(item);
         }
@@ -166,7 +192,7 @@ export class Model {
         const node = this.nodes[i];
         this.itemOf[i] = this.items.length;
         const sizes = node.inputs[0]?.shape ?? [];
-        const detail = `${sizes.length ? sizes.join("×") : "scalar"}${node.variable && !node.leaf ? ` · ${node.variable}` : ""}`;
+        const detail = `${sizes.length ? sizes.join("×") : "scalar"}${node.variable && !node.leaf ? ` · ${short(node.variable)}` : ""}`;
         this.items.push({ id: this.items.length, node: i, group: path.at(-1) ?? "", members: [i], label: this.label(i), detail, leaf: node.leaf });
       }
     }
@@ -189,15 +215,19 @@ export class Model {
       }
   }
 
-  groupLabel(group: string): string {
+  // A group's name, without that of the group `around` it.
+  groupLabel(group: string, around = ""): string {
     if (this.grouping === "line") {
       const [file, line] = [group.slice(0, group.lastIndexOf(":")), group.slice(group.lastIndexOf(":") + 1)];
       const text = this.recording.files[file]?.lines[Number(line) - (this.recording.files[file]?.first ?? 1)]?.trim() ?? "";
-      return text.length > 34 ? `${text.slice(0, 33)}…` : text || group;
+      return short(text || group);
     }
-    return group;
+    return short(around && group.startsWith(`${around}.`) ? group.slice(around.length + 1) : group);
   }
 }
+
+// A name of any length as one that fits a box.
+export const short = (text: string): string => (text.length > 34 ? `${text.slice(0, 33)}…` : text);
 
 // One backward, as it stood before each of its steps.
 export class Replay {

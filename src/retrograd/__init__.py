@@ -102,6 +102,7 @@ if _typing.TYPE_CHECKING:
         distributions,
         fft,
         func,
+        futures,
         jit,
         linalg,
         memory,
@@ -113,6 +114,7 @@ if _typing.TYPE_CHECKING:
         overrides,
         profiler,
         random,
+        signal,
         special,
         testing,
         utils,
@@ -1055,7 +1057,7 @@ if _typing.TYPE_CHECKING:
     def rad2deg_(self: _Tensor) -> _Tensor: ...
     def reciprocal_(self: _Tensor) -> _Tensor: ...
     def relu_(self: _Tensor) -> _Tensor: ...
-    def round_(self: _Tensor, *, decimals: _builtins.int = 0) -> _Tensor: ...
+    def round_(self: _Tensor, *, decimals: _builtins.int | None = None) -> _Tensor: ...
     def rsqrt_(self: _Tensor) -> _Tensor: ...
     def sigmoid_(self: _Tensor) -> _Tensor: ...
     def sin_(self: _Tensor) -> _Tensor: ...
@@ -1128,6 +1130,7 @@ else:
             "retrograd.func": "func=",
             "retrograd.func.mapping": "vmap",
             "retrograd.functional": "functional=",
+            "retrograd.futures": "futures=",
             "retrograd.inspect": "inspect=",
             "retrograd.inspect.why": "why_no_grad",
             "retrograd.jit": "jit=",
@@ -1151,6 +1154,7 @@ else:
             "retrograd.serialization": "serialization=",
             "retrograd.serialization.loading": "load",
             "retrograd.serialization.saving": "save",
+            "retrograd.signal": "signal=",
             "retrograd.special": "special=",
             "retrograd.storage": "storage=",
             "retrograd.symbolic": (
@@ -1466,6 +1470,7 @@ __all__ = [
     "full",
     "full_like",
     "func",
+    "futures",
     "gather",
     "gcd",
     "gcd_",
@@ -1784,6 +1789,7 @@ __all__ = [
     "sigmoid",
     "sigmoid_",
     "sign",
+    "signal",
     "signbit",
     "sin",
     "sin_",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from retrograd.compiler import say_once
+from retrograd.futures import Future
 
 __all__ = [
     "Attribute",
@@ -109,29 +110,16 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     return _isinstance(obj, target_type)
 
 
-def fork(func: Callable[..., T], *args: Any, **named: Any) -> Future:
+def fork(func: Callable[..., T], *args: Any, **named: Any) -> Future[T]:
     """Calls a function at once; `wait` gives its result."""
-    return Future(func(*args, **named))
+    future: Future[T] = Future()
+    future.set_result(func(*args, **named))
+    return future
 
 
-def wait(future: Future) -> Any:
+def wait(future: Future[T]) -> T:
     """The result of what `fork` has called."""
-    return future.value()
-
-
-class Future:
-    """A result that is there already."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def value(self) -> Any:
-        """The result."""
-        return self._value
-
-    def done(self) -> bool:
-        """Always true."""
-        return True
+    return future.wait()
 
 
 class ScriptModule:

@@ -131,7 +131,7 @@ METHODS: dict[str, str] = {
     "retrograd.ops.tensor.buffers": ("__dlpack__ __dlpack_device__ dim_order is_set_to new_empty_strided"),
     "retrograd.ops.tensor.convert": (
         "bfloat16 bool byte cdouble cfloat char clone contiguous cpu double float half "
-        "int long short to type type_as"
+        "int long short to to_dense type type_as"
     ),
     "retrograd.ops.tensor.create": "new_empty new_full new_ones new_tensor new_zeros",
     "retrograd.ops.tensor.storage": "_typed_storage new storage untyped_storage volatile",
@@ -431,7 +431,7 @@ FFT: dict[str, str] = {
 SPECIAL: dict[str, str] = {
     "retrograd.ops.elementwise.binary": "xlog1py xlogy",
     "retrograd.ops.elementwise.exponential": "entr exp2 expit=sigmoid expm1 log1p logit",
-    "retrograd.ops.elementwise.rounding": "round",
+    "retrograd.ops.elementwise.rounding": "round=special_round",
     "retrograd.ops.elementwise.trigonometry": "sinc",
     "retrograd.ops.nn.softmax": "log_softmax softmax",
     "retrograd.ops.reduce.sums": "logsumexp",

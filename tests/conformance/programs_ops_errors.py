@@ -279,3 +279,33 @@ def values_are_unchanged_after_an_error(torch: Any) -> Any:
     failures = [attempt("", lambda: x + torch.ones(3)), attempt("", x.sum, 5), attempt("", x.reshape, 7)]
     (x * 2).sum().backward()
     return failures, x, x.grad
+
+
+@program()
+def what_is_no_word_where_one_is_asked_for(torch: Any) -> Any:
+    a, functional = torch.full((4, 4), 0.5), torch.nn.functional
+    rows = torch.tensor([0])
+    losses = (functional.mse_loss, functional.l1_loss, functional.kl_div, functional.binary_cross_entropy,
+              functional.soft_margin_loss, functional.huber_loss)  # fmt: skip
+    words = (
+        lambda bad: torch.meshgrid(a[0], indexing=bad),
+        lambda bad: torch.linalg.eigh(a, UPLO=bad),
+        lambda bad: torch.linalg.qr(a, bad),
+        lambda bad: torch.linalg.lstsq(a, a, driver=bad),
+        lambda bad: torch.fft.fft(a, norm=bad),
+        lambda bad: torch.index_reduce(a, 0, rows, a[:1], bad),
+        lambda bad: torch.scatter_reduce(a, 0, rows.view(1, 1), a[:1], bad),
+        lambda bad: functional.gelu(a, approximate=bad),
+        lambda bad: functional.pad(a, (1, 1), mode=bad),
+    )
+    combinations = (
+        lambda bad: torch.div(a, a, rounding_mode=bad),
+        lambda bad: torch.quantile(a, 0.5, interpolation=bad),
+        lambda bad: torch.searchsorted(a[0], a, side=bad),
+    )
+    return [
+        [attempt("1 is not a valid value for reduction", loss, a, a, reduction=1) for loss in losses],
+        attempt("mode has to be one of sum, mean or max", functional.embedding_bag, rows, a, rows, mode=1),
+        [attempt("must be str, not int", call, 1) for call in words],
+        [attempt("", call, 1) for call in combinations],
+    ]

@@ -176,5 +176,5 @@ def test_parts_of_a_distributed_order_change_with_the_epoch():
     assert list(samplers[0]) == first
     samplers[0].set_epoch(1)
     assert list(samplers[0]) != first
-    with pytest.raises(RuntimeError, match="Requires distributed package"):
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
         rg.utils.data.DistributedSampler(range(3))

@@ -987,8 +987,7 @@ def test_names_of_nn(torch):
         r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`Module.compile`")[0]
     ):
         assert not hasattr(rg.nn, name), name
-    for name in ("DataParallel", "SyncBatchNorm", "quantized"):
-        assert (hasattr(rg.nn, name), hasattr(torch.nn, name)) == (False, True)
+    assert (hasattr(rg.nn, "quantized"), hasattr(torch.nn, "quantized")) == (False, True)
     for name in ("compile", "xpu", "ipu", "mtia"):
         assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)
     assert fails(rg.nn.Linear(1, 1).share_memory)
@@ -1018,7 +1017,44 @@ def test_other_processes(torch):
     from retrograd.alias.missing import StandIn
 
     assert fails(StandIn("torch.onnx.export"), "torch.onnx.export is not in retrograd")
-    assert (rg.distributed.is_available(), torch.distributed.is_available()) == (False, True)
+
+
+@about("Averages over ranks")
+def test_averages_over_ranks(torch, tmp_path):
+    def kept_out(lib):
+        model = lib.nn.parallel.DistributedDataParallel(
+            lib.nn.ModuleList([lib.nn.Linear(1, 1) for _ in range(2)])
+        )
+        model.module.forward = lambda x: model.module[0](x)
+        for _ in range(3):
+            model(lib.ones(1, 1)).sum().backward()
+
+    def second_derivatives(lib):
+        model = lib.nn.parallel.DistributedDataParallel(lib.nn.Linear(1, 1))
+        model(lib.ones(1, 1)).sum().backward(create_graph=True)
+
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/ranks", rank=0, world_size=1)
+    rg.distributed.init_process_group()
+    try:
+        assert (fails(lambda: kept_out(rg)), fails(lambda: kept_out(torch), "find_unused_parameters")) == (
+            False,
+            True,
+        )
+        assert (
+            fails(lambda: second_derivatives(rg), "create_graph"),
+            fails(lambda: second_derivatives(torch)),
+        ) == (
+            True,
+            False,
+        )
+    finally:
+        torch.distributed.destroy_process_group()
+        rg.distributed.destroy_process_group()
+    assert fails(
+        lambda: rg.distributed.optim.ZeroRedundancyOptimizer([], rg.optim.SGD, overlap_with_ddp=True),
+        "overlap_with_ddp",
+    )
+    assert not hasattr(rg.distributed, "fsdp")
 
 
 @about("Functions ask for `__torch_function__`")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 import retrograd as rg
 from retrograd.utils.run_log import read_log
+from tests.distributed import ranks
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -82,6 +85,36 @@ def test_what_trains_learns(name, capsys, monkeypatch, tmp_path):
         assert log.with_suffix(".png").exists()
 
 
+def test_a_program_of_several_ranks_runs_as_one(capsys, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(FOLDER)
+    assert ended("char_gpt_ranks", monkeypatch, tmp_path) == 0
+    assert re.search(r"1 ranks: loss before [\d.]+, after [\d.]+", capsys.readouterr().out)
+
+
+@pytest.mark.skipif(bool(ranks.absent()), reason=ranks.absent())
+def test_a_program_of_several_ranks_goes_on_with_fewer(tmp_path):
+    said = []
+    for count, more in ((2, []), (1, ["--resume"])):
+        command = [
+            str(ranks.mpirun()),
+            "-n",
+            str(count),
+            sys.executable,
+            str(FOLDER / "char_gpt_ranks.py"),
+            "--quick",
+        ]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(
+            [*command, *more], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        said += re.findall(r"(\d) ranks: loss before ([\d.]+), after ([\d.]+)", done.stdout)
+    (two, before, middle), (one, again, after) = said
+    assert (two, one) == ("2", "1")
+    assert float(before) > float(middle) > float(after)
+    assert float(again) < 0.8 * float(before)
+
+
 def test_what_does_not_learn_says_so(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(rg.optim.LBFGS, "step", lambda self, closure: closure())
     assert ended("gaussian_process", monkeypatch, tmp_path) == 1
@@ -89,5 +122,13 @@ def test_what_does_not_learn_says_so(capsys, monkeypatch, tmp_path):
 
 def test_every_example_is_described_and_tested():
     names = {path.stem for path in FOLDER.glob("*.py")}
-    assert names == {"first_steps", "fit_curve", "fit_with_scipy", "pendulum", "wrong_labels", *TRAINING}
+    assert names == {
+        "first_steps",
+        "fit_curve",
+        "fit_with_scipy",
+        "pendulum",
+        "wrong_labels",
+        "char_gpt_ranks",
+        *TRAINING,
+    }
     assert names == set(re.findall(r"\| `(\w+)\.py`", (FOLDER / "README.md").read_text(encoding="utf-8")))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from . import arrays, files, interrupts, programs, signatures, storms
+from . import arrays, files, interrupts, programs, samples, signatures, storms
 
 
 class Part(NamedTuple):
@@ -27,6 +27,7 @@ PARTS: dict[str, Part] = {
         signatures.explore, 30_000,
         {"values": 0.0005, "raises only here": 0.003, "raises only there": 0.003, "error type": 0.01},
     ),
+    "samples": Part(samples.explore, 40_000, {"known": 0.05}),
     "arrays": Part(arrays.explore, 500, {}),
     "interrupts": Part(interrupts.explore, 10_000, {}),
     "files": Part(files.explore, 20_000, {}),

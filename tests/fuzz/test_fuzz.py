@@ -11,7 +11,7 @@ from . import __main__ as fuzz
 from .shrink import shrink
 
 COUNTS = {
-    "programs": 100, "signatures": 300, "arrays": 0, "interrupts": 100,
+    "programs": 100, "signatures": 300, "samples": 300, "arrays": 0, "interrupts": 100,
     "files": 100, "threads": 20, "forks": 20, "ends": 20,
 }  # fmt: skip
 SEED = 1
@@ -28,7 +28,7 @@ def _explored(part):
 
 
 @pytest.mark.usefixtures("torch")
-@pytest.mark.parametrize("part", ["programs", "signatures"])
+@pytest.mark.parametrize("part", ["programs", "signatures", "samples"])
 def test_pytorch_agrees(part):
     # So few cannot show a share: each kind may be found a few times, if it may be found at all.
     known = {kind for kind, share in fuzz.PARTS[part].allowed.items() if share}

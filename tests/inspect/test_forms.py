@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,6 +14,7 @@ import retrograd as rg
 from retrograd import nn
 from retrograd.inspect import page
 from retrograd.inspect.gather import SCHEMA
+from tests.inspect.recordings import SIX
 from tests.project.sources import ROOT
 
 HOSTILE = '"</script><b>\\'
@@ -33,8 +35,33 @@ def test_text_tells_what_was_found_and_every_step(recording):
     assert "AccumulateGrad net.2.weight (1, 3)" in text
     assert "loss = SumBackward0" in text
     assert "memory: at most" in text
+    assert "└─ TBackward0\n" in text  # the tree
     assert "… 9 more steps" in recording.text(rows=1)
     assert "\x1b" not in text  # not a terminal
+
+
+def test_many_backwards_are_not_all_told():
+    x = rg.ones(2, requires_grad=True)
+    with rg.inspect.record() as made:
+        for _ in range(20):
+            (x * 2).sum().backward()
+    assert "… 12 more backwards" in made.text()
+    assert len(made.table()) == 60
+
+
+def test_text_has_colours_where_rich_is_installed(recording, monkeypatch):
+    rich = pytest.importorskip("rich")
+    assert rich is not None
+    assert "\x1b[" in recording.text(color=True)
+    monkeypatch.setitem(sys.modules, "rich.text", None)
+    assert "\x1b[" not in recording.text(color=True)
+
+
+def test_pandas_takes_the_table(recording):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(recording.table())
+    assert list(frame["label"])[0] == "loss = SumBackward0"
+    assert frame["microseconds"].sum() > 0
 
 
 def test_the_table_has_a_row_for_each_step(recording):
@@ -104,6 +131,47 @@ def test_a_trace_has_slices_arrows_and_memory(recording):
     assert any(event["ph"] == "C" for event in events)
 
 
+REQUIRED = {
+    "M": {"name", "pid", "tid", "args"},
+    "X": {"name", "cat", "pid", "tid", "ts", "dur", "args"},
+    "s": {"name", "cat", "pid", "tid", "ts", "id"},
+    "f": {"name", "cat", "pid", "tid", "ts", "id", "bp"},
+    "C": {"name", "pid", "ts", "args"},
+}
+
+
+@pytest.mark.parametrize("name", SIX)
+def test_a_trace_is_what_the_trace_event_format_asks_for(name):
+    trace = json.loads(SIX[name]().perfetto(), parse_constant=pytest.fail)
+    assert set(trace) == {"displayTimeUnit", "traceEvents"}
+    events = trace["traceEvents"]
+    assert all(set(event) - {"ph"} == REQUIRED[event["ph"]] for event in events)
+    slices = [event for event in events if event["ph"] == "X"]
+    for tid in {event["tid"] for event in slices}:
+        open_ends: list[float] = []  # slices of a thread lie in one another or apart
+        for event in sorted((e for e in slices if e["tid"] == tid), key=lambda e: (e["ts"], -e["dur"])):
+            while open_ends and open_ends[-1] <= event["ts"]:
+                open_ends.pop()
+            assert not open_ends or event["ts"] + event["dur"] <= open_ends[-1] + 1e-3
+            open_ends.append(event["ts"] + event["dur"])
+    starts = {event["id"]: event for event in events if event["ph"] == "s"}
+    ends = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert starts.keys() == ends.keys()
+    for arrow in (*starts.values(), *ends.values()):  # an arrow begins and ends in a slice
+        assert any(s["tid"] == arrow["tid"] and s["ts"] <= arrow["ts"] <= s["ts"] + s["dur"] for s in slices)
+    assert all(starts[i]["ts"] <= ends[i]["ts"] for i in starts)
+    assert all(event["args"]["bytes"] >= 0 for event in events if event["ph"] == "C")
+
+
+def test_json_has_no_number_that_json_has_not():
+    x = rg.tensor([1e308, -1e308, 1.7e308, float("nan"), float("inf")], dtype=rg.float64, requires_grad=True)
+    with rg.inspect.record() as made:
+        (x * rg.full((5,), 1e-10, dtype=rg.float64)).exp().sum().backward()
+        (x * 2).sum().backward()
+    for text in (made.json(), made.perfetto()):
+        json.loads(text, parse_constant=pytest.fail)
+
+
 def test_names_cannot_break_out_of_any_form(tmp_path):
     w = rg.ones(2, requires_grad=True)
     with rg.inspect.record({HOSTILE: w}, title=HOSTILE) as made:
@@ -156,13 +224,41 @@ def test_make_dot_draws_the_graph_that_torch_has(torch):
     source = rg.inspect.make_dot(loss, params={"w": w}).source
     drawn = sorted(re.findall(r'^\s+n\d+ \[label="(\w+)"\]', source, re.MULTILINE))
     assert drawn == ours == theirs
-    assert 'label="w\\n(2,)"' in source
+    assert 'label="w\\n (2)" fillcolor=lightblue' in source
 
 
-def test_make_dot_can_show_what_is_saved(tmp_path):
+def test_make_dot_shows_what_is_saved(tmp_path):
     w = rg.ones(2, requires_grad=True)
     graph = rg.inspect.make_dot([w.exp(), w.sum()], show_saved=True, show_attrs=True)
-    assert "result\\n(2,)" in graph.source
-    assert (tmp_path / "g").write_text(graph.source)
+    assert 'label="result\\n (2)" fillcolor=orange' in graph.source
+    assert "ExpBackward0\\n----------------------\\nresult: [saved tensor]" in graph.source
+    assert graph.save(str(tmp_path / "g")).endswith("g")
+    assert (tmp_path / "g").read_text(encoding="utf-8") == str(graph)
     if shutil.which("dot"):
-        assert graph.render(str(tmp_path / "g"), cleanup=True).endswith("g.svg")
+        assert graph.render(str(tmp_path / "g"), cleanup=True, format="svg").endswith("g.svg")
+        assert graph.render("h", directory=str(tmp_path)).endswith("h.pdf")
+        assert graph.pipe("png").startswith(b"\x89PNG")
+
+
+class Twice(rg.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+def test_make_dot_of_views_custom_functions_long_values_and_freed_graphs():
+    w = rg.ones(40, requires_grad=True)
+    y = Twice.apply(w)
+    source = rg.inspect.make_dot(y.view(8, 5), show_saved=True, show_attrs=True, max_attr_chars=6).source
+    assert "fillcolor=darkolivegreen3" in source  # what the output is a view of
+    assert "style=dotted" in source
+    assert "saved_tensors: [saved..." in source
+    assert 'label="saved_tensors[0]\\n (40)" fillcolor=orange' in source
+    loss = w.exp().sum()
+    loss.backward()
+    assert "orange" not in rg.inspect.make_dot(loss, show_saved=True, show_attrs=True).source

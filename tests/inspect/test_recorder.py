@@ -253,6 +253,47 @@ def test_a_limit_is_kept_and_said():
     assert "31 ops are left out" in rg.inspect.Recording(document).text()
 
 
+def test_a_long_program_stays_within_the_limit():
+    x = rg.ones(2, requires_grad=True)
+    optimizer = rg.optim.SGD([x], lr=0.0)
+
+    def program():
+        for _ in range(300):
+            (x * 2 + 1).sum().backward()
+            optimizer.step()
+
+    with rg.inspect.record(limit=50) as recording:
+        program()
+    document = recording.document
+    assert len(document["ops"]) == len(document["spans"]) == 50
+    assert sum(len(b["steps"]) for b in document["backwards"]) == 50
+    assert max(len(document[what]) for what in ("nodes", "values", "blocks", "backwards")) <= 100
+    assert document["limits"]["backwards_left_out"] > 200
+    assert "backwards are left out" in recording.text()
+    assert recording.html()
+
+
+def test_one_large_graph_stays_within_the_limit():
+    x = rg.ones(2, requires_grad=True)
+    inner = rg.ones(2, requires_grad=True)
+
+    def hook(g):
+        with rg.enable_grad():
+            (inner * 3).sum().backward()
+
+    with rg.inspect.record(limit=10) as recording:
+        y = x
+        for _ in range(100):
+            y = y * 1.5
+            y.register_hook(hook)
+        y.sum().backward()
+    assert len(recording.document["nodes"]) == 20
+    assert recording.document["limits"]["nodes_left_out"] > 0
+    assert inner.grad.tolist() == [300.0, 300.0]
+    for form in (recording.text, recording.dot, recording.mermaid, recording.perfetto, recording.html):
+        assert form()
+
+
 def test_large_arrays_are_looked_at_by_a_sample_or_whole():
     x = rg.ones(300_000, requires_grad=True)
     with rg.no_grad():

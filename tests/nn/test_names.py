@@ -12,9 +12,9 @@ from tests.project.sources import ROOT
 
 torch = pytest.importorskip("torch")
 
-# What is about other things than dense tensors on one machine: other processes, quantised numbers.
+# What is about other things than dense tensors: quantised numbers.
 ELSEWHERE = {
-    "nn": {"DataParallel", "SyncBatchNorm", "intrinsic", "parallel", "qat", "quantizable", "quantized"},
+    "nn": {"intrinsic", "qat", "quantizable", "quantized"},
 }
 # What could be here, and is not yet.
 NOT_YET: dict[str, set[str]] = {}

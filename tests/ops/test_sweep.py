@@ -29,6 +29,8 @@ INPUTS: dict[str, Callable[[Any], Any]] = {
     "complex": lambda lib: lib.tensor([[0.5 + 1j, -1.5, 2j], [1.0 - 2j, 0.25, -0.75 + 0.5j]]),
     "expanded": lambda lib: lib.tensor([[0.5], [-1.5]]).expand(2, 3),
     "conjugate": lambda lib: lib.tensor([[0.5 + 1j, -1.5], [1.0 - 2j, 0.25]]).conj(),
+    "leaf": lambda lib: lib.tensor(FLOATS, requires_grad=True),
+    "inference": lambda lib: in_inference_mode(lib),
 }
 ARGUMENTS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
     "x": lambda lib, x: (x,),
@@ -41,6 +43,12 @@ ARGUMENTS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
     "x, indices": lambda lib, x: (x, lib.tensor([0, 0])),
     "x, mask": lambda lib, x: (x, lib.ones(x.shape, dtype=lib.bool)),
     "x, shape": lambda lib, x: (x, tuple(x.shape)),
+    "x, NumPy's 1": lambda lib, x: (x, np.int64(1)),
+    "x, NumPy's 0.5": lambda lib, x: (x, np.float32(0.5)),
+    "x, tensor 1": lambda lib, x: (x, lib.tensor(1)),
+    "x, tensor 0.5": lambda lib, x: (x, lib.tensor(0.5, dtype=lib.float64)),
+    "x, x, tensor 0.5": lambda lib, x: (x, x, lib.tensor(0.5)),
+    "x, 1, tensor 1": lambda lib, x: (x, 1, lib.tensor(1)),
 }
 UNCHECKED = "PyTorch does not look at an argument that it does not need then"
 LENIENT = "PyTorch's is made of others, which take what its name does not promise"
@@ -60,6 +68,13 @@ EXCEPTIONS = {
     **dict.fromkeys(("diff", "Tensor.diff", "roll", "Tensor.roll"), UNCHECKED),
     **dict.fromkeys(("Tensor.addmm_", "Tensor.masked_scatter_"), ALIAS),
     **dict.fromkeys(("cholesky_inverse", "Tensor.cholesky_inverse"), "PyTorch's reads the diagonal as if it were real"),
+    **dict.fromkeys(("kthvalue", "Tensor.kthvalue"), "which of equal elements is free"),
+    **dict.fromkeys(("repeat_interleave", "Tensor.repeat_interleave"), "PyTorch's of a conjugate is a conjugate"),
+    **dict.fromkeys(("split", "Tensor.split"), UNCHECKED),
+    "linalg.lstsq": "what a large rcond leaves depends on the method",
+    "Tensor.new": "memory as it is found",
+    "polar": "PyTorch's gradient has the wrong sign at negative radii",
+    "Tensor.register_post_accumulate_grad_hook": "hooks must be callable when they are registered",
     "tensordot": "a product of conjugates of single numbers is a conjugate in PyTorch",
     "Tensor.is_set_to": "PyTorch's is not set to itself if it is a conjugate",
     "nn.functional.logsigmoid": "a function of each element keeps the layout of its input",
@@ -72,11 +87,21 @@ def flat(result: Any) -> list[Any]:
     return [v for part in result for v in flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
+def in_inference_mode(lib: Any) -> Any:
+    with lib.inference_mode():
+        return lib.tensor(FLOATS)
+
+
 def outcome(lib: Any, path: str, kind: str, arguments: str) -> Any:
-    """The results of a call, or the exception."""
+    """The results of a call and the gradient of its input, or the exception."""
     x = INPUTS[kind](lib)
     try:
-        return flat(at(lib, path)(*ARGUMENTS[arguments](lib, x)))
+        found = flat(at(lib, path)(*ARGUMENTS[arguments](lib, x)))
+        outs = [t for t in found if getattr(t, "grad_fn", None) is not None]
+        if outs and x.requires_grad:
+            ones = [lib.full_like(t, 0.7) for t in outs]
+            found += lib.autograd.grad(outs, [x], ones, allow_unused=True)
+        return found
     except Exception as error:
         return error
 

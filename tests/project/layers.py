@@ -19,7 +19,7 @@ LAYERS = (
         "version",
         "torch_version",
         "symbolic",
-        "distributed",
+        "futures",
     ),
     ("absent", "_tensor", "_utils"),
     ("backends",),
@@ -31,6 +31,7 @@ LAYERS = (
         "nn",
         "linalg",
         "fft",
+        "signal",
         "special",
         "optim",
         "optimize",
@@ -84,8 +85,13 @@ READS_WHOLE = {"cli", "__main__", "__init__"}
 
 _LEVELS = "levels of vmap are func's own, and are loaded when somebody maps over a batch"
 
+_AS_PYTORCH = "PyTorch has what needs several processes there too; it is loaded when somebody asks for it"
+
 # Upward imports that are meant: (importing module, imported module) and why.
 ALLOWED: dict[tuple[str, str], str] = {
+    ("nn.parallel.distributed", "distributed"): _AS_PYTORCH,
+    ("nn.sync_batchnorm", "distributed"): _AS_PYTORCH,
+    ("utils.data.distributed", "distributed"): _AS_PYTORCH,
     ("autograd.function_apply", "func.custom_function"): _LEVELS,
     ("autograd.backward", "func.levels"): _LEVELS,
     ("autograd.functional", "func.levels"): _LEVELS,

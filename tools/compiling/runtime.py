@@ -3,6 +3,9 @@
 Wrong arguments are complained of in the words that C functions use, where Python says `f() got an unexpected keyword
 argument 'x'`. The lines of a traceback name a file relative to where the package was compiled, which nobody finds, and
 modules name a library of their own that does not exist: both are to name the source that is installed.
+
+Compiled code takes it for granted that an int can be made an object. Where there is no memory for one, the library
+ends the process; it is to ask once more first, because by then others may have given memory back.
 """
 
 from __future__ import annotations
@@ -84,11 +87,25 @@ _PLACES = {
         ),
     ): exactly(1),
 }
+_INTS = {
+    Rewriting(
+        "an int for which there was no memory",
+        re.compile(
+            r"(value = CPyLong_FromSsize_t\(CPyTagged_ShortAsSsize_t\(x\)\);\s*if \(value == NULL\) \{)"
+            r"\s*CPyError_OutOfMemory\(\);"
+        ),
+        r"""\1
+            PyErr_Clear();
+            value = CPyLong_FromSsize_t(CPyTagged_ShortAsSsize_t(x));
+            if (value == NULL) CPyError_OutOfMemory();""",
+    ): exactly(2),
+}
 FILES = {
     "getargs.c": _MESSAGES,
     "getargsfast.c": _MESSAGES,
     "exc_ops.c": _TRACEBACKS,
     "misc_ops.c": _PLACES,
+    "int_ops.c": _INTS,
 }
 
 
@@ -111,4 +128,4 @@ def changed(name: str, text: str, tally: Tally) -> str:
 
 def expected() -> dict[Rewriting, Times]:
     """How often that happens in a build."""
-    return {**_MESSAGES, **_TRACEBACKS, **_PLACES}
+    return {**_MESSAGES, **_TRACEBACKS, **_PLACES, **_INTS}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from pathlib import Path
+from types import CodeType, ModuleType
 
-from retrograd.alias.torch_module import TorchModule, module_for
+from retrograd.alias.torch_module import MissingModule, TorchModule, module_for
 
 
 class Finder:
@@ -23,7 +24,12 @@ class Finder:
         if name != "torch" and not name.startswith("torch."):
             return None
         found = self.top if name == "torch" else module_for(name)
-        return None if found is None else ModuleSpec(name, Handover(found), is_package=True)
+        return None if found is None else ModuleSpec(name, Handover(found), is_package=not _is_file(found))
+
+
+def _is_file(module: TorchModule) -> bool:
+    """Whether a module shows a file of ours, which `python -m` can run, and not a package."""
+    return not isinstance(module, MissingModule) and not hasattr(vars(module)["_shown"], "__path__")
 
 
 class Handover(Loader):
@@ -37,3 +43,8 @@ class Handover(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: what it shows has run."""
+
+    def get_code(self, name: str) -> CodeType:
+        """What `python -m torch.distributed.run` runs: the file that it shows, once more."""
+        path = Path(vars(self.module)["_shown"].__file__)
+        return compile(path.read_bytes(), str(path), "exec")

@@ -31,7 +31,7 @@ _NET = "Nothing is fetched from the net: download the file yourself and read it 
 ADVICE = {
     "torch.ao": _QUANTISED,
     "torch.cuda": _DEVICES,
-    "torch.distributed": "A program is one process here: run this part only if is_available() says so.",
+    "torch.distributed": "Ranks here train with DistributedDataParallel and ZeroRedundancyOptimizer.",
     "torch.export": _TRACES,
     "torch.fx": _TRACES,
     "torch.hub": _NET,
@@ -40,8 +40,6 @@ ADVICE = {
     "torch.mps": _DEVICES,
     "torch.mtia": _DEVICES,
     "torch.nested": _SPARSE,
-    "torch.nn.DataParallel": "There is one device here: leave it out, and call the module itself.",
-    "torch.nn.SyncBatchNorm": "There is one process here: BatchNorm does the same.",
     "torch.nn.intrinsic": _QUANTISED,
     "torch.nn.parallel": "There is one device here: leave it out, and call the module itself.",
     "torch.nn.qat": _QUANTISED,

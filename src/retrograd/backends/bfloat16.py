@@ -165,8 +165,8 @@ def as_bfloat16(found: Any) -> Any:
 
 
 def wide(array: Any) -> Any:
-    """An array as float32."""
-    return bare(array).astype(float32)
+    """An array as float32; in rows where its dimensions share memory."""
+    return bare(array).astype(float32, "K" if array.flags.writeable or array.flags.c_contiguous else "C")
 
 
 def widened(value: Any) -> Any:
@@ -343,7 +343,10 @@ class BFloat16Backend(NumpyBackend):
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         if op.is_view or op.moves_memory:
             operands = [bits(xs[0]), *xs[1:]]
-            return of_bits(common_backend(operands).forward(op, operands))
+            found = of_bits(common_backend(operands).forward(op, operands))
+            if (region := getattr(op, "region", None)) is not None:
+                region.be_of(bfloat16)  # gradients that are laid out there are no bits
+            return found
         if op.copies:
             return op.compute(self, xs)
         given = op.given_dtype()

@@ -125,7 +125,7 @@ def as_dtype(spec: Any) -> DType:
     else:
         try:
             found = np.dtype(spec)
-        except TypeError:
+        except (TypeError, ValueError):
             raise TypeError(
                 f"dtype must be a retrograd dtype such as retrograd.float32, not {spec!r}"
             ) from None

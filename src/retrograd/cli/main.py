@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Sequence
 
-from retrograd.cli import bench, completion, demo, doctor, inspecting, ops, script
+from retrograd.cli import bench, completion, demo, doctor, inspecting, launch, ops, script
 from retrograd.version import __version__
 
 
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run to a line or a function of the library or of a script, such as engine/evaluate.py:evaluate",
     )
     _add_script(debug)
-    for command in (inspecting, doctor, ops, bench, completion):
+    for command in (launch, inspecting, doctor, ops, bench, completion):
         command.add(commands)
     return parser
 

@@ -165,9 +165,9 @@ def _cut_off(op: Unary) -> None:
 
 def in_rows(array: Array) -> Array:
     """The array itself if it lies row after row in memory, or else a copy that does."""
-    if type(array) is not ndarray or array.flags.c_contiguous:
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous:
         return array
-    return np.ascontiguousarray(array)
+    return np.ascontiguousarray(array) if type(array) is ndarray else array.copy("C")
 
 
 def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:

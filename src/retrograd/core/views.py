@@ -23,6 +23,8 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, backend_of, extent_of, stands_for_many, whole
+from retrograd.backends.casts import cast, of_bfloat16
+from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.mirror import behind, bits_of, mirrored, reflected
 from retrograd.core.accumulate import edge_of
 from retrograd.core.modes import INFERENCE, ThreadState, current
@@ -101,7 +103,8 @@ class Layout:
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
         shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
-        return backend_of(memory).strided(memory, self.dtype, self.offset, shape, strides)
+        xp = of_bfloat16() if self.dtype is bfloat16 else backend_of(memory)
+        return xp.strided(memory, self.dtype, self.offset, shape, strides)
 
     def places(self) -> Array:
         """The number of each element, counted in elements from the start of the memory."""
@@ -132,6 +135,10 @@ class Region:
         self.empty: bool = bool(base.size == 0 or view.size == 0)
         # Whether a copy of the base that lies as usual is all the memory there is.
         self.dense: bool = bool(base.flags.c_contiguous) and self.nbytes == base.nbytes and not self.empty
+
+    def be_of(self, dtype: DType) -> None:
+        """Has view and base hold numbers of a dtype, where bits of the same size were looked at: Note [bfloat16]."""
+        self.view.dtype = self.base.dtype = dtype
 
     def seen(self, values: Array) -> Array:
         """Values of the base as the view shows them, and the other way round."""
@@ -174,14 +181,15 @@ class Region:
         count = self.nbytes // source.dtype.itemsize
         outer, x = backend_of(x), whole(x)
         xp, lead = outer.inner, x.shape[: len(outer.lead)]
-        flat = xp.zeros((*lead, count), source.dtype)
+        flat = xp.zeros((*lead, count), np.float32 if source.dtype is bfloat16 else source.dtype)
         values = xp.broadcast_to(x, (*lead, *source.shape)).reshape((*lead, -1) if x.size else (*lead, 0))
         everywhere: Any = (..., xp.asarray(source.places().reshape(-1)))
         xp.add.at(flat, everywhere, values)
         if self.base.overlaps and self.base.dtype == source.dtype:
             times = np.bincount(self.base.places().reshape(-1), minlength=count)
             flat /= xp.asarray(np.maximum(times, 1).astype(flat.real.dtype))
-        return outer.of_whole(xp.array(target.on(flat)))
+        flat = cast(flat, source.dtype, copy=False)
+        return outer.of_whole(target.on(flat).copy("K"))
 
 
 class AsStrided(View):

@@ -8,20 +8,20 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.inspect.dot import make_dot
     from retrograd.inspect.failure import on_failure
     from retrograd.inspect.ledger import Ledger, memory
     from retrograd.inspect.recording import Recording, record
     from retrograd.inspect.text import graph_text
+    from retrograd.inspect.torchviz import make_dot
 else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
-            "retrograd.inspect.dot": "make_dot",
             "retrograd.inspect.failure": "on_failure",
             "retrograd.inspect.ledger": "Ledger memory",
             "retrograd.inspect.recording": "Recording record",
             "retrograd.inspect.text": "graph_text",
+            "retrograd.inspect.torchviz": "make_dot",
         },
     )
 

@@ -38,9 +38,11 @@ class Gathering:
         self._threads = {ident: i for i, ident in enumerate(notes.threads)}
         names: dict[int, str] = {}
         self.node_names: dict[int, str] = {}
+        self.block_names: dict[int, str] = {}
         made: dict[int, Tensor] = {}
         for name, tensor in named.items():
             names.setdefault(id(tensor), name)
+            self._name_blocks(name, tensor)
             number = notes.known_number(tensor._node)
             if number >= 0:
                 self.node_names.setdefault(number, name)
@@ -51,6 +53,12 @@ class Gathering:
                 self.node_names[i] = names.get(id(leaf), "")
         roots = [made[b.root] for b in notes.backwards if b.outer < 0 and b.root in made]
         self._cut_off = self._without_gradient(named, names, roots[-1] if roots else None)
+
+    def _name_blocks(self, name: str, tensor: Tensor) -> None:
+        """The memory of a variable, and that of its `.grad`."""
+        self.block_names.setdefault(self.notes.known_block(tensor.array), name)
+        if tensor._grad is not None:
+            self.block_names.setdefault(self.notes.known_block(tensor._grad.array), f"{name}.grad")
 
     def _without_gradient(
         self, named: Mapping[str, Tensor], names: Mapping[int, str], root: Tensor | None
@@ -102,7 +110,7 @@ class Gathering:
             "ops": ops,
             "backwards": backwards,
             "values": notes.values,
-            "blocks": [self._block(block) for block in notes.blocks],
+            "blocks": [self._block(i, block) for i, block in enumerate(notes.blocks)],
             "spans": [
                 {
                     "name": name,
@@ -138,6 +146,8 @@ class Gathering:
             "limit": notes.limit,
             "everything": notes.everything,
             "ops_left_out": notes.ops_left_out,
+            "nodes_left_out": notes.nodes_left_out,
+            "backwards_left_out": notes.backwards_left_out,
             "steps_left_out": sum(b.left_out for b in notes.backwards),
             "values_left_out": notes.values_left_out,
             "blocks_left_out": notes.blocks_left_out,
@@ -156,6 +166,7 @@ class Gathering:
             "op": note.op,
             "sequence_nr": note.sequence_nr if note.leaf is None else -1,
             "topological_nr": note.topological_nr,
+            "device": str(note.inputs[0].device) if note.inputs and note.inputs[0] is not None else "cpu",
             "inputs": [_shaped(m) for m in note.inputs],
             "edges": [list(edge) for edge in note.edges],
             "saved": [
@@ -176,8 +187,10 @@ class Gathering:
     def _is_last_of_line(self, number: int) -> bool:
         """Of several operations that one call makes, the last gives the value that is stored."""
         notes = self.notes.nodes
-        following = notes[number + 1].made if number + 1 < len(notes) else None
-        return bool(following != notes[number].made)
+        following = number + 1
+        while following < len(notes) and notes[following].leaf is not None:
+            following += 1
+        return following == len(notes) or bool(notes[following].made != notes[number].made)
 
     def _op(self, note: OpNote) -> dict[str, Any]:
         place = self._place(note.made)
@@ -190,6 +203,7 @@ class Gathering:
             "start": self._time(note.start),
             "end": self._time(note.end),
             "thread": self._threads[note.thread],
+            "device": note.device,
             "during": None if note.during is None else list(note.during),
             "operands": [
                 {"node": node, "output_nr": nr, "shape": list(shape), "dtype": dtype_name(dtype)}
@@ -244,10 +258,11 @@ class Gathering:
             "freed": step.freed,
         }
 
-    def _block(self, block: Any) -> list[Any]:
-        """Bytes, birth, death, and who made it: an operation, or a step of a backward."""
+    def _block(self, number: int, block: Any) -> list[Any]:
+        """Bytes, birth, death, who made it (an operation, or a step of a backward), and the variable that has it."""
         size, born, died, op, step = block
-        return [int(size), self._time(born), self._time(died), op, None if step is None else list(step)]
+        made = None if step is None else list(step)
+        return [int(size), self._time(born), self._time(died), op, made, self.block_names.get(number, "")]
 
     def _leaves(self, nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The tensors that a gradient was wanted for, and for those that got none the reason."""

@@ -124,7 +124,7 @@ def makers(document: Document, blocks: list[int]) -> list[tuple[str, int, int]]:
     """Whose memory some blocks are: (who, place, bytes) by line of code, the most first."""
     found: dict[tuple[str, int], int] = {}
     for number in blocks:
-        size, _, _, op, step = document["blocks"][number]
+        size, _, _, op, step, *_ = document["blocks"][number]
         key = ("there before", -1)
         if op >= 0:
             key = ("forward", document["ops"][op]["place"])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from retrograd.backends.base import is_array, owner_of, whole
+from retrograd.backends.base import device_of, is_array, owner_of, whole
 from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.hooks import hook_name
 from retrograd.core.node import Node
@@ -48,6 +48,7 @@ class OpNote(NamedTuple):
     operands: list[tuple[int, int, Any, Any]]
     outs: list[tuple[Any, Any, int, int]]
     """Shape, dtype, number of the block of memory, number of the value."""
+    device: str
 
 
 # A block of memory: bytes, when it was first seen, when it was freed (-1: not yet), and what made it, an operation or a
@@ -150,7 +151,10 @@ class Recorder(Observer):
         self.ops: list[tuple[Any, ...]] = []  # each the fields of an OpNote
         self.ops_left_out = 0
         self.nodes: list[NodeNote] = []
+        self.nodes_left_out = 0
         self.backwards: list[BackwardNote] = []
+        self.backwards_left_out = 0
+        self.step_count = 0
         self.values: list[Sample | dict[str, Any] | None] = []
         self.values_left_out = 0
         self.values_seen = 0
@@ -195,16 +199,19 @@ class Recorder(Observer):
         thread = self._thread()
         number = len(self.ops)
         running = self._running.get(thread)
-        during = running[-1] if running else None
+        during = running[-1] if running and running[-1][1] >= 0 else None
         path = self.modules.get(thread)
         module = path[-1] if path else ""
         node = -1
+        device = "cpu"
         results = []
         for out in outs:
             if isinstance(out, Tensor):
                 if node < 0 and out._node is op:
                     node = self.number_of(op, number, module)
                 array = out.array
+                if type(array) is not np.ndarray:
+                    device = str(device_of(array))
                 block = self.block_of(array, number, during)
                 results.append((array.shape, array.dtype, block, self.value_of(array)))
         shown = []
@@ -216,18 +223,23 @@ class Recorder(Observer):
                 source = -1 if before is None else self.number_of(before)
                 shown.append((source, x.output_nr, x.array.shape, x.array.dtype))
         made = op._made if op._made is not None else spot(0)
-        self.ops.append((node, op.name(), type(op), made, start, end, thread, module, during, shown, results))
+        self.ops.append(
+            (node, op.name(), type(op), made, start, end, thread, module, during, shown, results, device)
+        )
 
     # -- numbers for nodes, values and memory -----------------------------------------------------------------------
 
     def number_of(self, node: Any, op: int = -1, module: str = "") -> int:
-        """The number of a node, which it gets when it is first seen."""
+        """The number of a node, which it gets when it is first seen; -1 for one beyond the limit."""
         known = self._numbers.get(id(node))
         if known is not None and known[0]() is node:
             if op >= 0:
                 self.nodes[known[1]].op = op
             return known[1]
         number = len(self.nodes)
+        if number >= 2 * self.limit:
+            self.nodes_left_out += 1
+            return -1
         note = NodeNote(node.name(), type(node))
         note.op, note.module = op, module
         note.made = node._made
@@ -247,7 +259,9 @@ class Recorder(Observer):
     def value_of(self, value: Any) -> int:
         """The number under which a value is kept; -1 if it is not."""
         self.values_seen += 1
-        if len(self.values) >= self.limit and self.values_seen % THINNED:
+        if len(self.values) >= self.limit and (
+            self.values_seen % THINNED or len(self.values) >= 2 * self.limit
+        ):
             self.values_left_out += 1
             return -1
         kept = None if value is None else keep(value, self.everything)
@@ -275,23 +289,29 @@ class Recorder(Observer):
             if not is_array(array):
                 return -1
             owner = array = whole(array)
-        if array.base is not None:
+        if getattr(array, "base", None) is not None:
             owner = owner_of(array)
-        if type(owner) is not np.ndarray:
-            return -1
         known = self._refs.get(id(owner))
         if known is not None and known() is owner:
             return known.number
         if len(self.blocks) >= 2 * self.limit:
             self.blocks_left_out += 1
             return -1
-        ref = _Ref(owner, self._freed)
+        try:
+            ref = _Ref(owner, self._freed)
+        except TypeError:  # memory whose owner cannot be watched
+            return -1
         ref.key, ref.number = id(owner), len(self.blocks)
         if owner is not array:  # memory from before, of which this is a part
             op, step = -1, None
         self.blocks.append([owner.nbytes, perf_counter_ns(), -1, op, step])
         self._refs[ref.key] = ref
         return ref.number
+
+    def known_block(self, array: Any) -> int:
+        """The number of the memory that an array lies in, if it was seen; else -1."""
+        known = self._refs.get(id(owner_of(whole(array))))
+        return -1 if known is None else known.number
 
     def _freed(self, ref: Any) -> None:
         """Memory was freed, by whichever thread."""
@@ -312,6 +332,8 @@ class Recorder(Observer):
         """Notes nodes, with their edges and what they have saved."""
         numbers = [self.number_of(node) for node in nodes]
         for node, number in zip(nodes, numbers, strict=True):
+            if number < 0:
+                continue
             note = self.nodes[number]
             note.edges = self._edges(node)
             note.hooks = _hooks_on(node)
@@ -338,6 +360,9 @@ class Recorder(Observer):
         if not self.open:
             return
         with self.lock:
+            if len(self.backwards) >= self.limit or self.number_of(task.root) < 0:
+                self.backwards_left_out += 1
+                return
             note = BackwardNote(len(self.backwards), task, self._thread())
             outer = None if task.outer is None else self._tasks.get(id(task.outer))
             note.outer = -1 if outer is None else outer.number
@@ -346,6 +371,8 @@ class Recorder(Observer):
             note.numbers = dict(zip(map(id, (task.root, *task.nodes)), note.nodes, strict=True))
             note.given = [self.value_of(value) for value in values]
             for node, number in zip([task.root, *task.nodes], note.nodes, strict=True):
+                if number < 0:
+                    continue
                 missing = node._missing if task.number else task.dependencies.get(node, 0)
                 note.dependencies[number] = missing
                 if not task.sends_to(node):
@@ -359,10 +386,12 @@ class Recorder(Observer):
             return
         with self.lock:
             thread = self._thread()
-            if len(note.steps) >= self.limit:
-                note.left_out += 1
-                return
             number = note.numbers[id(node)]
+            if self.step_count >= self.limit or number < 0:
+                note.left_out += 1
+                self._running.setdefault(thread, []).append((note.number, -1))
+                return
+            self.step_count += 1
             step = StepNote(number, 0, thread)
             step.hooks = _hooks_on(node)
             step.given = [self._given(note, number, nr, value) for nr, value in enumerate(buffer.values)]
@@ -386,7 +415,7 @@ class Recorder(Observer):
             return
         with self.lock:
             number, index = running.pop()
-            if number != note.number:
+            if number != note.number or index < 0:
                 return
             step = note.steps[index]
             step.end = end
@@ -410,6 +439,8 @@ class Recorder(Observer):
             if array is not None:
                 self.block_of(array, -1, (note.number, index))
             receiver, number = note.numbers[id(node)], self.value_of(array)
+            if receiver < 0:
+                return
             note.steps[index].sent.append((i, receiver, nr, number))
             if number >= 0:
                 note.arrived.setdefault((receiver, nr), []).append(number)

@@ -89,7 +89,7 @@ class Recording:
         """The graph as a picture; Graphviz's `dot` draws it and must be installed."""
         from retrograd.inspect.dot import dot, drawn
 
-        return _written(drawn(dot(self.document)), file)
+        return _written(drawn(dot(self.document)).decode(), file)
 
     def mermaid(self, file: str | Path | None = None) -> str:
         """The graph in Mermaid's language, which Markdown pages show."""
@@ -281,7 +281,8 @@ def _follow_modules(recorder: Recorder, scope: Callable[[], Mapping[str, Any]]) 
     def step_ends(optimizer: Any, args: Any, kwargs: Any) -> None:
         thread = recorder._thread()
         start = began.pop(thread, perf_counter_ns())
-        recorder.spans.append((f"{type(optimizer).__name__}.step", thread, start, perf_counter_ns()))
+        if len(recorder.spans) < recorder.limit:
+            recorder.spans.append((f"{type(optimizer).__name__}.step", thread, start, perf_counter_ns()))
 
     return [
         register_module_forward_pre_hook(enter),

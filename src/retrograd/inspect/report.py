@@ -20,16 +20,24 @@ from retrograd.inspect.questions import (
     where,
     without_gradient,
 )
-from retrograd.inspect.table import table
+from retrograd.inspect.table import steps_table
+from retrograd.inspect.text import graph_text
 
+BACKWARDS = 8
+"""How many backwards are told of, each with a table."""
 COLUMNS = ("step", "node", "shape", "line", "µs", "|gradient|", "saved")
 
 
 def report(document: dict[str, Any], rows: int, color: bool | None = None) -> str:
     """What was found, what each backward did, what memory was for; tables end after so many rows, and say so."""
-    parts = [_head(document), _findings(document)]
-    for number in range(len(document["backwards"])):
+    parts = [_head(document), _findings(document), _tree(document, rows)]
+    count = len(document["backwards"])
+    for number in range(min(count, BACKWARDS)):
         parts.append(_backward(document, number, rows, _wants_color(color)))
+    if count > BACKWARDS:
+        parts.append(
+            f"… {counted(count - BACKWARDS, 'more backward')}; table() has a row for each of their steps"
+        )
     parts.append(_memory(document, rows))
     return "\n\n".join(part for part in parts if part)
 
@@ -42,9 +50,9 @@ def _head(document: dict[str, Any]) -> str:
     text = f"{document['title']}: {counted(len(document['ops']), 'operation')}, "
     text += f"{counted(len(document['backwards']), 'backward')}, {document['duration'] / 1000:.1f} ms"
     limits = document["limits"]
-    for what in ("ops", "steps", "values", "blocks"):
-        left = limits[f"{what}_left_out"]
-        if left:
+    for name, left in limits.items():
+        what = name.removesuffix("_left_out")
+        if what != name and left:
             text += f"\n{left:,} {what} are left out: record(limit=…) is {limits['limit']:,}"
     return text
 
@@ -64,12 +72,34 @@ def _findings(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+class _TreeNode:
+    """A node of a document, as `graph_text` asks for one."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.next_functions: list[tuple[_TreeNode | None, int]] = []
+
+    def name(self) -> str:
+        return self.label
+
+
+def _tree(document: dict[str, Any], rows: int) -> str:
+    """The graph of the first backward, from its root down."""
+    if not document["backwards"]:
+        return ""
+    nodes = document["nodes"]
+    drawn = [_TreeNode(label(node)) for node in nodes]
+    for node, made in zip(nodes, drawn, strict=True):
+        made.next_functions = [(drawn[to], nr) for to, nr in node["edges"] if to >= 0]
+    return graph_text(drawn[document["backwards"][0]["root"]], max_nodes=rows)
+
+
 def _backward(document: dict[str, Any], number: int, rows: int, color: bool) -> str:
     backward = document["backwards"][number]
     title = f"backward {number}: {where(document, backward['place'])}"
     if backward["outer"] >= 0:
         title += f" (inside backward {backward['outer']})"
-    cells = [_cells(document, row) for row in table(document) if row["backward"] == number]
+    cells = [_cells(document, row) for row in steps_table(document, number)]
     left = len(cells) - rows
     text = _drawn(title, cells[:rows], color)
     if left > 0:

@@ -9,11 +9,13 @@ from retrograd.inspect.questions import label
 
 def table(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows, in the order in which the engine ran the nodes, backward after backward."""
-    rows = []
-    for number, backward in enumerate(document["backwards"]):
-        for order, step in enumerate(backward["steps"]):
-            rows.append(_row(document, number, order, step))
-    return rows
+    return [row for number in range(len(document["backwards"])) for row in steps_table(document, number)]
+
+
+def steps_table(document: dict[str, Any], backward: int) -> list[dict[str, Any]]:
+    """The rows of one backward."""
+    steps = document["backwards"][backward]["steps"]
+    return [_row(document, backward, order, step) for order, step in enumerate(steps)]
 
 
 def _row(document: dict[str, Any], backward: int, order: int, step: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from retrograd.backends.base import is_array, whole
+from retrograd.backends.base import backend_of, is_array, whole
 
 SMALL = 256
 """Elements up to which an array is kept whole."""
@@ -53,7 +53,25 @@ def keep(value: Any, everything: bool = False) -> Sample | None:
             return None
         array = whole(array)
         if type(array) is not np.ndarray:
-            return None
+            return _from_elsewhere(array, everything)
+    return _of_numpy(array, everything)
+
+
+def _from_elsewhere(array: Any, everything: bool) -> Sample | None:
+    """An array in another memory than NumPy's, or of a dtype that NumPy has not: what is looked at comes here first."""
+    shape, size = tuple(array.shape), int(array.size)
+    if size > LOOKED_AT and not everything:
+        array = array[_part(array)]
+    here = backend_of(array).numpy(array)
+    if here.dtype.kind not in "fciub":  # bfloat16
+        here = here.astype(np.float32)
+    kept = _of_numpy(np.asarray(here), everything)
+    if int(np.prod(shape)) == int(here.size):
+        return kept
+    return Sample(kept.elements.ravel(), shape, size, None)
+
+
+def _of_numpy(array: Any, everything: bool) -> Sample:
     size, dtype, shape = array.size, array.dtype, array.shape
     if size <= SMALL:
         return Sample(array.copy(), shape, size, None)
@@ -72,9 +90,13 @@ def _flat(array: Any) -> Any:
     """All elements in one row, in the order in which they lie if that needs no copy."""
     if array.flags.forc or array.size <= LOOKED_AT:
         return array.ravel(order="K")
-    # Neither order: a part of each axis, so that a large array is not copied for a sample.
+    return array[_part(array)].ravel()  # neither order: a large array is not copied for a sample
+
+
+def _part(array: Any) -> tuple[slice, ...]:
+    """The index of a part of each axis."""
     share = max(1, math.ceil((array.size / LOOKED_AT) ** (1 / max(1, array.ndim))))
-    return array[(slice(None, None, share),) * array.ndim].ravel()
+    return (slice(None, None, share),) * array.ndim
 
 
 def figures(kept: Sample) -> dict[str, Any]:
@@ -105,8 +127,8 @@ def figures(kept: Sample) -> dict[str, Any]:
     if good.size:
         told["zeros"] = float((good == 0).sum() / elements.size)
         told["min"], told["max"] = float(good.min()), float(good.max())
-        told["mean"] = float(good.sum()) / good.size
         with np.errstate(over="ignore"):
+            told["mean"] = _number(float((good / good.size).sum()))
             square = float((good * good).sum()) * kept.size / max(1, elements.size)
         if kept.square is not None and np.isfinite(kept.square):
             square = float(kept.square.real)

@@ -65,17 +65,29 @@ _CLASSES: dict[str, str] = {
     ),
     "retrograd.nn.recurrent": "GRU LSTM RNN RNNBase",
     "retrograd.nn.recurrent_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+    "retrograd.nn.parallel.data_parallel": "DataParallel",
     "retrograd.nn.shapes": (
         "ChannelShuffle Flatten Fold PixelShuffle PixelUnshuffle Unflatten Unfold Upsample "
         "UpsamplingBilinear2d UpsamplingNearest2d"
     ),
+    "retrograd.nn.sync_batchnorm": "SyncBatchNorm",
     "retrograd.nn.transformer": (
         "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
     ),
 }
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn import attention, common_types, functional, grad, init, modules, parameter, utils
+    from retrograd.nn import (
+        attention,
+        common_types,
+        functional,
+        grad,
+        init,
+        modules,
+        parallel,
+        parameter,
+        utils,
+    )
     from retrograd.nn.activation import (
         CELU,
         ELU,
@@ -226,6 +238,7 @@ if _typing.TYPE_CHECKING:
         ZeroPad2d,
         ZeroPad3d,
     )
+    from retrograd.nn.parallel.data_parallel import DataParallel
     from retrograd.nn.parameter import (
         Buffer,
         Parameter,
@@ -282,6 +295,7 @@ if _typing.TYPE_CHECKING:
         UpsamplingBilinear2d,
         UpsamplingNearest2d,
     )
+    from retrograd.nn.sync_batchnorm import SyncBatchNorm
     from retrograd.nn.transformer import (
         Transformer,
         TransformerDecoder,
@@ -301,6 +315,7 @@ else:
             "retrograd.nn.grad": "grad=",
             "retrograd.nn.init": "init=",
             "retrograd.nn.modules": "modules=",
+            "retrograd.nn.parallel": "parallel=",
             "retrograd.nn.parameter": "parameter=",
             "retrograd.nn.utils": "utils=",
         },
@@ -345,6 +360,7 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -453,6 +469,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -480,6 +497,7 @@ __all__ = [
     "grad",
     "init",
     "modules",
+    "parallel",
     "parameter",
     "utils",
 ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend, stands_for_many
-from retrograd.backends.casts import cast, maker_of
+from retrograd.backends.casts import cast, maker_of, of_bfloat16
 from retrograd.backends.dtypes import SCALAR_NAMES, can_cast, scalar_dtype
 from retrograd.core.inplace import check_writable
 from retrograd.core.modes import FORWARD, INFERENCE, current
@@ -107,7 +107,11 @@ def plain(v: Any) -> Any:
 
 def as_value(array: Any, like: Any) -> Any:
     """A constant array as the kind of value that `like` is."""
-    return Tensor(as_array(array)) if isinstance(like, Tensor) else array
+    if not isinstance(like, Tensor):
+        return array
+    made = as_array(array)
+    # NumPy's `astype` to bfloat16 gives its own kind of array, not ours.
+    return Tensor(of_bfloat16().seen(made) if made.dtype.kind == "V" else made)
 
 
 def memory_order(xp: Backend, x: Array) -> Any:
@@ -208,6 +212,14 @@ def require_tensor(function: str, argument: str, position: int, value: Any) -> T
     """`value`, if it is a Tensor."""
     if not isinstance(value, Tensor):
         raise operand_error(function, argument, position, value)
+    return value
+
+
+def require_word(function: str, argument: str, value: Any, position: int = 0) -> str:
+    """`value`, if it is a string; `position` counts from 1, where PyTorch tells it."""
+    if not isinstance(value, str):
+        where = f"'{argument}' (position {position})" if position else f"'{argument}'"
+        raise TypeError(f"{function}(): argument {where} must be str, not {type_name(value)}")
     return value
 
 

@@ -24,7 +24,7 @@ if _typing.TYPE_CHECKING:
         sigmoid as expit,
     )
     from retrograd.ops.elementwise.rounding import (
-        round,
+        special_round as round,
     )
     from retrograd.ops.elementwise.trigonometry import (
         sinc,

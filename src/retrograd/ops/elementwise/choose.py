@@ -23,7 +23,15 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, broadcast_error, operand_error, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, tensor_of
+from retrograd.ops.common import (
+    as_value,
+    deliver,
+    memory_order,
+    number_from,
+    plain,
+    require_tensor,
+    tensor_of,
+)
 from retrograd.ops.register import public
 from retrograd.ops.tensor.data import narrowed, number_for
 from retrograd.values import Array, DType, Number
@@ -199,7 +207,9 @@ class ClampTensor(Variadic):
 
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         dtype = dtype_of_all([v for v in xs if v is not None])
-        x, low, high = (None if v is None else v.astype(dtype, copy=False) for v in xs)
+        x, low, high = (
+            None if v is None else v.astype(dtype, order=memory_order(xp, v), copy=False) for v in xs
+        )
         try:
             found = x if low is None else xp.maximum(x, low)
             return found if high is None else xp.minimum(found, high)
@@ -346,12 +356,17 @@ def clamp(
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if isinstance(min, Tensor) != isinstance(max, Tensor) and min is not None and max is not None:
+        # Beside a number, a tensor without dimensions is one.
+        min, max = number_from("clamp", "min", 2, min), number_from("clamp", "max", 3, max)
     x = _limited("clamp", input, min, max)
     if not isinstance(min, Tensor) and not isinstance(max, Tensor):
         return deliver(apply1(Clamp(min, max), x), out)
     for position, (name, limit) in enumerate((("min", min), ("max", max)), 2):
         if limit is not None:
             require_tensor("clamp", name, position, limit)
+    if all(isinstance(t, Tensor) and t.array.dtype.kind == "b" for t in (x, min, max)):
+        raise unsupported_dtype("clamp_cpu", x.array.dtype)
     return deliver(apply_n(ClampTensor(), (x, min, max)), out)
 
 

@@ -11,7 +11,7 @@ from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import unsupported_dtype
-from retrograd.ops.common import check_division, deliver, require_tensor, wrapped, zero_like
+from retrograd.ops.common import check_division, deliver, require_tensor, require_word, wrapped, zero_like
 from retrograd.ops.register import public
 from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array, Number
@@ -138,8 +138,9 @@ class FmodNumber(ElementwiseUnary):
         return 1
 
 
-def rounded_division(x: Any, y: Any, mode: str) -> Any:
+def rounded_division(x: Any, y: Any, rounding_mode: Any) -> Any:
     """`div` with a rounding mode."""
+    mode = require_word("div", "rounding_mode", rounding_mode)
     if mode not in ("trunc", "floor"):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
@@ -179,13 +180,24 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return deliver(apply1(Trunc(), input), out)
 
 
-@public("round", "special.round", "round_", method=True)
-def round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
-    """Each element rounded to `decimals` places; halves go to the even neighbour."""
+@public("round", "round_", method=True)
+def round(input: Tensor, *, decimals: int | None = None, out: Tensor | None = None) -> Tensor:
+    """Each element rounded to `decimals` places, 0 if none are given; halves go to the even neighbour."""
+    if decimals is not None:
+        return special_round(input, decimals=decimals, out=out)
     _no_complex("round", input)
+    return deliver(apply1(Round(0), input), out)
+
+
+@public("special.round")
+def special_round(input: Tensor, *, decimals: int = 0, out: Tensor | None = None) -> Tensor:
+    """Each element of a floating point tensor rounded to `decimals` places."""
+    _no_complex("round", input)
+    x = require_tensor("round", "input", 1, input)
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype("round_cpu" if decimals else "round_vml_cpu", x.array.dtype)
     # 10 to the 400 is infinite; NumPy multiplies as often as it is told.
-    decimals = max(-400, min(decimals, 400))
-    return deliver(apply1(RoundDecimals(decimals) if decimals else Round(0), input), out)
+    return deliver(apply1(RoundDecimals(max(-400, min(int(decimals), 400))), x), out)
 
 
 @public("frac", "frac_", method=True)

@@ -18,7 +18,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError
-from retrograd.ops.common import as_value, deliver, int_from, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, int_from, plain, require_tensor, require_word, wrap_dim
 from retrograd.ops.elementwise.conjugate import conj, conj_physical
 from retrograd.ops.nn.pad import ConstantPadNd
 from retrograd.ops.register import public
@@ -124,6 +124,7 @@ def scale_of(norm: Any, ahead: bool) -> int:
         return 2 if ahead else 0
     if norm == "ortho":
         return 1
+    require_word("fft", "norm", norm)
     raise RuntimeError(f'Invalid normalization mode: "{norm}". It is "backward", "ortho" or "forward".')
 
 

@@ -255,7 +255,7 @@ def _along(
     i = given.array
     shape = x.array.shape
     d = wrap_dim(dim, len(shape))
-    if not is_index(i):
+    if not is_index(i) and (i.size or function != "gather"):
         raise DtypeError(
             f"{function}(): Expected dtype int32/int64 for index, but got {SCALAR_NAMES[i.dtype]}"
         )

@@ -19,7 +19,7 @@ from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
 from retrograd.errors import DtypeError, ShapeError, out_of_memory, sizes
-from retrograd.ops.common import beside, deliver, differ, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, differ, number_from, require_tensor, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     AdjointAt,
@@ -78,7 +78,7 @@ class IndexAdd(SourceAt):
     def forward(self, xp: Backend, xs: Sequence[Any]) -> Any:
         x, source = xs
         self.x_shape, self.source_shape = x.shape, source.shape
-        scaled = source if self.alpha == 1 else source * self.alpha
+        scaled = source if self.alpha == 1 else source * number_for(self.alpha, source.dtype)
         out = x.copy("C")
         rows = out.reshape((1,)) if out.ndim == 0 else out
         xp.add_at(
@@ -226,7 +226,8 @@ def index_add(
         )
     check_dtypes("index_add_(): self and source must have the same scalar type", x, src)
     check_range("index_add_(): ", i, d, shape, False)
-    return deliver(apply_n(IndexAdd(d, at, alpha), (x, src)), out)
+    factor = number_from("index_add_", "alpha", 5, alpha)
+    return deliver(apply_n(IndexAdd(d, at, factor), (x, src)), out)
 
 
 @public("index_copy", "Tensor.index_copy_", method=True)

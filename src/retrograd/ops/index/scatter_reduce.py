@@ -18,7 +18,7 @@ from retrograd.core.places import warn
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
-from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, beside, deliver, plain, require_tensor, require_word, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.gather import (
     Gather,
@@ -292,7 +292,7 @@ def scatter_reduce(
         require_tensor("scatter_reduce", "input", 1, input),
         require_tensor("scatter_reduce", "src", 4, src),
     )
-    if reduce not in UFUNCS:
+    if require_word("scatter_reduce", "reduce", reduce, 5) not in UFUNCS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     d, i = _along("scatter", x, dim, index, source.array, "self")
     check_dtypes("scatter(): Expected self.dtype to be equal to src.dtype", x, source)
@@ -302,7 +302,7 @@ def scatter_reduce(
 
 def scatter_combined(x: Tensor, dim: Any, index: Any, source: Any, reduce: Any) -> Any:
     """`scatter` with a reduction: what `scatter_reduce` has come to replace."""
-    if reduce not in ("add", "multiply"):
+    if require_word("scatter", "reduce", reduce) not in ("add", "multiply"):
         raise RuntimeError("reduce argument must be either add or multiply.")
     if isinstance(source, Tensor):
         warn(
@@ -345,7 +345,7 @@ def index_reduce(
         require_tensor("index_reduce", "source", 4, source),
     )
     at = constant_of(require_tensor("index_reduce", "index", 3, index))
-    if reduce not in UFUNCS or reduce == "sum":
+    if require_word("index_reduce", "reduce", reduce, 5) not in UFUNCS or reduce == "sum":
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )

@@ -132,31 +132,31 @@ def fill(input: Tensor, value: Tensor | Number) -> Tensor:
 
 
 @public("Tensor.copy_")
-def copy_(self: Tensor, src: Tensor | Number, non_blocking: bool = False) -> Tensor:
-    """Copies the elements of `src`, broadcast to the shape and converted to the dtype of this tensor.
+def copy_(self: Tensor, other: Tensor | Number, non_blocking: bool = False) -> Tensor:
+    """Copies the elements of `other`, broadcast to the shape and converted to the dtype of this tensor.
 
     >>> import retrograd as rg
     >>> rg.zeros(2, 2).copy_(rg.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])
     """
-    check_writable(self, stretched=src is self)
-    if isinstance(src, (bool, int, float, complex)):
-        src = Tensor(np.asarray(src))
-    if not isinstance(src, Tensor):
-        raise operand_error("copy_", "other", 1, src)
-    if type(self.array) is not type(src.array) and device_of(self.array) != device_of(src.array):
-        moved: Tensor = to(src, device_of(self.array))
-        src = moved
-    if src.array.shape != self.array.shape:
-        _check_fits(src.array.shape, self.array.shape)
-    if src.array.dtype.kind == "c" and self.array.dtype.kind not in "bc":
+    check_writable(self, stretched=other is self)
+    if isinstance(other, (bool, int, float, complex, np.generic)):
+        other = Tensor(np.asarray(other))
+    if not isinstance(other, Tensor):
+        raise operand_error("copy_", "other", 1, other)
+    if type(self.array) is not type(other.array) and device_of(self.array) != device_of(other.array):
+        moved: Tensor = to(other, device_of(self.array))
+        other = moved
+    if other.array.shape != self.array.shape:
+        _check_fits(other.array.shape, self.array.shape)
+    if other.array.dtype.kind == "c" and self.array.dtype.kind not in "bc":
         warn("Casting complex values to real discards the imaginary part", UserWarning)
-    if _recorded(self) or (src.requires_grad and current().grad_enabled):
-        return write(self, apply_n(Copied(), (self, src)))
+    if _recorded(self) or (other.requires_grad and current().grad_enabled):
+        return write(self, apply_n(Copied(), (self, other)))
     token = hush(QUIET)
     try:
-        values = src.array if self.array.dtype.kind in "bc" else src.array.real
+        values = other.array if self.array.dtype.kind in "bc" else other.array.real
         common_backend((self.array, values)).copyto(self.array, values, casting="unsafe")
     finally:
         unhush(token)

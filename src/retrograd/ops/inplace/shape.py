@@ -86,7 +86,13 @@ def t_(self: Tensor) -> Tensor:
     return move_in_place(self, TInPlace())
 
 
-@public("Tensor.transpose_", "Tensor.swapaxes_", "Tensor.swapdims_")
+@public("Tensor.swapaxes_")
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """`transpose_`, by NumPy's names."""
+    return transpose_(self, axis0, axis1)
+
+
+@public("Tensor.transpose_", "Tensor.swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """`transpose(dim0, dim1)`, in place."""
     ndim = self.array.ndim
@@ -94,8 +100,9 @@ def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 @public("Tensor.squeeze_")
-def squeeze_(self: Tensor, dim: Dims = None, *dims: int) -> Tensor:
+def squeeze_(self: Tensor, dim: Dims = None, *dims: int, axis: Dims = None) -> Tensor:
     """`squeeze(dim)`, in place; dimensions as a tuple or one by one."""
+    dim = axis if dim is None else dim
     if dims:
         dim = (dim, *dims)  # type: ignore[arg-type]  # a sequence among them is refused below
     if dim is None:

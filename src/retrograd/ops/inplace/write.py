@@ -16,7 +16,7 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.core.views import is_stretched
-from retrograd.errors import InplaceError
+from retrograd.errors import InferenceError, InplaceError
 from retrograd.ops.common import require_tensor, zero_like
 from retrograd.values import Array
 
@@ -69,7 +69,7 @@ def compute_in_place(
     on_expanded = name in ON_EXPANDED
     try:
         check_writable(x, on_expanded)
-    except InplaceError:
+    except (InplaceError, InferenceError):
         _check_arguments(function, x, *args, **kwargs)
         raise
     if on_expanded and ON_EXPANDED[name] and is_stretched(x.array):

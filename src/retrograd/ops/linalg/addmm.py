@@ -311,11 +311,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         found: Tensor = matmul_of(x, turned)
         return found
+    if x.array.ndim == 2 and w.array.ndim == 2:
+        return addmm(bias, x, turned)
     if w.array.ndim != 2 or x.array.ndim == 0 or not x.array.flags.c_contiguous:
         found = matmul_of(x, turned) + bias
         return found
-    if x.array.ndim == 2:
-        return addmm(bias, x, turned)
     shape = x.array.shape
     rows = x.reshape((element_count(shape[:-1]), shape[-1]))
     return addmm(bias, rows, turned).view((*shape[:-1], w.array.shape[0]))

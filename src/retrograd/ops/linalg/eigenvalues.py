@@ -20,7 +20,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, GradientError, LinAlgError, ShapeError
-from retrograd.ops.common import deliver, plain, zeros_beside
+from retrograd.ops.common import deliver, plain, require_word, zeros_beside
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.linalg.checks import (
     check_floating,
@@ -229,7 +229,7 @@ def phase_gradient(seen_u: Any, seen_v: Any) -> Any:
 
 
 @public("linalg.eigh")
-def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> linalg_eigh:
+def eigh(input: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> linalg_eigh:
     """The eigenvalues, in increasing order, and the eigenvectors of symmetric or Hermitian matrices.
 
     Args:
@@ -240,14 +240,14 @@ def eigh(A: Tensor, UPLO: str = "L", *, out: Sequence[Tensor] | None = None) -> 
     tensor([1., 3.])
     """
     if autocasting():
-        return in_float32(eigh, A, UPLO, out=out)
-    return delivered(linalg_eigh, _eigh("linalg.eigh", A, UPLO), out)
+        return in_float32(eigh, input, UPLO, out=out)
+    return delivered(linalg_eigh, _eigh("linalg.eigh", input, UPLO), out)
 
 
 def _eigh(called: str, A: Any, UPLO: Any) -> Any:
     x = matrix_argument(called, A, "input")
     check_square("linalg.eigh", x)
-    side = str(UPLO).upper()
+    side = require_word("linalg_eigh", "UPLO", UPLO).upper()
     if side not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_kernel("linalg_eigh_cpu", x)
@@ -255,15 +255,15 @@ def _eigh(called: str, A: Any, UPLO: Any) -> Any:
 
 
 @public("linalg.eigvalsh")
-def eigvalsh(A: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
+def eigvalsh(input: Tensor, UPLO: str = "L", *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues, in increasing order, of symmetric or Hermitian matrices."""
     if autocasting():
-        return in_float32(eigvalsh, A, UPLO, out=out)
-    return deliver(_eigh("linalg.eigvalsh", A, UPLO)[0], out)
+        return in_float32(eigvalsh, input, UPLO, out=out)
+    return deliver(_eigh("linalg.eigvalsh", input, UPLO)[0], out)
 
 
 @public("linalg.eig")
-def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
+def eig(input: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     """The eigenvalues and the eigenvectors of square matrices; both are complex, in no particular order.
 
     >>> import retrograd as rg
@@ -271,8 +271,8 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> linalg_eig:
     tensor([0.+1.j, 0.-1.j])
     """
     if autocasting():
-        return in_float32(eig, A, out=out)
-    return delivered(linalg_eig, _eig("linalg.eig", A), out)
+        return in_float32(eig, input, out=out)
+    return delivered(linalg_eig, _eig("linalg.eig", input), out)
 
 
 def _eig(function: str, A: Any) -> Any:
@@ -287,11 +287,11 @@ def _eig(function: str, A: Any) -> Any:
 
 
 @public("linalg.eigvals")
-def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
+def eigvals(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of square matrices, complex and in no particular order."""
     if autocasting():
-        return in_float32(eigvals, A, out=out)
-    return deliver(_eig("linalg.eigvals", A)[0], out)
+        return in_float32(eigvals, input, out=out)
+    return deliver(_eig("linalg.eigvals", input)[0], out)
 
 
 def _svd(function: str, A: Any, full: Any, driver: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, TypeAlias
 
 from retrograd.backends.base import Backend
-from retrograd.backends.dtypes import SCALAR_NAMES, promote_types
+from retrograd.backends.dtypes import SCALAR_NAMES, int64, promote_types
 from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting, lowered
 from retrograd.core.op import Variadic, X, added
@@ -219,8 +219,20 @@ def einsum(*args: str | Tensor | Sequence[Any]) -> Tensor:
         return _single(terms[0], xs[0], output)
     if autocasting() and _has_products(terms, output):
         xs = lowered(list, xs)
-    found: Tensor = apply_n(Einsum(tuple(terms), output), _one_dtype(xs, terms, output))
+    xs = _one_dtype(xs, terms, output)
+    if xs[0].array.dtype.kind in "iub" and _has_sums(terms, output):
+        xs = [convert(x, int64) for x in xs]  # as sums of integers are
+    found: Tensor = apply_n(Einsum(tuple(terms), output), xs)
     return found
+
+
+def _has_sums(terms: list[Term], output: Term) -> bool:
+    """Whether a label of one operand alone is summed."""
+    return any(
+        label not in output and sum([label in term for term in terms]) == 1
+        for term in terms
+        for label in term
+    )
 
 
 def _has_products(terms: list[Term], output: Term) -> bool:

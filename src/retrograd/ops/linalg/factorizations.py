@@ -11,8 +11,8 @@ from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, type_name
-from retrograd.ops.common import deliver
+from retrograd.errors import DtypeError, ShapeError
+from retrograd.ops.common import deliver, require_word
 from retrograd.ops.linalg import lapack
 from retrograd.ops.linalg.checks import (
     NOT_POSITIVE,
@@ -84,6 +84,7 @@ class Cholesky(LinalgCholeskyEx):
 class CholeskyInverse(Variadic):
     """the inverse of L @ L^H, or of U^H @ U"""
 
+    in_rows: ClassVar[bool] = True
     params: ClassVar[tuple[str, ...]] = ("upper",)
     keeps: ClassVar[int] = X | OUT
     shown: ClassVar[dict[str, str]] = {"upper": "upper", "self": "x:0", "result": "out:0"}
@@ -213,7 +214,7 @@ def diagonal_phase(v: Any) -> Any:
 
 
 @public("linalg.cholesky")
-def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
+def linalg_cholesky(input: Tensor, *, upper: bool = False, out: Tensor | None = None) -> Tensor:
     """The lower triangle L of `A = L @ L.mH` for a positive-definite A; with `upper` its adjoint.
 
     >>> import retrograd as rg
@@ -222,8 +223,8 @@ def linalg_cholesky(A: Tensor, *, upper: bool = False, out: Tensor | None = None
             [1., 2.]])
     """
     if autocasting():
-        return in_float32(linalg_cholesky, A, upper=upper, out=out)
-    low, info = _cholesky("linalg.cholesky", A, upper)
+        return in_float32(linalg_cholesky, input, upper=upper, out=out)
+    low, info = _cholesky("linalg.cholesky", input, upper)
     check_info("linalg.cholesky", info, NOT_POSITIVE)
     return deliver(low, out)
 
@@ -238,12 +239,12 @@ def _cholesky(function: str, A: Any, upper: Any) -> Any:
 
 @public("linalg.cholesky_ex")
 def cholesky_ex(
-    A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+    input: Tensor, *, upper: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_cholesky_ex:
     """`cholesky` without an exception: `info` is the order of the first minor that is not positive, else 0."""
     if autocasting():
-        return in_float32(cholesky_ex, A, upper=upper, check_errors=check_errors, out=out)
-    low, info = _cholesky("linalg.cholesky_ex", A, upper)
+        return in_float32(cholesky_ex, input, upper=upper, check_errors=check_errors, out=out)
+    low, info = _cholesky("linalg.cholesky_ex", input, upper)
     if check_errors:
         check_info("linalg.cholesky_ex", info, NOT_POSITIVE)
     return delivered(linalg_cholesky_ex, (low, info), out)
@@ -318,8 +319,7 @@ def linalg_qr_of(A: Tensor, mode: str = "reduced", *, out: Sequence[Tensor] | No
     if autocasting():
         return in_float32(linalg_qr_of, A, mode, out=out)
     x = matrix_argument("linalg.qr", A)
-    if not isinstance(mode, str):
-        raise TypeError(f"linalg_qr(): argument 'mode' (position 2) must be str, not {type_name(mode)}")
+    require_word("linalg_qr", "mode", mode, 2)
     check_matrices("linalg.qr", x)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(

@@ -218,7 +218,7 @@ def _check_reflections(function: str, a: Tensor, tau: Tensor) -> None:
 
 
 @public("linalg.householder_product")
-def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` found.
 
     >>> import retrograd as rg
@@ -228,8 +228,8 @@ def householder_product(A: Tensor, tau: Tensor, *, out: Tensor | None = None) ->
             [0.8000]])
     """
     if autocasting():
-        return in_float32(householder_product, A, tau, out=out)
-    a = matrix_argument("linalg.householder_product", A, "input")
+        return in_float32(householder_product, input, tau, out=out)
+    a = matrix_argument("linalg.householder_product", input, "input")
     t = matrix_argument("linalg.householder_product", tau, "tau", 2)
     _check_reflections("torch.linalg.householder_product", a, t)
     check_kernel("orgqr_cpu", a)

@@ -7,7 +7,7 @@ marks a block of two rows. PyTorch does not differentiate these functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,7 @@ class LdlFactor(Undifferentiated):
 class LdlSolve(Undifferentiated):
     """X of A @ X = B, by the factors of A"""
 
+    in_rows: ClassVar[bool] = True
     node_name = "NotImplemented"
     function = "linalg_ldl_solve"
 
@@ -214,10 +215,10 @@ def _factored(A: Any, hermitian: Any) -> Any:
 
 @public("linalg.ldl_factor_ex")
 def ldl_factor_ex(
-    A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
+    input: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_ldl_factor_ex:
     """`ldl_factor` without an exception: `info` says which block of D is zero, 0 for none."""
-    found = _factored(A, hermitian)
+    found = _factored(input, hermitian)
     if check_errors:
         check_info("torch.linalg.ldl_factor_ex", found[2], ZERO_BLOCK)
     return delivered(linalg_ldl_factor_ex, found, out)
@@ -225,7 +226,7 @@ def ldl_factor_ex(
 
 @public("linalg.ldl_factor")
 def ldl_factor(
-    A: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
+    input: Tensor, *, hermitian: bool = False, out: Sequence[Tensor] | None = None
 ) -> linalg_ldl_factor:
     """L and D of `A = L @ D @ L.T`, in one matrix, and the pivots; A is symmetric, its lower triangle is read.
 
@@ -237,7 +238,7 @@ def ldl_factor(
     Args:
         hermitian: for complex matrices, whether A is equal to its adjoint rather than to its transpose.
     """
-    found = _factored(A, hermitian)
+    found = _factored(input, hermitian)
     check_info("torch.linalg.ldl_factor", found[2], ZERO_BLOCK)
     return delivered(linalg_ldl_factor, found[:2], out)
 

@@ -15,7 +15,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import OUT, Variadic, X
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, LinAlgError, ShapeError, sizes
-from retrograd.ops.common import deliver, plain, tensor_of
+from retrograd.ops.common import deliver, plain, require_word, tensor_of
 from retrograd.ops.linalg.checks import check_square, column, delivered, is_finite, matrix_argument, plus, row
 from retrograd.ops.linalg.matmul import adjoint
 from retrograd.ops.register import public
@@ -164,7 +164,7 @@ class LinalgLstsq(Variadic):
 
 @public("linalg.pinv")
 def pinv(
-    A: Tensor, rcond: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    input: Tensor, rcond: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The pseudo-inverse of matrices; singular values up to `max(atol, rtol * largest)` count as zero.
@@ -178,7 +178,7 @@ def pinv(
     >>> rg.linalg.pinv(rg.tensor([[2.0], [0.0]]))
     tensor([[0.5000, 0.0000]])
     """
-    x = _checked("linalg.pinv", A)
+    x = _checked("linalg.pinv", input)
     if hermitian:
         check_square("linalg.eigh", x)
     low, high = bounds("torch.linalg.pinv", x, atol, rcond if rtol is None else rtol)
@@ -209,7 +209,7 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @public("linalg.lstsq")
 def lstsq(
-    A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None,
+    input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None,
     out: Sequence[Tensor] | None = None,
 ) -> linalg_lstsq:  # fmt: skip
     """X that makes `A @ X - B` smallest, with the residuals, the rank of A and its singular values.
@@ -224,10 +224,10 @@ def lstsq(
     tensor([[3.]])
     """
     if autocasting():
-        return in_float32(lstsq, A, B, rcond, driver=driver, out=out)
-    a, b = matrix_argument("linalg.lstsq", A, "input"), matrix_argument("linalg.lstsq", B, "b", 2)
+        return in_float32(lstsq, input, b, rcond, driver=driver, out=out)
+    a, b = matrix_argument("linalg.lstsq", input, "input"), matrix_argument("linalg.lstsq", b, "b", 2)
     vector = _check_lstsq(a, b)
-    name = "gelsy" if driver is None else driver
+    name = "gelsy" if driver is None else require_word("linalg_lstsq", "driver", driver)
     if name not in DRIVERS:
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"

@@ -347,12 +347,12 @@ def linalg_lu_solve(
 
 
 @public("lu_solve", method=True)
-def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`linalg.lu_solve` under its older name and with its older order of arguments."""
     if autocasting():
-        return in_float32(lu_solve, b, LU_data, LU_pivots, out=out)
+        return in_float32(lu_solve, input, LU_data, LU_pivots, out=out)
     deprecated("lu_solve", "linalg.lu_solve")
-    return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
+    return linalg_lu_solve(LU_data, LU_pivots, input, out=out)
 
 
 def check_pivot_range(function: str, pivots: Array, factors: Array) -> None:

@@ -66,7 +66,7 @@ def exponential_tangent(x: Any, t: Any) -> Any:
 
 
 @public("linalg.matrix_exp")
-def linalg_matrix_exp(A: Tensor) -> Tensor:
+def linalg_matrix_exp(input: Tensor) -> Tensor:
     """The exponential of square matrices: the sum of A**k / k!.
 
     >>> import retrograd as rg
@@ -74,7 +74,7 @@ def linalg_matrix_exp(A: Tensor) -> Tensor:
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return matrix_exp(matrix_argument("linalg.matrix_exp", A, "input"))
+    return matrix_exp(matrix_argument("linalg.matrix_exp", input, "input"))
 
 
 @public("matrix_exp", method=True)
@@ -276,11 +276,11 @@ def _check_chain(chain: Sequence[Tensor]) -> None:
 
 
 @public("linalg.tensorinv")
-def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
+def tensorinv(input: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a tensor whose first `ind` dimensions are the rows of a square matrix, the rest its columns."""
     if autocasting():
-        return in_float32(tensorinv, A, ind, out=out)
-    x: Any = matrix_argument("linalg.tensorinv", A, "input")
+        return in_float32(tensorinv, input, ind, out=out)
+    x: Any = matrix_argument("linalg.tensorinv", input, "input")
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, columns = x.array.shape[:ind], x.array.shape[ind:]
@@ -295,7 +295,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
 
 @public("linalg.tensorsolve")
 def tensorsolve(
-    A: Tensor, B: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
+    input: Tensor, other: Tensor, dims: Sequence[int] | None = None, *, out: Tensor | None = None
 ) -> Tensor:
     """X with `tensordot(A, X, X.ndim) == B`: the last dimensions of A are those of X.
 
@@ -303,9 +303,9 @@ def tensorsolve(
         dims: dimensions of A to move to its end first.
     """
     if autocasting():
-        return in_float32(tensorsolve, A, B, dims, out=out)
-    x: Any = matrix_argument("linalg.tensorsolve", A, "input")
-    y: Any = matrix_argument("linalg.tensorsolve", B, "other", 2)
+        return in_float32(tensorsolve, input, other, dims, out=out)
+    x: Any = matrix_argument("linalg.tensorsolve", input, "input")
+    y: Any = matrix_argument("linalg.tensorsolve", other, "other", 2)
     if dims is not None:
         last = [wrap_dim(d, x.array.ndim) for d in dims]
         x = x.permute([d for d in range(x.array.ndim) if d not in last] + last)
@@ -355,7 +355,7 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     n = (v.array.shape[-1] if v.array.ndim else 1) if N is None else integer(N)
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")
-    return _powers(v, n)
+    return _powers(v if v.array.ndim else v.unsqueeze(0), n)
 
 
 @public("vander")

@@ -26,7 +26,9 @@ from retrograd.ops.linalg.eigenvalues import svdvals
 from retrograd.ops.linalg.least_squares import bounds, spectrum, tolerance
 from retrograd.ops.linalg.solve import inv_ex
 from retrograd.ops.reduce.statistics import check_norm_target, vector_norm
+from retrograd.ops.reduce.sums import dims_given
 from retrograd.ops.register import public
+from retrograd.ops.shape.reshape import integer
 from retrograd.values import DType
 
 ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
@@ -34,7 +36,7 @@ ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 @public("linalg.matrix_norm")
 def matrix_norm(
-    A: Tensor, ord: str | float = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    input: Tensor, ord: str | float = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: DType | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of matrices, which lie along the two dimensions in `dim`.
@@ -47,7 +49,7 @@ def matrix_norm(
     >>> rg.linalg.matrix_norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc")
     tensor(7.)
     """
-    x: Any = matrix_argument("linalg.matrix_norm", A, "input")
+    x: Any = matrix_argument("linalg.matrix_norm", input, "input")
     if ord is None or not isinstance(dim, (tuple, list)):
         wrong = "ord=None" if ord is None else f"dim={type_name(dim)}"
         raise TypeError(f"linalg_matrix_norm() received an invalid combination of arguments - got {wrong}")
@@ -89,8 +91,8 @@ def _largest(values: Any, ord: Any, keepdim: bool) -> Any:
 
 @public("linalg.norm")
 def linalg_norm(
-    A: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
-    dtype: DType | None = None, out: Tensor | None = None,
+    input: Tensor, ord: str | float | None = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, *,
+    dtype: DType | None = None, out: Tensor | None = None, **numpy: Any,
 ) -> Tensor:  # fmt: skip
     """The norm of vectors or matrices: of all elements as a vector if neither `ord` nor `dim` is given.
 
@@ -98,8 +100,9 @@ def linalg_norm(
     >>> rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]])), rg.linalg.norm(rg.tensor([[3.0, 0.0], [0.0, 4.0]]), 2)
     (tensor(5.), tensor(4.))
     """
-    x = matrix_argument("linalg.norm", A, "input")
-    dims = (dim,) if isinstance(dim, int) else dim
+    x = matrix_argument("linalg.norm", input, "input")
+    dim, keepdim = dims_given("linalg.norm", dim, keepdim, numpy)
+    dims = dim if dim is None or isinstance(dim, (tuple, list)) else (integer(dim),)
     if dims is not None and len(dims) not in (1, 2):
         raise ShapeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {sizes(dims)}")
     if ord is not None and dims is None and x.array.ndim not in (1, 2) and x.array.ndim:
@@ -129,7 +132,7 @@ def nuclear_norm(
 
 
 @public("linalg.cond")
-def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) -> Tensor:
+def cond(input: Tensor, p: str | float | None = None, *, out: Tensor | None = None) -> Tensor:
     """How much a linear system magnifies errors: the norm of A times the norm of its inverse.
 
     Args:
@@ -140,8 +143,8 @@ def cond(A: Tensor, p: str | float | None = None, *, out: Tensor | None = None) 
     tensor(2.)
     """
     if autocasting():
-        return in_float32(cond, A, p, out=out)
-    x: Any = matrix_argument("linalg.cond", A, "input")
+        return in_float32(cond, input, p, out=out)
+    x: Any = matrix_argument("linalg.cond", input, "input")
     if x.array.ndim < 2:
         raise ShapeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p is not None and p not in ORDERS:
@@ -171,7 +174,7 @@ def _condition(x: Any, p: Any) -> Any:
 
 @public("linalg.matrix_rank")
 def matrix_rank(
-    A: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
+    input: Tensor, tol: Tensor | float | None = None, hermitian: bool = False, *, atol: Tensor | float | None = None,
     rtol: Tensor | float | None = None, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """How many singular values (or eigenvalues) are larger than `max(atol, rtol * largest)`.
@@ -185,8 +188,8 @@ def matrix_rank(
     tensor(1)
     """
     if autocasting():
-        return in_float32(matrix_rank, A, tol, hermitian, atol=atol, rtol=rtol, out=out)
-    x = matrix_argument("linalg.matrix_rank", A, "input")
+        return in_float32(matrix_rank, input, tol, hermitian, atol=atol, rtol=rtol, out=out)
+    x = matrix_argument("linalg.matrix_rank", input, "input")
     check_matrices("torch.linalg.matrix_rank", x, "input")
     if x.array.dtype.char not in "fdFD":
         raise DtypeError(

@@ -68,8 +68,8 @@ def tensordot(
                 f"dim {j}"
             )
         # A dimension of size 1 stretches to its partner: the sum over it comes first.
-        x = x.sum(i, keepdim=True) if m == 1 != n else x
-        y = y.sum(j, keepdim=True) if n == 1 != m else y
+        x = x.sum(i, keepdim=True, dtype=x.dtype) if m == 1 != n else x
+        y = y.sum(j, keepdim=True, dtype=y.dtype) if n == 1 != m else y
     return deliver(_contracted(x, y, first, second), out)
 
 

@@ -123,7 +123,7 @@ class TriangularSolve(Variadic):
 
 @public("linalg.solve_triangular")
 def solve_triangular(
-    A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None,
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     """X of `A @ X = B`, or with `left=False` of `X @ A = B`, where A is triangular.
 
@@ -136,7 +136,7 @@ def solve_triangular(
     tensor([[2.],
             [3.]])
     """
-    a: Any = matrix_argument("linalg.solve_triangular", A, "input")
+    a: Any = matrix_argument("linalg.solve_triangular", input, "input")
     b: Any = matrix_argument("linalg.solve_triangular", B, "B", 2)
     check_square("linalg.solve_triangular", a)
     if b.array.ndim < 2:

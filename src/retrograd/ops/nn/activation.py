@@ -14,7 +14,7 @@ from retrograd.core.op import OUT, ElementwiseUnary, Unary, X
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.errors import DtypeError, unsupported_dtype
-from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, require_word
 from retrograd.ops.elementwise.arithmetic import Mul
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.exponential import Exp, Sigmoid
@@ -141,7 +141,7 @@ class Hardtanh(Gate):
             raise DtypeError("Bool inputs not supported for hardtanh. Convert with .float() first.")
         if x.dtype.kind == "c":
             raise unsupported("hardtanh", x)
-        if x.dtype.kind == "u" and self.min_val < 0:
+        if x.dtype.kind == "u" and self.min_val <= -1:
             raise DtypeError("cannot do hardtanh on an unsigned type with negative limits")
         return xp.minimum(xp.maximum(x, self.min_val), self.max_val).astype(x.dtype, copy=False)
 
@@ -459,7 +459,7 @@ def gelu(input: Tensor, *, approximate: str = "none", out: Tensor | None = None)
     Args:
         approximate: "none" for the exact function, "tanh" for its usual approximation.
     """
-    if approximate not in ("none", "tanh"):
+    if require_word("gelu", "approximate", approximate) not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh. gelu got {approximate!r}.")
     found: Tensor = deliver(_activated("gelu", Gelu(approximate), input), out)
     return found

@@ -104,6 +104,8 @@ class FractionalMaxPool3D(MaximaAt):
 def _size(function: str, rank: int, x: Tensor, output_size: Any) -> Shape:
     """The size asked for; None stands for that of the input."""
     shape = x.array.shape
+    if isinstance(output_size, (tuple, list)) and rank > 1 and len(shape) <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     if len(shape) not in (rank + 1, rank + 2):
         low, high = rank + 1, rank + 2
         detail = f" (Expected {low} to {high} dimensions)" if rank == 1 else ""

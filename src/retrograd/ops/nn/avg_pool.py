@@ -14,7 +14,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.pool_arguments import check_kind, numbers, pool_windows
 from retrograd.ops.nn.sliding import Sliding
@@ -50,7 +50,8 @@ class AvgPool2D(Linear):
         x = x.astype("float32") if dtype.char == "e" else x
         total = self.windows.reduced(self.windows.padded(xp, x), xp.add)
         if dtype.kind == "i":  # whole numbers are divided towards zero
-            return xp.sign(total) * (abs(total) // self.divisors_in(xp, total.dtype))
+            by = self.divisors_in(xp, total.dtype)
+            return xp.sign(total) * xp.sign(by) * (abs(total) // abs(by))
         return (total / self.divisors_in(xp, total.dtype)).astype(dtype, copy=False)
 
     def transpose(self, g: Any) -> Any:
@@ -182,11 +183,14 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The average of every window of images; `divisor_override` divides by another number. See avg_pool1d."""
-    return _avg_pool(
+    found = _avg_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return deliver(found, out)
 
 
 @public("nn.functional.avg_pool3d")
@@ -198,15 +202,26 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The average of every window of volumes; `divisor_override` divides by another number. See avg_pool1d."""
     if autocasting():
         return in_float32(
-            avg_pool3d, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            avg_pool3d,
+            input,
+            kernel_size,
+            stride,
+            padding,
+            ceil_mode,
+            count_include_pad,
+            divisor_override,
+            out=out,
         )
-    return _avg_pool(
+    found = _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
+    return deliver(found, out)
 
 
 def _lp_pool(

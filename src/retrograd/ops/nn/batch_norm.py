@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from retrograd.backends.base import Backend
+from retrograd.backends.base import Backend, is_writable
 from retrograd.backends.casts import maker_of
 from retrograd.core.apply import apply_n
 from retrograd.core.modes import before_write
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import overlap_error
 from retrograd.errors import DimensionError, ShapeError
 from retrograd.ops.common import differ, number_from, require_tensor
 from retrograd.ops.constants import constant
@@ -49,8 +50,10 @@ class NativeBatchNorm(OfChannels):
         self.axes = (0, *range(2, xs[0].ndim))
         moves = self.training and xs[3] is not None
         if moves:
-            before_write(xs[3])
-            before_write(xs[4])
+            for running in (xs[3], xs[4]):
+                before_write(running)
+                if not is_writable(running):
+                    raise overlap_error()
         out = super().forward(xp, xs)
         if moves and not self.followed:
             self.follow(xs)

@@ -34,6 +34,7 @@ from retrograd.ops.nn.difference_loss import (
     reduction_code,
 )
 from retrograd.ops.nn.softmax import LogSoftmax
+from retrograd.ops.reduce.calculus import over
 from retrograd.ops.reduce.sums import Sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import reshape
@@ -442,7 +443,7 @@ def _soft_entropy(logs: Any, t: Any, weight: Any, code: int, smoothing: float, a
         return losses
     found: Tensor = -terms.sum()
     classes = shape[axis]
-    return found / (logs.array.size / classes if classes else math.nan) if code == MEAN else found
+    return over(found, logs.array.size / classes if classes else math.nan) if code == MEAN else found
 
 
 def _spread(logs: Any, t: Tensor, weight: Any, code: int, ignore_index: int, axis: int) -> Any:

@@ -20,6 +20,7 @@ from retrograd.ops.nn.activation import Hardtanh, unsupported
 from retrograd.ops.reduce.sums import Mean, Sum
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand
+from retrograd.ops.tensor.convert import convert
 from retrograd.values import Array
 
 NONE, MEAN, SUM = 0, 1, 2  # PyTorch's numbers for `reduction`
@@ -28,7 +29,7 @@ MSE, SMOOTH_L1, HUBER, BINARY, BINARY_OF_LOGITS = range(5)
 _CODES = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
-def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None) -> int:
+def reduction_code(reduction: Any, size_average: Any = None, reduce: Any = None) -> int:
     """The number of a reduction; the arguments of old, if given, overrule it."""
     if size_average is not None or reduce is not None:
         mean = size_average is None or size_average
@@ -37,7 +38,7 @@ def reduction_code(reduction: str, size_average: Any = None, reduce: Any = None)
             f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
             UserWarning,
         )
-    if reduction not in _CODES:
+    if not isinstance(reduction, str) or reduction not in _CODES:
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
     return _CODES[reduction]
 
@@ -299,6 +300,7 @@ def huber_loss(
         raise RuntimeError(f"huber_loss does not support non-positive values for delta. It got {delta}.")
     if x.array.dtype.kind in "biu" and t.array.dtype.kind == "f":
         raise no_cast(t.array.dtype, x.array.dtype)
+    t = convert(t, x.array.dtype)
     if weight is None:
         found: Tensor = apply2(HuberLoss(code, delta), x, t)
         return found

@@ -16,6 +16,7 @@ from retrograd.core.inplace import check_writable
 from retrograd.core.op import Linear
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
+from retrograd.core.views import is_stretched, overlap_error
 from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import as_value, deliver, require_tensor, tensor_of
 from retrograd.ops.elementwise.choose import Where
@@ -85,6 +86,7 @@ class EmbeddingDense(Linear):
             kept = indices != self.padding_idx
             if not xp.dynamic_shapes:  # samples may leave out more or fewer
                 rows = xp.where(kept[:, None], rows, xp.zeros((), x.dtype))
+                indices = xp.where(kept, indices, 0)
             else:
                 rows, indices = rows[kept], indices[kept]
         if self.scale_grad_by_freq:
@@ -207,6 +209,8 @@ def renormalise(x: Tensor, indices: Array, max_norm: float, norm_type: float) ->
         norms = (size**norm_type).sum(axis=1) ** (1 / norm_type) if norm_type else (size != 0).sum(axis=1)
     large = norms > max_norm
     if large.any():
+        if is_stretched(x.array):
+            raise overlap_error()
         x.array[rows[large]] *= (max_norm / (norms[large] + 1e-7)).astype(x.array.dtype)[:, None]
     x._bump_version()
     return x

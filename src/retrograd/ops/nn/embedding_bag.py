@@ -350,13 +350,13 @@ def embedding_bag(
     )[0]  # fmt: skip
 
 
-def _check_bag_options(indices: Tensor, factors: Any, mode: str, by_freq: bool, sparse: bool) -> None:
+def _check_bag_options(indices: Tensor, factors: Any, mode: Any, by_freq: bool, sparse: bool) -> None:
     if factors is not None and factors.array.shape != indices.array.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({factors.shape}) is not None, then it must have the same shape as "
             f"the input ({indices.shape})"
         )
-    if mode not in _MODES:
+    if not isinstance(mode, str) or mode not in _MODES:
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if mode == "max" and by_freq:
         raise ValueError("max mode does not support scaling the gradient by the frequency")

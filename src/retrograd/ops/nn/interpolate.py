@@ -13,7 +13,8 @@ from retrograd.core.op import Linear
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor
+from retrograd.ops.common import number_from, require_tensor
+from retrograd.ops.linalg.product_arguments import element_count
 from retrograd.ops.nn.adaptive_pool import adaptive_avg
 from retrograd.ops.nn.arguments import Ints
 from retrograd.ops.nn.resample import (
@@ -135,10 +136,7 @@ def _target(
         _check_count("output", "output size of", "o", size, given)
         return tuple([integer(n) for n in given]), [None] * rank
     factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * rank
-    if not all(isinstance(f, (int, float)) for f in factors):
-        raise TypeError(
-            f"interpolate(): scale_factor must be a number or a tuple of numbers, not {type_name(factors[0])}"
-        )
+    factors = [number_from("interpolate", "scale_factor", 3, f) for f in factors]
     _check_count("scale_factor", "scale_factor of shape", "s", size, factors)
     target = tuple([math.floor(float(n * f)) for n, f in zip(size, factors, strict=True)])
     return target, [None] * rank if recompute else [float(f) for f in factors]
@@ -224,8 +222,8 @@ class PixelShuffle(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         r, (c, h, w) = self.factor, x.shape[-3:]
-        blocks = x.reshape(-1, c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
-        return blocks.reshape(*x.shape[:-3], c // (r * r), h * r, w * r)
+        blocks = x.reshape(element_count(x.shape[:-3]), c // (r * r), r, r, h, w).transpose(0, 1, 4, 2, 5, 3)
+        return blocks.copy().reshape(*x.shape[:-3], c // (r * r), h * r, w * r)
 
     def transpose(self, g: Any) -> Any:
         return PixelUnshuffle(self.factor).on(g)
@@ -243,8 +241,8 @@ class PixelUnshuffle(Linear):
 
     def forward(self, xp: Backend, x: Array) -> Array:
         r, (c, h, w) = self.factor, x.shape[-3:]
-        blocks = x.reshape(-1, c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
-        return blocks.reshape(*x.shape[:-3], c * r * r, h // r, w // r)
+        blocks = x.reshape(element_count(x.shape[:-3]), c, h // r, r, w // r, r).transpose(0, 1, 3, 5, 2, 4)
+        return blocks.copy().reshape(*x.shape[:-3], c * r * r, h // r, w // r)
 
     def transpose(self, g: Any) -> Any:
         return PixelShuffle(self.factor).on(g)
@@ -263,7 +261,7 @@ class ChannelShuffle(Linear):
     def forward(self, xp: Backend, x: Array) -> Array:
         self.each = x.shape[1] // self.groups
         parts = x.reshape(x.shape[0], self.groups, self.each, *x.shape[2:])
-        return parts.swapaxes(1, 2).reshape(x.shape)
+        return parts.swapaxes(1, 2).copy().reshape(x.shape)
 
     def transpose(self, g: Any) -> Any:
         return ChannelShuffle(self.each).on(g)

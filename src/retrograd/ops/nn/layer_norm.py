@@ -8,14 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of, common_backend
+from retrograd.backends.casts import cast
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply_n
 from retrograd.core.autocast import autocasting_on_gpu, in_float32
+from retrograd.core.modes import current
 from retrograd.core.op import added
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import require_tensor, tensor_of
+from retrograd.ops.common import number_from, require_tensor, tensor_of
 from retrograd.ops.constants import WithConstants
 from retrograd.ops.elementwise.exponential import Rsqrt
 from retrograd.ops.nn.activation import unsupported
@@ -304,7 +306,7 @@ def statistics(x: Array, axes: Shape, eps: float, keepdims: bool) -> tuple[Tenso
     a = wide(x)
     mean, var = a.mean(axis=axes, keepdims=keepdims), a.var(axis=axes, keepdims=keepdims)
     mean, scale = as_array(mean), as_array(1 / backend_of(x).sqrt(var + eps))
-    return tensor_of(mean.astype(x.dtype, copy=False)), tensor_of(scale.astype(x.dtype, copy=False))
+    return tensor_of(cast(mean, x.dtype, copy=False)), tensor_of(cast(scale, x.dtype, copy=False))
 
 
 @public("rms_norm", "nn.functional.rms_norm")
@@ -411,7 +413,12 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm`, with the mean and the reciprocal standard deviation of each group."""
     out = group_norm(input, group, weight, bias, eps)
-    return out, *statistics(input.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    x: Any = input
+    if not (x.requires_grad and current().grad_enabled):
+        return out, *statistics(x.array.reshape(N, group, C // group * HxW), (2,), eps, False)
+    rows = wide(x).reshape((N, group, C // group * HxW))
+    mean, scale = rows.mean(2), Rsqrt().on(rows.var(2, unbiased=False) + eps)
+    return out, convert(mean, x.array.dtype), convert(scale, x.array.dtype)
 
 
 @public("nn.functional.local_response_norm")
@@ -427,6 +434,13 @@ def local_response_norm(
     if not x.array.size:
         return x
     around = (0, 0) * (x.array.ndim - 2) + (size // 2, (size - 1) // 2)
-    means = MeanDim((x.array.ndim,), False).on(pad(x * x, around).unfold(1, size, 1))
-    found: Tensor = x / (means * alpha + k) ** beta
+    windows: Any = pad(x * x, around).unfold(1, size, 1)
+    whole = x.array.dtype.kind in "iu"
+    means = (
+        windows.sum(-1).div(size, rounding_mode="trunc")
+        if whole
+        else MeanDim((x.array.ndim,), False).on(windows)
+    )
+    factor, exponent, base = (number_from("local_response_norm", "alpha", 3, v) for v in (alpha, beta, k))
+    found: Tensor = x / (means * factor + base) ** exponent
     return found

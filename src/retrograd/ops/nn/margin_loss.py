@@ -12,7 +12,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, broadcast_error, sizes
 from retrograd.ops.common import as_value, plain, require_tensor
 from retrograd.ops.constants import WithConstants, constant
 from retrograd.ops.elementwise.choose import Where
@@ -237,6 +237,8 @@ def multi_margin_loss(
     w = constant(name, "weight", weight)
     _check_rows(x)
     rows, classes = x.array.shape if x.array.ndim == 2 else (1, x.array.size)
+    if w is not None and w.array.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
     if w is not None and w.array.shape != (classes,):
         raise ShapeError(f"inconsistent weight size, expected {classes} but got {sizes(w.array.shape)}")
     if t.array.ndim > 1 or t.array.size != rows:
@@ -325,5 +327,8 @@ def soft_margin_loss(
             f"result type Float can't be cast to the desired output type {SCALAR_NAMES[x.array.dtype]}: "
             "soft_margin_loss takes floating point inputs. Convert with .float() first."
         )
+    shapes = x.array.shape, t.array.shape
+    if not all(a in (b, 1) or b == 1 for a, b in zip(shapes[0][::-1], shapes[1][::-1], strict=False)):
+        raise broadcast_error(*shapes)
     found: Tensor = apply_n(SoftMarginLoss(code), (x, constant("soft_margin_loss", "target", t)))
     return found

@@ -14,7 +14,7 @@ from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, ShapeError, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes, unsupported_dtype
 from retrograd.ops.common import require_tensor
 from retrograd.ops.index.gather import Gather, GatherAdjoint
 from retrograd.ops.nn.arguments import Ints
@@ -487,6 +487,8 @@ def _max_unpool(
             f"Input to max_unpooling{max(rank, 2)}d should be a {rank + 1}d or {rank + 2}d Tensor, but got a tensor "
             f"with {x.array.ndim} dimensions."
         )
+    if x.array.dtype.kind != "f":
+        raise unsupported_dtype(f"max_unpool{max(rank, 2)}d", x.array.dtype, "convert it with .float()")
     kernel = numbers(function, "kernel_size", 3, kernel_size, rank)
     step = kernel if stride is None else numbers(function, "stride", 4, stride, rank)
     border = numbers(function, "padding", 5, padding, rank)

@@ -12,8 +12,8 @@ from retrograd.backends.shortage import SHORTAGE_TOLD
 from retrograd.core.apply import apply1
 from retrograd.core.op import Linear, Unary
 from retrograd.core.tensor import Tensor
-from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import require_tensor
+from retrograd.errors import ShapeError, sizes, type_name, unsupported_dtype
+from retrograd.ops.common import number_from, require_tensor, require_word
 from retrograd.ops.index.index_select import IndexSelectAdjoint
 from retrograd.ops.nn.host import library_of
 from retrograd.ops.register import public
@@ -112,6 +112,9 @@ BORDERS: dict[str, tuple[type[IndexedPad], ...]] = {
     "circular": (CircularPad, CircularPad, CircularPad),
 }
 
+# How PyTorch's kernels for them are called; there are none for truth values.
+KERNELS = {"reflect": "reflection", "replicate": "replication"}
+
 
 def border_index(mode: str, before: int, n: int, after: int) -> Array:
     """Which elements of a dimension of size `n` a padded dimension consists of."""
@@ -143,6 +146,18 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
     tensor([0., 1., 2., 0., 0.])
     """
     x = require_tensor("pad", "input", 1, input)
+    require_word("pad", "mode", mode, 3)
+    if mode == "constant":
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+        return constant_border(x, pad, value)
+    if value is not None and value != 0:
+        raise ShapeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    return _bordered(x, _widths(x, pad), mode)
+
+
+def _widths(x: Tensor, pad: Any) -> Shape:
+    """The widths of a border, two for each dimension that has one."""
     if not isinstance(pad, (tuple, list)):
         raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, not {type_name(pad)}")
     widths = tuple([integer(n) for n in pad])
@@ -155,25 +170,20 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: Number
             "Padding length should be less than or equal to two times the input dimension but got padding length "
             f"{len(widths)} and input of dimension {x.array.ndim}"
         )
-    if mode == "constant":
-        return _constant(x, widths, value)
-    if value is not None and value != 0:
-        raise ShapeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    return _bordered(x, widths, mode)
+    return widths
 
 
-def _constant(x: Tensor, widths: Shape, value: Any) -> Tensor:
-    if isinstance(value, complex):
-        raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
+def constant_border(x: Tensor, pad: Any, value: Any) -> Tensor:
+    """A tensor with a border of one number, which may be complex."""
+    widths = _widths(x, pad)
+    number = 0 if value is None else number_from("pad", "value", 4, value)
     for i, n in enumerate(reversed(x.array.shape)):
         if sum(min(w, 0) for w in widths[2 * i : 2 * i + 2]) + n < 0:
             raise ShapeError(
                 f"narrow(): length must be non-negative. The padding {sizes(widths)} cuts off more than there is of "
                 f"shape {sizes(x.array.shape)}."
             )
-    found: Tensor = apply1(
-        ConstantPadNd(widths, number_for(0 if value is None else value, x.array.dtype).item()), x
-    )
+    found: Tensor = apply1(ConstantPadNd(widths, number_for(number, x.array.dtype).item()), x)
     return found
 
 
@@ -192,6 +202,8 @@ def _bordered(x: Tensor, widths: Shape, mode: str) -> Tensor:
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {sizes(shape)}"
         )
+    if x.array.dtype.kind == "b" and mode in KERNELS:
+        raise unsupported_dtype(f"{KERNELS[mode]}_pad{count}d", x.array.dtype)
     indices = []
     for i in range(count):
         d = ndim - 1 - i

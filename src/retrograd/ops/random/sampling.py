@@ -296,6 +296,8 @@ def normal(
 ) -> Tensor:  # fmt: skip
     """Normal numbers: mean and deviation are tensors, or numbers (two numbers need a `size`)."""
     where = check_options(device, layout, pin_memory)
+    if size is not None:
+        mean, std = number_from("normal", "mean", 1, mean), number_from("normal", "std", 2, std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
     rng = stream_of(generator, device_of(tensors[0].array) if tensors else where, *[t.array for t in tensors])
     if not tensors:

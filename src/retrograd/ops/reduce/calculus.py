@@ -112,13 +112,16 @@ def _check_more(shape: Shape, more: Any, dim: int) -> None:
 
 
 @public("trapezoid")
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1) -> Tensor:
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1, axis: int | None = None
+) -> Tensor:
     """The integral of samples `y` along `dim` by the trapezoidal rule, at places `x` or at steps of `dx`.
 
     >>> import retrograd as rg
     >>> rg.trapezoid(rg.tensor([1.0, 2.0, 3.0]))
     tensor(4.)
     """
+    dim = dim if axis is None else axis
     samples, d = _samples("trapezoid", y, x, dx, dim)
     if samples.array.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -135,9 +138,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim
 
 
 @public("trapz")
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1.0, dim: int = -1) -> Tensor:
+def trapz(
+    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1.0, dim: int = -1, axis: int | None = None
+) -> Tensor:
     """Another name of `trapezoid`."""
-    return trapezoid(y, x, dx=_step(dx), dim=dim)
+    return trapezoid(y, x, dx=_step(dx), dim=dim, axis=axis)
 
 
 def _step(dx: Any) -> Any:
@@ -150,7 +155,7 @@ def _step(dx: Any) -> Any:
 
 @public("cumulative_trapezoid")
 def cumulative_trapezoid(
-    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1
+    y: Tensor, x: Tensor | None = None, *, dx: float | Tensor = 1, dim: int = -1, axis: int | None = None
 ) -> Tensor:
     """The integral of samples `y` up to each sample along `dim`, by the trapezoidal rule.
 
@@ -158,7 +163,7 @@ def cumulative_trapezoid(
     >>> rg.cumulative_trapezoid(rg.tensor([1.0, 2.0, 3.0]))
     tensor([1.5000, 4.0000])
     """
-    samples, d = _samples("cumulative_trapezoid", y, x, dx, dim)
+    samples, d = _samples("cumulative_trapezoid", y, x, dx, dim if axis is None else axis)
     if samples.array.ndim == 0:
         raise DimensionError("slice() cannot be applied to a 0-dim tensor.")
     if x is not None:
@@ -219,6 +224,7 @@ def gradient(
     spacing: Number | Tensor | Sequence[Number | Tensor] | None = None,
     dim: Dims = None,
     edge_order: int = 1,
+    axis: Dims = None,
 ) -> tuple[Tensor, ...]:
     """The derivative of samples along each dimension, or those in `dim`, by central differences.
 
@@ -231,6 +237,7 @@ def gradient(
     (tensor([3., 4., 6., 7.]),)
     """
     x = require_tensor("gradient", "input", 1, input)
+    dim = axis if dim is None else dim
     dims = tuple(range(x.array.ndim)) if dim is None else _dims(dim, x.array.ndim)
     spacings = _spacings(spacing, dims, dim is not None, x.array.ndim)
     if x.array.dtype == np.uint8:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from retrograd.backends.base import Backend, as_array, backend_of
+from retrograd.backends.casts import cast
 from retrograd.core.apply import apply1, apply_n
 from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.saved import SavedConstant
@@ -21,6 +22,7 @@ from retrograd.ops.reduce.running_sums import one_dim
 from retrograd.ops.reduce.sums import Reduction, axes_of, dims_given, restored_axes
 from retrograd.ops.register import public
 from retrograd.ops.returns import AminmaxResult, MaxResult, MinResult
+from retrograd.ops.shape.reshape import integer
 from retrograd.values import Array, Axis
 
 # -- extrema along a dimension: the gradient goes to the element that was found ------------------------------------
@@ -103,7 +105,7 @@ def shared(v: Any, x: Any, out: Any, axis: Axis) -> Any:
     chosen = plain(x) == plain(out)
     count = chosen.sum(axis=axis, keepdims=True)
     dtype = plain(v).dtype
-    return (v / as_value(count.astype(dtype), v)) * as_value(chosen.astype(dtype), v)
+    return (v / as_value(cast(count, dtype), v)) * as_value(cast(chosen, dtype), v)
 
 
 class Extreme(Reduction):
@@ -142,7 +144,7 @@ class ExtremeOfAll(Extreme):
         a, best = plain(x), plain(out)
         xp = backend_of(a)
         chosen = (a == best) | (xp.isnan(a) & xp.isnan(best))
-        count = as_value(as_array(chosen.sum()).astype(plain(v).dtype), v)
+        count = as_value(cast(as_array(chosen.sum()), plain(v).dtype), v)
         return Where().on(chosen, v / count, 0.0)
 
     def vjp(self, g: Any, x: Any, out: Any) -> Any:
@@ -274,6 +276,8 @@ def max(
     tensor([1, 0])
     """
     place: Any = out
+    if isinstance(dim, Tensor) and keepdim:
+        dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
         found: Tensor = maximum(input, _other("max", dim if other is None else other), out=place)
         return found
@@ -324,6 +328,8 @@ def min(
     tensor([1., 2.])
     """
     place: Any = out
+    if isinstance(dim, Tensor) and keepdim:
+        dim = integer(dim)
     if isinstance(dim, Tensor) or other is not None:
         found: Tensor = minimum(input, _other("min", dim if other is None else other), out=place)
         return found
@@ -447,7 +453,12 @@ def _over(
 
 @public("aminmax", method=True)
 def aminmax(
-    input: Tensor, *, dim: int | None = None, keepdim: bool = False, out: tuple[Tensor, Tensor] | None = None
+    input: Tensor,
+    *,
+    dim: int | None = None,
+    keepdim: bool = False,
+    out: tuple[Tensor, Tensor] | None = None,
+    **numpy: Any,
 ) -> AminmaxResult:
     """The smallest and the largest element, of all or along `dim`.
 
@@ -457,6 +468,7 @@ def aminmax(
     (tensor(1.), tensor(3.))
     """
     x = require_tensor("aminmax", "input", 1, input)
+    dim, keepdim = dims_given("aminmax", dim, keepdim, numpy)
     axis: int | None = None
     if dim is not None:
         axis = wrap_dim(dim, x.array.ndim)

@@ -11,7 +11,7 @@ from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, require_tensor, require_word, wrap_dim
 from retrograd.ops.elementwise.addcmul import lerp
 from retrograd.ops.elementwise.arithmetic import mul, sub
 from retrograd.ops.elementwise.choose import where
@@ -60,12 +60,12 @@ def nanquantile(
 
 
 def _quantile(
-    function: str, input: Any, q: Any, dim: Any, keepdim: Any, interpolation: str, out: Any, numpy: dict[str, Any]
+    function: str, input: Any, q: Any, dim: Any, keepdim: Any, interpolation: Any, out: Any, numpy: dict[str, Any]
 ) -> Tensor:  # fmt: skip
     dim, keepdim = dims_given(function, dim, keepdim, numpy)
     x = require_tensor(function, "input", 1, input)
     level = _level(function, q, x)
-    _check(function, x, level, interpolation, out)
+    _check(function, x, level, require_word(function, "interpolation", interpolation), out)
     line = _sorted(x, None if dim is None else wrap_dim(dim, x.array.ndim), keepdim)
     found = _between(line, _ranks(line.array, level, function == "nanquantile"), interpolation)
     if level.array.ndim:

@@ -13,7 +13,7 @@ from retrograd.core.op import OUT, Unary, X
 from retrograd.core.saved import SavedConstant, constant_of
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, ShapeError, unsupported_dtype
-from retrograd.ops.common import as_value, beside, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, beside, plain, require_tensor, require_word, wrap_dim
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.index.getitem import Index
 from retrograd.ops.register import public
@@ -119,7 +119,7 @@ def segment_reduce(
         initial: what each reduction begins with.
     """
     x = require_tensor("segment_reduce", "data", 1, data)
-    if reduce not in NEUTRAL:
+    if require_word("segment_reduce", "reduce", reduce, 2) not in NEUTRAL:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.")

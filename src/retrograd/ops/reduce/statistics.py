@@ -16,7 +16,7 @@ from retrograd.core.op import OUT, Unary, Variadic, X, added
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DtypeError, type_name
-from retrograd.ops.common import as_value, deliver, plain, require_tensor, zero_like
+from retrograd.ops.common import as_value, deliver, number_from, plain, require_tensor, zero_like
 from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.sign import Abs, Sgn
 from retrograd.ops.reduce.sums import (
@@ -301,7 +301,7 @@ class _Arguments:
             raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
         _, self.keepdims = dims_given(function, dim, args[1] if len(args) > 1 else keepdim, {})
         self.axis = axes_of(dim, self.x.array.ndim)
-        self.correction = 1 if correction is None else correction
+        self.correction = 1 if correction is None else number_from(function, "correction", 3, correction)
         if unbiased is not None:
             self.correction = 1 if unbiased else 0
         self._check()

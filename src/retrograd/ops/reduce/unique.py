@@ -17,7 +17,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import DimensionError, DtypeError, ShapeError, sizes, type_name, unsupported_dtype
-from retrograd.ops.common import beside, deliver, require_tensor, wrap_dim
+from retrograd.ops.common import beside, deliver, require_tensor, require_word, wrap_dim
 from retrograd.ops.reduce.sort import order
 from retrograd.ops.register import public
 from retrograd.values import Array, Number
@@ -331,7 +331,7 @@ def searchsorted(
     tensor([1, 3])
     """
     rows, values = _rows_and_values("searchsorted", sorted_sequence, input)
-    if side not in (None, "left", "right"):
+    if side is not None and require_word("searchsorted", "side", side) not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
         raise RuntimeError(

@@ -18,6 +18,7 @@ from retrograd.ops.common import beside, deliver, require_tensor, tensor_of, zer
 from retrograd.ops.elementwise.choose import dtype_of_all
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.index.mask import MaskedSelect
+from retrograd.ops.reduce.sums import sum as sum_all
 from retrograd.ops.reduce.sums import sum_to
 from retrograd.ops.register import public
 from retrograd.ops.shape.join import meshgrid, stack
@@ -138,12 +139,14 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 
 @public("Tensor.sum_to_size")
-def sum_to_size(input: Tensor, *size: int | Sequence[int]) -> Tensor:
+def sum_to_size(input: Tensor, *given: int | Sequence[int], size: Sequence[int] | None = None) -> Tensor:
     """`input` summed over the dimensions along which `size` would be broadcast to its shape."""
     x = require_tensor("sum_to_size", "input", 1, input)
-    wanted = sizes_of("sum_to_size", "size", size)
+    wanted = sizes_of("sum_to_size", "size", given if size is None else (size,))
     if not broadcasts_to(wanted, x.array.shape):
         raise ShapeError(f"size {{{sizes(wanted)}}} is not expandable to size {{{sizes(x.array.shape)}}}.")
+    if not wanted:
+        return sum_all(x)
     return x if wanted == x.array.shape else sum_to(x, wanted)
 
 

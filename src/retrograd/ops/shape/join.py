@@ -13,7 +13,7 @@ from retrograd.core.op import Variadic
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes, type_name
-from retrograd.ops.common import deliver, require_tensor, wrap_dim, zero_like, zeros_beside
+from retrograd.ops.common import deliver, require_tensor, require_word, wrap_dim, zero_like, zeros_beside
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import Expand, reshaped, unsqueeze
 from retrograd.values import Array, DType, Shape
@@ -331,7 +331,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
             UserWarning,
         )
         indexing = "ij"
-    if indexing not in ("ij", "xy"):
+    if require_word("meshgrid", "indexing", indexing) not in ("ij", "xy"):
         raise ShapeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     given = _some(
         "meshgrid", tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors

@@ -399,13 +399,13 @@ def _check_memory_as(x: Tensor, dtype: Any) -> None:
 @public("Tensor.view_as")
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` viewed in the shape of `other`."""
-    return view(input, other.array.shape)
+    return view(input, require_tensor("view_as", "other", 2, other).array.shape)
 
 
 @public("Tensor.reshape_as")
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` reshaped to the shape of `other`."""
-    return reshape(input, other.array.shape)
+    return reshape(input, require_tensor("reshape_as", "other", 2, other).array.shape)
 
 
 @public("Tensor.expand")
@@ -426,7 +426,7 @@ def expand(
 @public("Tensor.expand_as")
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """`input` expanded to the shape of `other`."""
-    return expand(input, other.array.shape)
+    return expand(input, require_tensor("expand_as", "other", 2, other).array.shape)
 
 
 @public("broadcast_to", method=True)
@@ -463,15 +463,15 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 @public("squeeze", method=True)
-def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None) -> Tensor:
-    """A view without dimensions of size 1: all of them, or those among `dim`.
+def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None, axis: Dims = None) -> Tensor:
+    """A view without dimensions of size 1: all of them, or those among `dim` (`axis` is accepted too).
 
     >>> import retrograd as rg
     >>> rg.ones(1, 3, 1).squeeze().shape, rg.ones(1, 3, 1).squeeze(0).shape
     (torch.Size([3]), torch.Size([3, 1]))
     """
     x = require_tensor("squeeze", "input", 1, input)
-    given = dims[0] if len(dims) == 1 else dims or dim
+    given = dims[0] if len(dims) == 1 else dims or (axis if dim is None else dim)
     if given is None:
         found: Tensor = apply1(Squeeze(), x)
         return found
@@ -488,9 +488,13 @@ def squeeze(input: Tensor, *dims: int | Sequence[int], dim: Dims = None) -> Tens
 
 
 @public("unsqueeze", method=True)
-def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """A view with a dimension of size 1 put in at `dim`."""
+def unsqueeze(input: Tensor, dim: int | None = None, *, axis: int | None = None) -> Tensor:
+    """A view with a dimension of size 1 put in at `dim` (`axis` is accepted too)."""
     x = require_tensor("unsqueeze", "input", 1, input)
+    if dim is None:
+        dim = axis
+        if axis is None:
+            raise TypeError('unsqueeze() missing 1 required positional argument: "dim"')
     found: Tensor = apply1(Unsqueeze(wrap_dim(dim, x.array.ndim + 1)), x)
     return found
 
@@ -581,4 +585,8 @@ def numel(input: Tensor) -> int:
 @public("is_same_size", method=True)
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return bool(input.array.shape == other.array.shape)
+    x, y = (
+        require_tensor("is_same_size", "input", 1, input),
+        require_tensor("is_same_size", "other", 2, other),
+    )
+    return bool(x.array.shape == y.array.shape)

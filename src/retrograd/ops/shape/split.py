@@ -203,6 +203,8 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     x = require_tensor("narrow", "input", 1, input)
     if x.array.ndim == 0:
         raise ShapeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.array.ndim or start.array.dtype.kind not in "iu"):
+        raise ShapeError("start must be an 0-dim integral Tensor.")
     count = integer(length)
     if count < 0:
         raise ShapeError("narrow(): length must be non-negative.")
@@ -219,7 +221,7 @@ def narrow(input: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
 
 @public("split", method=True)
 def split(
-    input: Tensor,
+    tensor: Tensor,
     split_size_or_sections: int | Sequence[int] | None = None,
     dim: int = 0,
     *,
@@ -231,7 +233,7 @@ def split(
     >>> rg.arange(5).split(2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
-    x = require_tensor("split", "input", 1, input)
+    x = require_tensor("split", "tensor", 1, tensor)
     given = split_size if split_size_or_sections is None else split_size_or_sections
     if isinstance(given, (tuple, list)):
         return split_with_sizes(x, given, dim)
@@ -285,14 +287,15 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @public("unbind", method=True)
-def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Views of all elements along `dim`, which disappears.
+def unbind(input: Tensor, dim: int = 0, *, axis: int | None = None) -> tuple[Tensor, ...]:
+    """Views of all elements along `dim` (or `axis`), which disappears.
 
     >>> import retrograd as rg
     >>> rg.tensor([[1, 2], [3, 4]]).unbind()
     (tensor([1, 2]), tensor([3, 4]))
     """
     x = require_tensor("unbind", "input", 1, input)
+    dim = dim if axis is None else axis
     if x.array.ndim == 0:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     found: tuple[Tensor, ...] = apply_n(Unbind(wrap_dim(dim, x.array.ndim)), (x,))
@@ -310,6 +313,7 @@ def tensor_split(
     *,
     indices: Sequence[int] | Tensor | None = None,
     sections: int | Tensor | None = None,
+    tensor_indices_or_sections: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """Views of consecutive pieces along `dim`: so many of nearly equal size, or cut before each of some positions."""
     x = require_tensor("tensor_split", "input", 1, input)
@@ -318,7 +322,8 @@ def tensor_split(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     d = wrap_dim(dim, x.array.ndim)
-    given = next((v for v in (indices_or_sections, indices, sections) if v is not None), 0)
+    names = (indices_or_sections, indices, sections, tensor_indices_or_sections)
+    given = next((v for v in names if v is not None), 0)
     if isinstance(given, Tensor):
         given = _cuts(given.array)
     if isinstance(given, (tuple, list)):
@@ -365,26 +370,41 @@ def _split_evenly(function: str, x: Tensor, given: Any, dim: int, needed: int) -
 
 
 @public("hsplit", method=True)
-def hsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def hsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces side by side: along dimension 1, or 0 for a vector."""
     x = require_tensor("hsplit", "input", 1, input)
-    return _split_evenly("hsplit", x, _places(indices_or_sections, more), min(x.array.ndim - 1, 1), 1)
+    places = _places("hsplit", indices_or_sections, more, named)
+    return _split_evenly("hsplit", x, places, min(x.array.ndim - 1, 1), 1)
 
 
-def _places(first: Any, more: tuple[int, ...]) -> Any:
-    """What was given: a number of pieces, or places as a sequence or one by one."""
+def _places(function: str, first: Any, more: tuple[int, ...], named: dict[str, Any]) -> Any:
+    """What was given: a number of pieces (`sections`), or places (`indices`) as a sequence or one by one."""
+    for name in ("indices", "sections"):
+        first = named.pop(name) if first is None and name in named else first
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+    if first is None:
+        raise TypeError(f"{function}() missing 1 required positional argument: 'indices_or_sections'")
+    if isinstance(first, Tensor) and first.array.ndim == 0:
+        first = integer(first)
     return (first, *more) if more else first
 
 
 @public("vsplit", method=True)
-def vsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def vsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces above each other: along dimension 0."""
     x = require_tensor("vsplit", "input", 1, input)
-    return _split_evenly("vsplit", x, _places(indices_or_sections, more), 0, 2)
+    return _split_evenly("vsplit", x, _places("vsplit", indices_or_sections, more, named), 0, 2)
 
 
 @public("dsplit", method=True)
-def dsplit(input: Tensor, indices_or_sections: int | Sequence[int], *more: int) -> tuple[Tensor, ...]:
+def dsplit(
+    input: Tensor, indices_or_sections: int | Sequence[int] | None = None, *more: int, **named: Any
+) -> tuple[Tensor, ...]:
     """Views of equal pieces along dimension 2."""
     x = require_tensor("dsplit", "input", 1, input)
-    return _split_evenly("dsplit", x, _places(indices_or_sections, more), 2, 3)
+    return _split_evenly("dsplit", x, _places("dsplit", indices_or_sections, more, named), 2, 3)

@@ -11,8 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from retrograd.backends.base import Backend, backend_of, extent_of, owner_of, stands_for_many, whole
-from retrograd.backends.memory_format import check_format, copied_in, format_of, preserve_format
+from retrograd.backends.memory_format import (
+    check_format,
+    contiguous_format,
+    copied_in,
+    format_of,
+    preserve_format,
+)
 from retrograd.backends.memory_format import memory_format as MemoryFormat
 from retrograd.backends.mirror import behind
 from retrograd.backends.shortage import SHORTAGE_TOLD
@@ -24,9 +32,9 @@ from retrograd.core.op import Linear, Variadic, View
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
-from retrograd.core.views import AsStrided, Placed, Region
+from retrograd.core.views import AsStrided, Placed, Region, is_stretched
 from retrograd.errors import DtypeError, GradientError, ShapeError, operand_error, sizes
-from retrograd.ops.common import as_value, plain, require_tensor, wrap_dim
+from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.inplace.shape import move_in_place
 from retrograd.ops.register import public
 from retrograd.ops.shape.reshape import SIZES, integer, sizes_of
@@ -50,8 +58,8 @@ def over(array: Array, size: Shape, steps: Shape, address: int) -> Array:
     lead = len(xp.lead)
     shape, strides = (*wide.shape[:lead], *size), (*wide.strides[:lead], *steps)
     found = xp.inner.at_address(wide, address, array.dtype, shape, strides)
-    if not xp.is_writable(array):
-        xp.inner.set_writable(found, False)
+    if not xp.is_writable(array) or is_stretched(found):
+        xp.inner.set_writable(found, False)  # its dimensions share memory, as those that `expand` makes
     return xp.of_whole(found)
 
 
@@ -311,12 +319,20 @@ def as_strided_(
 
 @public("as_strided_copy")
 def as_strided_copy(
-    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+    input: Tensor,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """`as_strided` that copies."""
     x = require_tensor("as_strided_copy", "input", 1, input)
-    found: Tensor = apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x)
-    return found
+    if type(x.array) is not np.ndarray:  # the memory around it would be lost on the way to numbers
+        return deliver(
+            as_strided(x, size, stride, storage_offset).clone(memory_format=contiguous_format), out
+        )
+    return deliver(apply1(StridedCopy(*_geometry("as_strided_copy", size, stride, storage_offset)), x), out)
 
 
 @public("as_strided_scatter", method=True)
@@ -415,14 +431,19 @@ def set_(
 
 
 @public("Tensor.resize_")
-def resize_(self: Tensor, *given: int | Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
+def resize_(
+    self: Tensor,
+    *given: int | Sequence[int],
+    size: Sequence[int] | None = None,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Gives this tensor another shape; elements that are new have any value.
 
     The elements are those that lie first in its memory, in row-major order. Where that memory is too small, the tensor
     gets memory of its own.
     """
     x = require_tensor("resize_", "input", 1, self)
-    size = sizes_of("resize_", "size", given)
+    size = sizes_of("resize_", "size", given if size is None else (size,))
     order = check_format("resize_", memory_format)
     if any(n < 0 for n in size):
         raise ShapeError(f"Trying to create tensor with negative dimension: resize_ got {sizes(size)}")

@@ -17,7 +17,7 @@ from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
 from retrograd.ops.common import deliver, require_tensor, wrap_dim
 from retrograd.ops.elementwise.complex_numbers import ViewAsComplex, ViewAsReal, view_as_complex, view_as_real
-from retrograd.ops.nn.pad import pad as padded
+from retrograd.ops.nn.pad import constant_border
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import DiagonalCopy, diagonal
 from retrograd.ops.shape.reshape import (
@@ -499,5 +499,4 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 @public("constant_pad_nd")
 def constant_pad_nd(input: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     """`input` with a border of one number; see `nn.functional.pad`."""
-    found: Tensor = padded(input, pad, "constant", value)
-    return found
+    return constant_border(require_tensor("constant_pad_nd", "input", 1, input), pad, value)

@@ -10,7 +10,7 @@ from retrograd.core.apply import apply_n
 from retrograd.core.op import Linear, Variadic
 from retrograd.core.tensor import Tensor
 from retrograd.errors import ShapeError, sizes
-from retrograd.ops.common import require_tensor, wrap_dim, zeros_beside
+from retrograd.ops.common import deliver, require_tensor, wrap_dim, zeros_beside
 from retrograd.ops.index.getitem import filled
 from retrograd.ops.register import public
 from retrograd.ops.shape.diagonals import Diagonal, diagonal
@@ -123,7 +123,14 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 @public("slice_scatter", method=True)
 def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    input: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """A copy of `input` with `src` in the place of the elements from `start` to `end` of dimension `dim`.
 
@@ -133,8 +140,9 @@ def slice_scatter(
     """
     x = require_tensor("slice_scatter", "input", 1, input)
     y = require_tensor("slice_scatter", "src", 2, src)
-    found: Tensor = apply_n(SliceScatter(wrap_dim(dim, x.array.ndim), *slice_of(start, end, step)), (x, y))
-    return found
+    return deliver(
+        apply_n(SliceScatter(wrap_dim(dim, x.array.ndim), *slice_of(start, end, step)), (x, y)), out
+    )
 
 
 def slice_of(start: Any, end: Any, step: Any) -> tuple[Any, Any, int]:

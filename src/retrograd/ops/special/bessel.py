@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.backends.limits import finfo
 from retrograd.core.apply import apply1
 from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
@@ -16,7 +17,7 @@ from retrograd.ops.elementwise.choose import Where
 from retrograd.ops.elementwise.sign import Sgn
 from retrograd.ops.register import public
 from retrograd.ops.special import chebyshev_tables as tables
-from retrograd.ops.special.real import RealUnary, Underived, chebyshev
+from retrograd.ops.special.real import RealUnary, Underived, chebyshev, of_one
 from retrograd.values import Array
 
 TWO_OVER_PI = 0.6366197723675814
@@ -179,7 +180,7 @@ def _airy_left(xp: Backend, z: Array) -> Array:
 def _at_zero(x: Any) -> Array:
     """Where x is so near 0 that its square is nothing next to 1: slopes there are those at 0."""
     a = plain(x)
-    return abs(a) < np.finfo(a.dtype).eps
+    return abs(a) < finfo(a.dtype).eps
 
 
 # -- ops -----------------------------------------------------------------------------------------------------------
@@ -277,70 +278,70 @@ def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("special.bessel_j0")
 def bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J0, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("bessel_j0_cpu", j0_array), input), out)
+    return of_one(Underived("bessel_j0_cpu", j0_array), input, out)
 
 
 @public("special.bessel_j1")
 def bessel_j1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the first kind J1, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("bessel_j1_cpu", j1_array), input), out)
+    return of_one(Underived("bessel_j1_cpu", j1_array), input, out)
 
 
 @public("special.bessel_y0")
 def bessel_y0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y0, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("bessel_y0_cpu", y0_array), input), out)
+    return of_one(Underived("bessel_y0_cpu", y0_array), input, out)
 
 
 @public("special.bessel_y1")
 def bessel_y1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The Bessel function of the second kind Y1, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("bessel_y1_cpu", y1_array), input), out)
+    return of_one(Underived("bessel_y1_cpu", y1_array), input, out)
 
 
 @public("special.modified_bessel_i0")
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I0, for each element, without a gradient; `i0` has one."""
-    return deliver(apply1(Underived("modified_bessel_i0_cpu", i0_array), input), out)
+    return of_one(Underived("modified_bessel_i0_cpu", i0_array), input, out)
 
 
 @public("special.modified_bessel_i1")
 def modified_bessel_i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function I1, for each element, without a gradient; `i1` has one."""
-    return deliver(apply1(Underived("modified_bessel_i1_cpu", i1_array), input), out)
+    return of_one(Underived("modified_bessel_i1_cpu", i1_array), input, out)
 
 
 @public("special.modified_bessel_k0")
 def modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K0, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("modified_bessel_k0_cpu", k0_array), input), out)
+    return of_one(Underived("modified_bessel_k0_cpu", k0_array), input, out)
 
 
 @public("special.modified_bessel_k1")
 def modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function K1, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("modified_bessel_k1_cpu", k1_array), input), out)
+    return of_one(Underived("modified_bessel_k1_cpu", k1_array), input, out)
 
 
 @public("special.scaled_modified_bessel_k0")
-def scaled_modified_bessel_k0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K0; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("scaled_modified_bessel_k0_cpu", k0e_array), input), out)
+    return of_one(Underived("scaled_modified_bessel_k0_cpu", k0e_array), x, out)
 
 
 @public("special.scaled_modified_bessel_k1")
-def scaled_modified_bessel_k1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def scaled_modified_bessel_k1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)` times the modified Bessel function K1; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("scaled_modified_bessel_k1_cpu", k1e_array), input), out)
+    return of_one(Underived("scaled_modified_bessel_k1_cpu", k1e_array), x, out)
 
 
 @public("special.spherical_bessel_j0")
-def spherical_bessel_j0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def spherical_bessel_j0(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sin(input) / input`, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("spherical_bessel_j0_cpu", spherical_j0_array), input), out)
+    return of_one(Underived("spherical_bessel_j0_cpu", spherical_j0_array), x, out)
 
 
 @public("special.airy_ai")
-def airy_ai(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def airy_ai(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Airy's function Ai, for each element; the result has no gradient, as in PyTorch."""
-    return deliver(apply1(Underived("airy_ai_cpu", airy_array), input), out)
+    return of_one(Underived("airy_ai_cpu", airy_array), x, out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from retrograd.backends.base import Backend
 from retrograd.backends.dtypes import python_number
-from retrograd.core.apply import apply1, apply2
+from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable, write_back
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
@@ -17,7 +17,7 @@ from retrograd.core.variant import variant
 from retrograd.ops.common import deliver, int_from, require_tensor
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import DIGAMMA, DIGAMMA_ROOT, LGAMMA
-from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, powers
+from retrograd.ops.special.real import RealBinary, RealUnary, chebyshev, of_one, of_two, powers
 from retrograd.values import Array, Number
 
 LOG_PI = 1.1447298858494002
@@ -357,8 +357,8 @@ def zeta(input: Tensor | Number, other: Tensor | Number, *, out: Tensor | None =
     number = (int, float)
     input, other = python_number(input), python_number(other)
     if isinstance(input, number) and isinstance(other, Tensor):
-        return deliver(apply1(ZetaOfNumber(input), other), out)
+        return of_one(ZetaOfNumber(input), other, out)
     x = require_tensor("special_zeta", "input", 1, input)
     if isinstance(other, number):
-        return deliver(apply1(ZetaByNumber(other), x), out)
-    return deliver(apply2(Zeta(), x, other), out)
+        return of_one(ZetaByNumber(other), x, out)
+    return of_two(Zeta(), x, other, out)

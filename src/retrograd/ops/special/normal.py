@@ -12,10 +12,11 @@ from retrograd.core.op import OUT, X
 from retrograd.core.tensor import Tensor
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.exponential import Exp
+from retrograd.ops.reduce.calculus import times
 from retrograd.ops.register import public
 from retrograd.ops.special.chebyshev_tables import ERFCINV, ERFCINV_RANGE, ERFINV
 from retrograd.ops.special.erf import TWO_OVER_ROOT_PI, Erfc, erfc_array, scaled_tail
-from retrograd.ops.special.real import RealUnary, chebyshev
+from retrograd.ops.special.real import RealUnary, chebyshev, of_one
 from retrograd.values import Array
 
 ROOT_TWO = 1.4142135623730951
@@ -156,7 +157,7 @@ def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @public("special.erfcx")
 def erfcx(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(input ** 2) * erfc(input)`, without overflow or underflow on the right."""
-    return deliver(apply1(Erfcx(), input), out)
+    return of_one(Erfcx(), input, out)
 
 
 @public("special.ndtr")
@@ -168,16 +169,16 @@ def ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000, 0.9750])
     """
     x: Any = require_tensor("special_ndtr", "input", 1, input)
-    return deliver(Erfc().on(x * -ROOT_HALF) * 0.5, out)
+    return deliver(times(Erfc().on(x * -ROOT_HALF), 0.5), out)
 
 
 @public("special.ndtri")
 def ndtri(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number below which a normal variable is with the probability in each element."""
-    return deliver(apply1(Ndtri(), input), out)
+    return of_one(Ndtri(), input, out)
 
 
 @public("special.log_ndtr")
 def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of `ndtr`, exact where that underflows."""
-    return deliver(apply1(LogNdtr(), input), out)
+    return of_one(LogNdtr(), input, out)

@@ -6,11 +6,9 @@ from math import isnan
 from typing import Any, ClassVar, Final, NoReturn
 
 from retrograd.backends.base import Backend
-from retrograd.core.apply import apply2
 from retrograd.core.tensor import Tensor
-from retrograd.ops.common import deliver
 from retrograd.ops.register import public
-from retrograd.ops.special.real import RealBinary
+from retrograd.ops.special.real import RealBinary, of_two
 from retrograd.values import Array, Number
 
 FEW: Final = 64  # elements up to which one after the other is quicker than all at once
@@ -239,25 +237,25 @@ def chebyshev_polynomial_t(x: Tensor | Number, n: Tensor | Number, *, out: Tenso
     >>> rg.special.chebyshev_polynomial_t(rg.tensor([0.5, 2.0]), 2)
     tensor([-0.5000,  7.0000])
     """
-    return deliver(apply2(ChebyshevT(), x, n), out)
+    return of_two(ChebyshevT(), x, n, out)
 
 
 @public("special.chebyshev_polynomial_u")
 def chebyshev_polynomial_u(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the second kind, of degree `n` at `x`."""
-    return deliver(apply2(ChebyshevU(), x, n), out)
+    return of_two(ChebyshevU(), x, n, out)
 
 
 @public("special.chebyshev_polynomial_v")
 def chebyshev_polynomial_v(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the third kind, of degree `n` at `x`."""
-    return deliver(apply2(ChebyshevV(), x, n), out)
+    return of_two(ChebyshevV(), x, n, out)
 
 
 @public("special.chebyshev_polynomial_w")
 def chebyshev_polynomial_w(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `x`."""
-    return deliver(apply2(ChebyshevW(), x, n), out)
+    return of_two(ChebyshevW(), x, n, out)
 
 
 @public("special.shifted_chebyshev_polynomial_t")
@@ -265,7 +263,7 @@ def shifted_chebyshev_polynomial_t(
     x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
 ) -> Tensor:
     """Chebyshev's polynomial of the first kind, of degree `n` at `2 x - 1`."""
-    return deliver(apply2(ShiftedChebyshevT(), x, n), out)
+    return of_two(ShiftedChebyshevT(), x, n, out)
 
 
 @public("special.shifted_chebyshev_polynomial_u")
@@ -273,7 +271,7 @@ def shifted_chebyshev_polynomial_u(
     x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
 ) -> Tensor:
     """Chebyshev's polynomial of the second kind, of degree `n` at `2 x - 1`."""
-    return deliver(apply2(ShiftedChebyshevU(), x, n), out)
+    return of_two(ShiftedChebyshevU(), x, n, out)
 
 
 @public("special.shifted_chebyshev_polynomial_v")
@@ -281,7 +279,7 @@ def shifted_chebyshev_polynomial_v(
     x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
 ) -> Tensor:
     """Chebyshev's polynomial of the third kind, of degree `n` at `2 x - 1`."""
-    return deliver(apply2(ShiftedChebyshevV(), x, n), out)
+    return of_two(ShiftedChebyshevV(), x, n, out)
 
 
 @public("special.shifted_chebyshev_polynomial_w")
@@ -289,28 +287,28 @@ def shifted_chebyshev_polynomial_w(
     x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None
 ) -> Tensor:
     """Chebyshev's polynomial of the fourth kind, of degree `n` at `2 x - 1`."""
-    return deliver(apply2(ShiftedChebyshevW(), x, n), out)
+    return of_two(ShiftedChebyshevW(), x, n, out)
 
 
 @public("special.hermite_polynomial_h")
 def hermite_polynomial_h(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite's polynomial as physicists define it, of degree `n` at `x`."""
-    return deliver(apply2(HermiteH(), x, n), out)
+    return of_two(HermiteH(), x, n, out)
 
 
 @public("special.hermite_polynomial_he")
 def hermite_polynomial_he(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Hermite's polynomial as statisticians define it, of degree `n` at `x`."""
-    return deliver(apply2(HermiteHe(), x, n), out)
+    return of_two(HermiteHe(), x, n, out)
 
 
 @public("special.laguerre_polynomial_l")
 def laguerre_polynomial_l(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Laguerre's polynomial of degree `n` at `x`."""
-    return deliver(apply2(LaguerreL(), x, n), out)
+    return of_two(LaguerreL(), x, n, out)
 
 
 @public("special.legendre_polynomial_p")
 def legendre_polynomial_p(x: Tensor | Number, n: Tensor | Number, *, out: Tensor | None = None) -> Tensor:
     """Legendre's polynomial of degree `n` at `x`."""
-    return deliver(apply2(LegendreP(), x, n), out)
+    return of_two(LegendreP(), x, n, out)

@@ -9,8 +9,11 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from retrograd.backends.base import Backend
+from retrograd.core.apply import apply1, apply2
 from retrograd.core.op import ElementwiseBinary, ElementwiseUnary, X, Y
+from retrograd.core.tensor import Tensor
 from retrograd.errors import unsupported_dtype
+from retrograd.ops.common import deliver
 from retrograd.values import Array
 
 PART: Final = 1 << 14  # elements at a time: what is computed of them on the way stays in the cache
@@ -89,6 +92,23 @@ class RealBinary(ElementwiseBinary):
             _refuse(self.kernel, dtype)
         a, b = xp.broadcast_arrays(xp.asarray(x), xp.asarray(y))
         return by_parts(xp, partial(self.surface, xp), dtype, (a, b))
+
+
+def of_one(op: RealUnary, input: Any, out: Any) -> Tensor:
+    """The function of a tensor, where PyTorch's kernel has none for half precision."""
+    _refuse_half(op.kernel, input)
+    return deliver(apply1(op, input), out)
+
+
+def of_two(op: RealBinary, x: Any, y: Any, out: Any) -> Tensor:
+    """The function of two operands, where PyTorch's kernel has none for half precision."""
+    _refuse_half(op.kernel, x if isinstance(x, Tensor) else y)
+    return deliver(apply2(op, x, y), out)
+
+
+def _refuse_half(kernel: str, x: Any) -> None:
+    if isinstance(x, Tensor) and x.array.dtype.kind == "f" and x.array.dtype.itemsize == 2:
+        raise unsupported_dtype(kernel, x.array.dtype, "convert it with .float() first.")
 
 
 class Underived(RealUnary):

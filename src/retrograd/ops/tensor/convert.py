@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, TypeAlias, overload
 
-from retrograd.backends.base import Backend, check_device, device_of, placed
+from retrograd.backends.base import Backend, backend_of, check_device, device_of, placed
 from retrograd.backends.casts import cast
 from retrograd.backends.device import CPU
 from retrograd.backends.device import device as Device
@@ -77,7 +77,9 @@ class ToCopy(Linear):
         if x.dtype.kind == "c" and self.target.kind != "c":
             x = (x != 0) if self.target.kind == "b" else x.real
         if self.order is not None:
-            return copied_in(xp, cast(x, self.target), self.order)
+            # A target of None is that of the operand, which is rounded in the end.
+            found = x if self.target is None else cast(x, self.target)
+            return copied_in(backend_of(found), found, self.order)
         return cast(x, self.target, memory_order(xp, x))
 
     def given_dtype(self) -> DType:
@@ -127,6 +129,13 @@ def convert(x: Tensor, dtype: Any, function: str = "to", memory_format: Any = No
     if x.requires_grad:
         result._lost = cut(x, NO_DERIVATIVE, f"the conversion to {target}")
     return result
+
+
+@public("Tensor.to_dense")
+def to_dense(input: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor itself, in `dtype` if one is given: all tensors are dense."""
+    x = require_tensor("to_dense", "input", 1, input)
+    return x if dtype is None else convert(x, dtype)
 
 
 @public("clone", method=True)

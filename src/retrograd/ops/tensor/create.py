@@ -318,9 +318,12 @@ def logspace(
     """Powers of `base` whose exponents are evenly spaced from start to end."""
     where = check_options(device, layout, pin_memory)
     ends, count, wanted = _spacing("logspace", start, end, steps, out, dtype)
+    number = number_from("logspace", "base", 4, base)
+    if wanted.kind in "iu":
+        ends = [int(v) for v in ends]
     work = np.dtype("complex128" if wanted.kind == "c" else "float64")
     exponents = made(partial(spaced, ends), (count,), work)
-    return finish(cast(np.power(base, exponents), wanted), out, requires_grad, where)
+    return finish(cast(np.power(number, exponents), wanted), out, requires_grad, where)
 
 
 def _spacing(

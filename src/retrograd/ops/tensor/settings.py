@@ -141,14 +141,14 @@ def promote_types(type1: DType, type2: DType) -> dtype:
 
 
 @public("result_type")
-def result_type(tensor1: Tensor | Number, tensor2: Tensor | Number) -> dtype:
+def result_type(tensor: Tensor | Number, other: Tensor | Number) -> dtype:
     """The dtype of a result of these two operands, each a tensor or a number.
 
     >>> import retrograd as rg
     >>> rg.result_type(rg.tensor([1, 2], dtype=rg.int32), 1.0)
     torch.float32
     """
-    return dtype_of(dtypes.result_type(tensor1, tensor2))
+    return dtype_of(dtypes.result_type(tensor, other))
 
 
 @public("set_default_tensor_type")

@@ -237,7 +237,7 @@ def made_of(function: str, args: tuple[Any, ...], dtype: Any, device: Any) -> Te
     if not args:
         return empty(0, dtype=dtype, device=device)
     first = args[0]
-    if len(args) > 1 or isinstance(first, (int, Size)):
+    if len(args) > 1 or isinstance(first, (int, np.integer, Size)):
         return empty(*args, dtype=dtype, device=device)
     if isinstance(first, Tensor):
         if first.array.dtype != dtype:

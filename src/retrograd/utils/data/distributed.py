@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sized
 
+from retrograd.distributed.groups import get_rank, get_world_size
 from retrograd.ops.random.generator import Generator
 from retrograd.ops.random.sampling import randperm
 from retrograd.utils.data.sampler import Sampler
@@ -15,8 +16,8 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: what is read.
-        num_replicas: how many processes there are.
-        rank: which of them this is.
+        num_replicas: how many processes there are; by default those of the process group.
+        rank: which of them this is; by default that of the process group.
         shuffle: in random order; the same in all processes, and another after `set_epoch`.
         seed: of the order; the same in all processes.
         drop_last: leave out the last samples if they do not go round; otherwise some come twice.
@@ -36,10 +37,10 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "Requires distributed package to be available: give num_replicas and rank yourself"
-            )
+        if num_replicas is None:
+            num_replicas = get_world_size()
+        if rank is None:
+            rank = get_rank()
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

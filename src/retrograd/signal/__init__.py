@@ -1,0 +1,5 @@
+"""Signals: their windows."""
+
+from retrograd.signal import windows
+
+__all__ = ["windows"]
