@@ -17,6 +17,7 @@ from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.pack import PACK
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
 
 # How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
@@ -40,6 +41,7 @@ _loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_back
 _product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
@@ -241,7 +243,7 @@ class CudaBackend(KernelBackend):
         else:
             a, b, how = (g, x, TURN_X | TURN_RESULT) if turned else (x, g, TURN_X)
         found = _product(a, b, None, how | self.precision())
-        return op.formula(i, g, x, y) if found is None else found
+        return super().mm_backward(op, i, turned, g, x, y) if found is None else found
 
     def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
         a, b, how = (g, y, TURN_Y) if i == 0 else (x, g, TURN_X)
