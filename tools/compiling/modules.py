@@ -37,8 +37,23 @@ INTERPRETED = {
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     **{
         f"backends/gpu/{name}.py": "a call or two beside a launch"
-        for name in ("cudnn", "launch", "library", "random", "rows", "ufuncs")
+        for name in (
+            *(
+                "attention",
+                "cudnn",
+                "faults",
+                "indices",
+                "kernels",
+                "launch",
+                "libraries",
+                "library",
+                "losses",
+                "norms",
+            ),
+            *("norms", "products", "random", "reductions", "rows", "ufuncs"),
+        )
     },
+    "backends/gpu/bfloat16.py": "makes a class of CuPy's array at run time",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",

@@ -13,7 +13,8 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
     Backend                 kernels in plain array code, and formulas of ops, which recorded backwards run on Tensors
     └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
        ├─ NativeBackend     the kernel pack, where it serves
-       └─ CudaBackend       CuPy's arrays on a GPU
+       └─ KernelBackend     CuPy's arrays on a GPU, with kernels of our own where they serve
+          └─ CudaBackend    what is left: memory, devices, streams, the pack's short road; Note [bfloat16 on a GPU]
     BatchedBackend          vmap's arrays over any of them
     BFloat16Backend         NumPy's memory as bfloat16, computed in float32: Note [bfloat16]
     MirrorBackend           conjugates of any of them, in the same memory: Note [Mirrors]
