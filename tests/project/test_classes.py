@@ -1,8 +1,8 @@
 """A class has a name of its own: who searches for it finds one definition.
 
 The modules of `nn` have PyTorch's names, which are those of the ops that they call, too: there are two `Softmax`, the
-module and its calculus. So it is with `distributions`: there are two `Poisson`, and with the methods of `nn.utils.prune`:
-there are two `Identity`. Each world by itself has a name once.
+module and its calculus. So it is with `distributions`: there are two `Poisson`, and with the methods of
+`nn.utils.prune`: there are two `Identity`. Each world by itself has a name once.
 """
 
 from __future__ import annotations

@@ -66,7 +66,18 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     # `cuda` is the pathfinder that CuPy brings along.
     assert loaded == {
-        *("cuda", "cupy", "cupyx", "matplotlib", "ml_dtypes", "mpi4py", "retrograd", "rich", "safetensors", "scipy"),
+        *(
+            "cuda",
+            "cupy",
+            "cupyx",
+            "matplotlib",
+            "ml_dtypes",
+            "mpi4py",
+            "retrograd",
+            "rich",
+            "safetensors",
+            "scipy",
+        ),
     }
     names = {
         "scipy": ["scipy"], "io": ["safetensors"], "cli": ["rich"], "plot": ["matplotlib"], "bfloat16": ["ml_dtypes"],
