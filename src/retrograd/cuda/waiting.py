@@ -47,7 +47,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
         raise RuntimeError("invalid value of debug_mode, expected 0 (default), 1 (warn) or 2 (error)")
     library()
     if WAITING.original is None:
-        detect = importlib.import_module("cupy._core.syncdetect")
+        detect: Any = importlib.import_module("cupy._core.syncdetect")
         WAITING.original = detect._declare_synchronize
         detect._declare_synchronize = _tell
     WAITING.mode = debug_mode

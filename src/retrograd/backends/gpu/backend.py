@@ -180,8 +180,6 @@ class CudaBackend(KernelBackend):
         found = self.formulas.gradients(op, given if unary else given[:-1], 1 if unary else given[-1])
         return found[0] if unary and type(found) is tuple else found
 
-    # -- kernels ---------------------------------------------------------------------------------------------------
-
     # -- sums, products, steps -------------------------------------------------------------------------------------
 
     def add_into(self, target: Array, other: Array) -> Array:
