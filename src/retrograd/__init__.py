@@ -316,6 +316,9 @@ if _typing.TYPE_CHECKING:
         resolve_conj,
         resolve_neg,
     )
+    from retrograd.ops.elementwise.conjugate import (
+        neg_view as _neg_view,
+    )
     from retrograd.ops.elementwise.exponential import (
         exp,
         exp2,
@@ -1210,6 +1213,7 @@ __all__ = [
     "UntypedStorage",
     "__version__",
     "_dirichlet_grad",
+    "_neg_view",
     "_sample_dirichlet",
     "_standard_gamma",
     "_standard_gamma_grad",

@@ -56,6 +56,7 @@ class Backend(LibraryNames):
     runs_formulas: bool = False  # whether compiled formulas serve arrays that are not NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
+    has_values: ClassVar[bool] = True  # whether arrays have elements that can be read
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
     fuses_rms_norm: ClassVar[bool] = (
         False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
@@ -626,6 +627,8 @@ def open_device(kind: str) -> bool:
     """Whether a kind of device can be used; CuPy is loaded when somebody first asks for a GPU."""
     if kind == "cuda" and kind not in BACKENDS.by_device:
         importlib.import_module("retrograd.backends.gpu.backend").install()
+    if kind == "meta" and kind not in BACKENDS.by_device:
+        importlib.import_module("retrograd.backends.meta")
     return kind in BACKENDS.by_device
 
 

@@ -428,7 +428,10 @@ class BFloat16OnGpu(CudaBackend):
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         if op.is_view or op.moves_memory:
-            return self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
+            seen = self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
+            if (region := getattr(op, "region", None)) is not None:
+                region.be_of(bfloat16)  # gradients that are laid out there are no bits
+            return seen
         if op.copies:
             return op.compute(self, xs)
         if op.elementwise:
