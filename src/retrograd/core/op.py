@@ -94,9 +94,7 @@ class Op(Node):
     laborious: ClassVar[bool] = False  # whether one thread is busy with its gradient for long, and no other
     copies: ClassVar[bool] = False  # whether elements are copied as they are, whatever their dtype
     like_first: ClassVar[bool] = False  # whether the first operand alone says which dtype results have
-    any_shape: ClassVar[bool] = (
-        False  # whether forward looks at single elements, and a batch is one more axis
-    )
+    any_shape: ClassVar[bool] = False  # whether forward looks at single elements; a batch is one more axis
 
     def fresh(self) -> Any:
         """Another op with the same parameters, not yet applied."""

@@ -392,6 +392,12 @@ class BFloat16OnGpu(CudaBackend):
         if not self._write_sum(target, other):
             target += other
 
+    def join(self, op: Any, xs: Sequence[Any]) -> Any:
+        if all(x.dtype is bfloat16 for x in xs):
+            return self.of_bits(op.joined(self.main, self.bits(list(xs)), BITS))
+        found = self.main.join(op, self.widened(list(xs)))
+        return self.rounded(found) if _stays(xs, {}) else found
+
     # These go a road of the pack's, which does not know bfloat16.
 
     def sum(
