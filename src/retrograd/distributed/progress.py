@@ -53,7 +53,7 @@ class Operation:
         self.wait: Wait | None = None
         self.over = False
         self.error: BaseException | None = None
-        self.then: list[Callable[[], None]] = []  # called when it is over
+        self.then: list[Callable[[], object]] = []  # called when it is over
 
     def advance(self) -> bool:
         """Runs as many steps as can be run; whether that was the last one. With the lock."""
@@ -106,7 +106,7 @@ class Progress:
             for call in operation.then:
                 call()
 
-    def when_over(self, operation: Operation, call: Callable[[], None]) -> None:
+    def when_over(self, operation: Operation, call: Callable[[], object]) -> None:
         """Has a function called when an operation is over."""
         with self.lock:
             if not operation.over:

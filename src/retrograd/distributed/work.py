@@ -76,6 +76,9 @@ class Work:
             self.wait()
             return self.result()
 
+        def settle() -> None:
+            future.done()
+
         future = Future.of(self.is_completed, compute)
-        self._progress.when_over(self._operation, future.done)
+        self._progress.when_over(self._operation, settle)
         return future
