@@ -135,9 +135,6 @@ if _typing.TYPE_CHECKING:
         has_openmp,
         has_spectral,
     )
-    from retrograd.absent import (
-        AcceleratorError,
-    )
     from retrograd.alias.install import (
         install_as_torch,
     )
@@ -180,6 +177,7 @@ if _typing.TYPE_CHECKING:
         get_device_module,
     )
     from retrograd.errors import (
+        AcceleratorError,
         OutOfMemoryError,
     )
     from retrograd.func.mapping import (
@@ -1085,7 +1083,6 @@ else:
             ),
             "retrograd._dynamo": "_dynamo=",
             "retrograd._inductor": "_inductor=",
-            "retrograd.absent": "AcceleratorError",
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
             "retrograd.amp": "amp=",
@@ -1109,7 +1106,7 @@ else:
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
             "retrograd.distributions": "distributions=",
-            "retrograd.errors": "OutOfMemoryError",
+            "retrograd.errors": "AcceleratorError OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -75,13 +76,77 @@ def test_the_exit_status_is_the_scripts(script, capsys):
     [
         (["inspect", "nothing.py"], "there is no file"),
         (["inspect", "{script}", "-o", "out.pdf", "1"], "the ending says the form"),
+        (["inspect", "{script}", "-o", "nowhere/out.html", "1"], "there is no folder"),
+        (["inspect", "plain.json"], "no recording of the kind"),
+        (["inspect", "broken.json"], "this is no JSON"),
         (["replay", "nothing.npz"], "no archive"),
+        (["replay", "plain.json"], "no archive of a failed node: inspect.on_failure"),
         (["ops", "expp"], "Did you mean exp"),
     ],
 )
 def test_what_is_wrong_is_said(script, arguments, says, capsys):
+    pathlib.Path("plain.json").write_text("{}")
+    pathlib.Path("broken.json").write_text("x")
     assert main([a.format(script=script) for a in arguments]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_script_with_a_mistake_in_its_text(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text("x = (\n")
+    assert main(["inspect", "bad.py"]) == 1
+    assert "SyntaxError" in capsys.readouterr().err
+
+
+def test_a_limit_of_nothing_is_refused(script, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["inspect", "--limit", "0", script])
+    assert left.value.code == 2
+    assert "0 is less than 1" in capsys.readouterr().err
+
+
+def test_without_a_command_there_is_help(capsys):
+    with pytest.raises(SystemExit):
+        main([])
+    printed = capsys.readouterr().err
+    assert "to begin with:" in printed
+    assert "retrograd inspect train.py" in printed
+
+
+def start(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen(
+        [sys.executable, "-m", "retrograd", *arguments], text=True, env=environment, **options
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+def test_ctrl_c_ends_a_recording_and_writes_it(tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text(
+        SCRIPT.replace("sys.exit", "print('ready', flush=True)\nimport time\ntime.sleep(60)\nsys.exit")
+    )
+    with start(
+        "inspect", str(script), "2", cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        while "ready" not in running.stdout.readline():
+            pass
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate()
+    assert running.returncode == 130
+    assert "stopped: the recording ends here" in err
+    assert "Traceback" not in err
+    assert "written to" in out
+    assert (tmp_path / "slow.html").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX's")
+def test_a_reader_that_has_had_enough(tmp_path):
+    with start("ops", stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.readline()
+        running.stdout.close()
+        err = running.stderr.read()
+    assert err == ""
 
 
 def test_replay_runs_a_failed_node(script, capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""Six real recordings, which the tests in a browser open and people look at: `python -m tests.inspect.recordings FOLDER`."""
+"""Six real recordings, which the tests in a browser open; `python -m tests.inspect.recordings FOLDER` for people."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def seen(tmp_path_factory):
     else:
         try:
             told = look(folder)
-        except Exception as error:
+        except Exception as error:  # those that wait are to hear of it
             told = {"failed": repr(error)}
         (folder / "seen.part").write_text(json.dumps(told), encoding="utf-8")
         (folder / "seen.part").rename(result)

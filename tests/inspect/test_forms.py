@@ -60,7 +60,7 @@ def test_text_has_colours_where_rich_is_installed(recording, monkeypatch):
 def test_pandas_takes_the_table(recording):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(recording.table())
-    assert list(frame["label"])[0] == "loss = SumBackward0"
+    assert frame["label"].iloc[0] == "loss = SumBackward0"
     assert frame["microseconds"].sum() > 0
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import tracemalloc
+from collections import deque
 
+import numpy as np
 import pytest
 
 import retrograd as rg
@@ -98,6 +102,106 @@ def test_a_list_of_losses():
     names = [h.name for h in rg.inspect.memory().holders]
     assert sum(name.startswith("losses[") for name in names) == 3
     assert len(losses) == 3
+
+
+class Box:
+    pass
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = None
+
+
+def closure_over(value):
+    held = value
+    return lambda: held
+
+
+def generator_over(value):
+    yield 1
+    assert value is not None
+
+
+def box_with(value):
+    box = Box()
+    box.loss = value
+    return box
+
+
+def net_with(value):
+    net = nn.Sequential(Net())
+    net[0].last = value
+    return net
+
+
+def started(generator):
+    next(generator)
+    return generator
+
+
+HELD = {
+    "object": (box_with, "kept.loss"),
+    "object in a list": (lambda value: [box_with(value)], "kept[0].loss"),
+    "module": (net_with, "kept.0.last"),
+    "dictionary of lists": (lambda value: {"history": [value]}, "kept['history'][0]"),
+    "deque": (lambda value: deque([value]), "kept[0]"),
+    "closure": (closure_over, "kept → held"),
+    "generator": (lambda value: started(generator_over(value)), "kept → value"),
+    "partial": (lambda value: functools.partial(print, value), "kept.args[0]"),
+    "node": (lambda value: value.grad_fn, "kept"),
+}
+
+
+@pytest.mark.parametrize("how", HELD)
+def test_whatever_holds_a_graph_is_named(how):
+    w = rg.ones(1000, requires_grad=True)
+    hold, name = HELD[how]
+    kept = hold(w.exp())
+    found = holder(rg.inspect.memory(), f"{name} in test_whatever")
+    assert found.bytes == 4000
+    assert "kept = hold(w.exp())" in found.line
+    assert kept is not None
+
+
+def test_a_class_that_holds_a_graph():
+    w = rg.ones(1000, requires_grad=True)
+
+    class Best:
+        loss = w.exp()
+
+    assert holder(rg.inspect.memory(), "Best.loss in ").bytes == 4000
+    assert Best is not None
+
+
+def test_a_gradient_with_a_graph_of_its_own():
+    w = rg.ones(1000, requires_grad=True)
+    (grad,) = rg.autograd.grad((w.exp() ** 2).sum(), w, create_graph=True)
+    w.grad = grad
+    del grad
+    assert holder(rg.inspect.memory(), "w.grad in ").bytes >= 4000
+
+
+def test_many_losses_in_a_list_are_one_holder():
+    w = rg.ones(1000, requires_grad=True)
+    losses = [(w * i).exp().sum() for i in range(1500)]
+    found = holder(rg.inspect.memory(), "losses[…] (1,500 of them)")
+    assert found.bytes == 1500 * 4000
+    assert ".item()" in found.advice
+    assert len(losses) == 1500
+
+
+def test_the_ledger_is_what_the_allocator_says():
+    first = rg.inspect.memory().total
+    tracemalloc.start()
+    net = nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 64), nn.ReLU())
+    loss = (net(rg.ones(128, 64)) ** 2).mean()
+    arrays = tracemalloc.DomainFilter(inclusive=True, domain=np.lib.tracemalloc_domain)
+    alive = sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces([arrays]).traces)
+    tracemalloc.stop()
+    assert rg.inspect.memory().total - first == pytest.approx(alive, rel=0.01)
+    assert loss.requires_grad
 
 
 def test_nothing_is_named_when_nothing_is_kept():

@@ -18,6 +18,11 @@ _OWN = frozenset(
 _SETTINGS = (bool, int, float, str, type(None))
 
 
+def _whole(name: str) -> ModuleType | None:
+    """Where the names of a file of PyTorch's are that ours are cut from otherwise: `nn`, for `torch.nn.modules.x`."""
+    return importlib.import_module("retrograd.nn") if name.startswith("torch.nn.modules.") else None
+
+
 class TorchModule(ModuleType):
     """Shows a module of ours, its names and its settings, under one of PyTorch's names."""
 
@@ -31,7 +36,9 @@ class TorchModule(ModuleType):
         except AttributeError:
             if name == "torch":
                 return sys.modules["torch"]  # which PyTorch's files import
-            return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            if not hasattr(elsewhere := _whole(self.__name__), name):
+                return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            found = getattr(elsewhere, name)
         if isinstance(found, ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         if not isinstance(found, _SETTINGS):

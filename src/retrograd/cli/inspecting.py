@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import pdb  # noqa: T100 - `--pdb` asks for it
+import shutil
 import sys
 import traceback
 import types
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from retrograd.cli.numbers import at_least_one
 from retrograd.cli.script import become
 from retrograd.inspect.questions import first_nonfinite, without_gradient
 from retrograd.inspect.recording import Recording, record
@@ -49,7 +51,9 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     look.add_argument("-o", "--output", metavar="FILE", help="where to write; by default SCRIPT.html")
-    look.add_argument("--limit", type=int, default=LIMIT, help="operations and steps to keep (%(default)s)")
+    look.add_argument(
+        "--limit", type=at_least_one, default=LIMIT, help="operations and steps to keep (%(default)s)"
+    )
     look.add_argument(
         "--values", choices=("sample", "all"), default="sample", help="how to look at large arrays"
     )
@@ -76,20 +80,36 @@ def inspect_script(arguments: argparse.Namespace) -> int:
         print(f"retrograd inspect: there is no file {script}", file=sys.stderr)
         return 2
     output = arguments.output or str(script.with_suffix(".html").name)
-    if output != "-" and Path(output).suffix not in (*FORMS, ".trace"):
-        print(
-            f"retrograd inspect: {output}: the ending says the form: {' '.join(FORMS)} .trace",
-            file=sys.stderr,
-        )
+    fault = _fault_of(output)
+    if fault:  # before the script runs, which may take long
+        print(f"retrograd inspect: {output}: {fault}", file=sys.stderr)
         return 2
     if script.suffix == ".json":
-        recording, status = Recording.load(script), 0
+        try:
+            recording, status = Recording.load(script), 0
+        except ValueError as error:
+            print(f"retrograd inspect: {error}", file=sys.stderr)
+            return 2
     else:
         recording, status = _recorded(script, arguments)
     _write(recording, output)
     if output != "-":
         _tell(recording, output)
     return status
+
+
+def _fault_of(output: str) -> str:
+    """Why nothing can be written there; empty if something can."""
+    path = Path(output)
+    if output == "-":
+        return ""
+    if path.suffix not in (*FORMS, ".trace"):
+        return f"the ending says the form: {' '.join(FORMS)} .trace"
+    if not path.absolute().parent.is_dir():
+        return f"there is no folder {path.absolute().parent}"
+    if path.suffix == ".svg" and shutil.which("dot") is None:
+        return "Graphviz's program `dot` draws it, and is not on the path (apt install graphviz)"
+    return ""
 
 
 def _take_output(arguments: argparse.Namespace) -> None:
@@ -108,10 +128,10 @@ def _recorded(script: Path, arguments: argparse.Namespace) -> tuple[Recording, i
     module.__file__ = str(script)
     block = record(module.__dict__, title=script.name, values=arguments.values, limit=arguments.limit)
     status = 0
-    code = compile(script.read_bytes(), str(script.resolve()), "exec")
     with _in_place_of_main(module, script, arguments.arguments):
         recording = block.begin(None)
         try:
+            code = compile(script.read_bytes(), str(script.resolve()), "exec")
             exec(code, module.__dict__)  # noqa: S102 - the user's own script
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)

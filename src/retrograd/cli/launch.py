@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from retrograd.alias.install import FOLDER
+from retrograd.cli.numbers import at_least_one
 from retrograd.distributed.launching import MPIRUN, NoMPI, Plan, launch
 
 _DESCRIPTION = f"""\
@@ -31,13 +32,13 @@ def add(commands: Any) -> None:
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    found.add_argument("-n", "--ranks", type=_at_least_one, required=True, help="how many processes")
+    found.add_argument("-n", "--ranks", type=at_least_one, required=True, help="how many processes")
     found.add_argument(
         "--hosts", default="", metavar="A,B", help="the machines, by name; by default this one"
     )
     found.add_argument(
         "--threads",
-        type=_at_least_one,
+        type=at_least_one,
         help="threads of each rank; by default cores / ranks, where not set already",
     )
     found.add_argument(
@@ -65,10 +66,3 @@ def run(arguments: argparse.Namespace) -> int:
     except NoMPI as error:
         print(f"retrograd launch: {error}", file=sys.stderr)
         return 1
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from retrograd.cli import bench, completion, demo, doctor, inspecting, launch, ops, script
+from retrograd.cli.numbers import at_least_one
 from retrograd.version import __version__
+
+_EXAMPLES = """\
+to begin with:
+  retrograd demo                      train a network, and look at its backward in a page
+  retrograd inspect train.py          run a script and write train.html, which shows what its backward did
+  retrograd run train.py              run a script that imports torch, as it is
+  retrograd ops tanh                  the derivative of an operation, in source
+  retrograd doctor                    is this installation well, and as fast as it can be?
+
+`retrograd COMMAND --help` says more. Exit status: 0 done, 1 failed, 2 wrong call, 130 stopped by Ctrl-C;
+run, debug and inspect end with the script's own.
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,12 +31,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without our line-drawing characters gets "?"
     parser = _parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
     arguments = parser.parse_args(argv)
     try:
         return _call(arguments)
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
+    except BrokenPipeError:  # whoever reads has had enough, as `head` has
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until Python ends
+        return 1
     except script.NoSuchPlace as error:
         parser.error(str(error))
 
@@ -39,7 +60,12 @@ def _call(arguments: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="retrograd", description="PyTorch's autograd over NumPy arrays.")
+    parser = argparse.ArgumentParser(
+        prog="retrograd",
+        description="PyTorch's autograd over NumPy arrays.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"retrograd {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     train = commands.add_parser(
@@ -48,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     train.add_argument(
-        "--epochs", type=_at_least_one, default=20, help="times to go through the training digits"
+        "--epochs", type=at_least_one, default=20, help="times to go through the training digits"
     )
     train.add_argument(
         "--seed", type=int, default=0, help="where the random numbers start; one seed, one result"
@@ -79,10 +105,3 @@ def _parser() -> argparse.ArgumentParser:
 def _add_script(command: argparse.ArgumentParser) -> None:
     command.add_argument("script", help="a Python file")
     command.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is to see in sys.argv")
-
-
-def _at_least_one(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number

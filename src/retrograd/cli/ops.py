@@ -31,7 +31,7 @@ def show(arguments: argparse.Namespace) -> int:
         for cls, name in sorted(ops.items(), key=lambda entry: entry[1].lower()):
             print(f"{name:<{width}}  {formula(cls)}")
         return 0
-    wanted = arguments.name.lower().rpartition(".")[2]
+    wanted = arguments.name.lower().rpartition(".")[2].rstrip("_")
     matches = [cls for cls, name in ops.items() if wanted in _names(cls, name)]
     if not matches:
         near = difflib.get_close_matches(wanted, {n for cls, name in ops.items() for n in _names(cls, name)})

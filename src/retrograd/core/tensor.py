@@ -30,7 +30,7 @@ from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
-from retrograd.core.printing import format_tensor, in_html
+from retrograd.core.printing import format_shape, format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
@@ -441,6 +441,10 @@ class Tensor(TensorOperators):
         if type(array) is not ndarray:
             if device_of(array) is not CPU:
                 suffixes.insert(0, f"device='{device_of(array)}'")
+            if not backend_of(array).has_values:
+                return format_shape(
+                    array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix
+                )
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 

@@ -103,7 +103,9 @@ class Layout:
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
         shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
-        xp = of_bfloat16() if self.dtype is bfloat16 else backend_of(memory)
+        xp = backend_of(memory)
+        if self.dtype is bfloat16:
+            xp = of_bfloat16() if type(memory) is np.ndarray else xp.maker(bfloat16)
         return xp.strided(memory, self.dtype, self.offset, shape, strides)
 
     def places(self) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping
@@ -15,6 +16,7 @@ from retrograd.core.hooks import hook_name
 from retrograd.core.node import Node
 from retrograd.core.places import made_at
 from retrograd.core.tensor import Tensor
+from retrograd.inspect.holders import paths_to
 from retrograd.inspect.names import short, tensors_in, variables
 from retrograd.inspect.questions import amount
 from retrograd.inspect.recorder import saved_arrays
@@ -22,6 +24,7 @@ from retrograd.nn.module import Module
 
 KINDS = ("parameters", "gradients", "buffers", "saved for backward", "other tensors", "cache")
 TURNS = 3  # nodes of one line in one graph from which it is taken for a loop that adds to it
+TOGETHER = 5  # members of one list that are told of one by one
 
 
 class GraphHolder(NamedTuple):
@@ -96,8 +99,11 @@ def memory() -> Ledger:
     >>> ledger.by_kind["saved for backward"] >= 5 * 4000
     True
     """
-    tensors = [t for t in gc.get_objects() if isinstance(t, Tensor)]
-    found = _Search(tensors, sys._getframe(1))
+    everything = gc.get_objects()
+    tensors = [t for t in everything if isinstance(t, Tensor)]
+    nodes = [n for n in everything if isinstance(n, Node)]
+    del everything
+    found = _Search(tensors, nodes, sys._getframe(1))
     kinds = found.kinds()
     kinds["cache"] = max(0, memory_reserved() - memory_allocated())
     return Ledger(kinds, found.by_line(), found.holders())
@@ -106,12 +112,15 @@ def memory() -> Ledger:
 class _Search:
     """The tensors and nodes that are alive."""
 
-    def __init__(self, tensors: list[Tensor], frame: FrameType | None) -> None:
+    def __init__(self, tensors: list[Tensor], nodes: list[Node], frame: FrameType | None) -> None:
         self.tensors = tensors
         self.nodes: dict[int, Node] = {}
         for tensor in tensors:
             if tensor._node is not None:
                 self._reach(tensor._node, self.nodes)
+        self.loose = [node for node in nodes if id(node) not in self.nodes]  # held without a tensor of theirs
+        for node in self.loose:
+            self._reach(node, self.nodes)
         self.frame = frame
 
     def _reach(self, start: Node, seen: dict[int, Node]) -> None:
@@ -164,57 +173,81 @@ class _Search:
 
     def holders(self) -> list[GraphHolder]:
         """Who holds graphs with saved values, the most bytes first."""
-        found = []
         leaves = _blocks(t.array for t in self.tensors if t._requires and t._node is None)
-        for name, tensor in self._named().items():
-            node = tensor._node
-            if node is None:
-                continue
+        found = []
+        for name, ends in _in_containers(self._named()).items():
             graph: dict[int, Node] = {}
-            self._reach(node, graph)
+            for node in ends:
+                self._reach(node, graph)
             size = _bytes((array for n in graph.values() for _, array in saved_arrays(n)), set(leaves))
             if size:
-                found.append(GraphHolder(name, size, len(graph), _line(node), _advice(node, graph)))
+                advice = _advice(ends[0], graph) if len(ends) == 1 else _KEPT_IN_LIST
+                found.append(GraphHolder(name, size, len(graph), _line(ends[0]), advice))
         return sorted(found, key=lambda holder: -holder.bytes)
 
-    def _named(self) -> dict[str, Tensor]:
-        """The tensors of graphs by who holds them."""
-        found: dict[str, Tensor] = {}
+    def _named(self) -> dict[str, Node]:
+        """The ends of graphs by who holds them."""
+        found: dict[str, Node] = {}
         seen: set[int] = set()
+        scopes: dict[str, Mapping[str, Any]] = {}
 
         def add(where: str, scope: Mapping[str, Any]) -> None:
+            scopes.setdefault(where, scope)
             for name, tensor in tensors_in(scope).items():
-                if tensor._node is not None and id(tensor) not in seen:
-                    seen.add(id(tensor))
-                    found[f"{name} {where}"] = tensor
+                for path, held in ((name, tensor), (f"{name}.grad", tensor._grad)):
+                    if held is not None and held._node is not None and id(held) not in seen:
+                        seen.add(id(held))
+                        found[f"{path} {where}"] = held._node
 
         frames = _frames(self.frame)
         for frame in frames:
-            code = frame.f_code
-            add(f"in {code.co_qualname} ({short(code.co_filename)})", dict(frame.f_locals))
+            add(_place(frame), dict(frame.f_locals))
         for name, module in list(sys.modules.items()):
             if getattr(module, "__file__", None) and not name.startswith(("retrograd.", "numpy.")):
                 add(f"in {name}", variables(None, vars(module)))
         for frame in _traceback_frames(frames):
-            code = frame.f_code
-            add(
-                f"in {code.co_qualname} ({short(code.co_filename)}), kept by an exception's traceback",
-                dict(frame.f_locals),
-            )
+            add(f"{_place(frame)}, kept by an exception's traceback", dict(frame.f_locals))
         for node in self.nodes.values():
             for which, hook in _hooks(node):
                 add(f"in the {which} {hook_name(hook)} on {node.name()}", _held_by(hook))
-        self._add_referrers(found, seen)
+        self._add_others(found, seen, scopes)
         return found
 
-    def _add_referrers(self, found: dict[str, Tensor], seen: set[int]) -> None:
-        """Ends of graphs that no variable leads to, by whoever refers to them."""
+    def _add_others(
+        self, found: dict[str, Node], seen: set[int], scopes: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Ends of graphs that are no variable's, by the way that leads to them."""
+        ends: dict[int, Node] = {}
+        targets: list[Any] = []
         for tensor in self.tensors:
             if tensor._node is not None and not tensor._node._used and id(tensor) not in seen:
-                holder = _referrer(tensor, (self.tensors, found))
-                if holder:
-                    seen.add(id(tensor))
-                    found[f"{holder} #{len(found)}"] = tensor
+                ends[id(tensor)] = tensor._node
+                targets.append(tensor)
+        after = {id(succ) for node in self.loose for succ in node.successors()}
+        for node in self.loose:
+            if id(node) not in after and saved_arrays(node):
+                ends[id(node)] = node
+                targets.append(node)
+        own = (self.tensors, self.nodes, self.loose, self.__dict__, found, ends, targets)
+        for i, path in paths_to(targets, scopes, own).items():
+            found.setdefault(path, ends[i])
+
+
+_KEPT_IN_LIST = "Each of them keeps its graph. To keep numbers, store .item() or .detach() of each."
+
+
+def _in_containers(found: Mapping[str, Node]) -> dict[str, list[Node]]:
+    """Who holds what, with the many members of one list together: `losses[…] (2,000 of them) in train`."""
+    groups: dict[str, dict[str, Node]] = {}
+    for name, node in found.items():
+        groups.setdefault(re.sub(r"\[\d+\]", "[…]", name, count=1), {})[name] = node
+    made: dict[str, list[Node]] = {}
+    for pattern, members in groups.items():
+        if len(members) > TOGETHER:
+            made[pattern.replace("[…]", f"[…] ({len(members):,} of them)", 1)] = list(members.values())
+        else:
+            made.update({name: [node] for name, node in members.items()})
+    return made
 
 
 def _bytes(arrays: Iterable[Any], seen: set[int]) -> int:
@@ -252,6 +285,10 @@ def _advice(node: Node, graph: Mapping[int, Node]) -> str:
         f"That line has added to this graph {turns:,} times, and each time's values are kept for a backward. To sum up "
         "numbers, add .item() or .detach() of the loss."
     )
+
+
+def _place(frame: FrameType) -> str:
+    return f"in {frame.f_code.co_qualname} ({short(frame.f_code.co_filename)})"
 
 
 def _frames(caller: FrameType | None) -> list[FrameType]:
@@ -303,20 +340,3 @@ def _held_by(hook: Any) -> dict[str, Any]:
     for i, value in enumerate(getattr(function, "__defaults__", None) or ()):
         found[f"default {i}"] = value
     return found
-
-
-def _referrer(tensor: Tensor, own: Iterable[Any]) -> str:
-    """Who refers to a tensor that no variable leads to, as far as the collector knows; `own` are the search's."""
-    ours = {id(thing) for thing in own}
-    for holder in gc.get_referrers(tensor):
-        if id(holder) in ours:
-            continue
-        if isinstance(holder, dict):
-            key = next((str(k) for k, v in holder.items() if v is tensor), "")
-            owners = [o for o in gc.get_referrers(holder) if getattr(o, "__dict__", None) is holder]
-            return (
-                f"attribute {key} of a {type(owners[0]).__name__}" if owners else f"a dictionary, at {key!r}"
-            )
-        if isinstance(holder, (list, tuple, set)):
-            return f"a {type(holder).__name__} of {len(holder):,}"
-    return ""

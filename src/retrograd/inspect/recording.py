@@ -57,7 +57,10 @@ class Recording:
     @classmethod
     def load(cls, file: str | Path) -> Recording:
         """A recording that `json(file)` has written."""
-        document = json.loads(Path(file).read_text(encoding="utf-8"))
+        try:
+            document = json.loads(Path(file).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{file}: this is no JSON: {error}") from error
         found = document.get("schema") if isinstance(document, dict) else None
         if found != SCHEMA:
             raise ValueError(f"{file}: this is no recording of the kind {SCHEMA!r}, but {found!r}")

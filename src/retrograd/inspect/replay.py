@@ -42,8 +42,12 @@ class NodeReplay:
             with np.load(file, allow_pickle=False) as archive:
                 self.arrays = {name: archive[name] for name in archive.files}
             self.told: dict[str, Any] = json.loads(str(self.arrays.pop("node")))
+        except FileNotFoundError as error:
+            raise NotReplayable(f"there is no file {file}: no archive of a failed node") from error
         except (OSError, KeyError, ValueError, EOFError) as error:
-            raise NotReplayable(f"{file} is no archive of a failed node: {error}") from error
+            raise NotReplayable(
+                f"{file} is no archive of a failed node: inspect.on_failure('crash.html') writes one, crash.npz"
+            ) from error
         if self.told.get("format") != FORMAT:
             raise NotReplayable(
                 f"{file} is of the format {self.told.get('format')!r}; this version reads {FORMAT!r}"

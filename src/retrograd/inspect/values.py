@@ -96,7 +96,7 @@ def _flat(array: Any) -> Any:
 def _part(array: Any) -> tuple[slice, ...]:
     """The index of a part of each axis."""
     share = max(1, math.ceil((array.size / LOOKED_AT) ** (1 / max(1, array.ndim))))
-    return (slice(None, None, share),) * array.ndim
+    return (slice(None, None, share),) * int(array.ndim)
 
 
 def figures(kept: Sample) -> dict[str, Any]:
