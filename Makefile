@@ -122,6 +122,7 @@ bench: compiled-venv $(if $(PEERS),peers) ## measure the compiled build against 
 	$(COMPILED)/bin/python benchmarks/run.py $(if $(PEERS),--peers) $(ARGS)
 	$(COMPILED)/bin/python benchmarks/transforms.py
 	$(COMPILED)/bin/python benchmarks/modules.py
+	$(COMPILED)/bin/python benchmarks/training.py
 	$(COMPILED)/bin/python benchmarks/threads.py
 	$(PY) benchmarks/diagnostics.py
 	$(COMPILED)/bin/python benchmarks/nonfinite.py --repeat 500

@@ -2,7 +2,7 @@
 
     mpirun -n 2 python benchmarks/distributed_training.py [--rounds N] [--only WORD]
 
-Both libraries run in the same processes, in turns, with one thread each, and the slowest rank counts. A step is forward,
+Both libraries run in the same processes, in turns, with one thread each; the slowest rank counts. A step is forward,
 loss, backward with its reductions, and SGD. "one message" sends all gradients at the end of backward, so that nothing
 overlaps; "alone" is the step of one rank without any reduction. The best of all rounds counts.
 """
@@ -128,11 +128,8 @@ def main() -> None:
         best = measured(steps_of(torch, make, width), arguments.rounds)
         if rank == 0:
             times = ", ".join(f"{column} {1e3 * seconds:.2f} ms" for column, seconds in best.items())
-            gain = best["one message"] / best["here"]
-            print(
-                f"{name}, {size} ranks: {best['PyTorch'] / best['here']:.2f} x; overlap {gain:.2f} x. {times}",
-                flush=True,
-            )
+            ratio, gain = best["PyTorch"] / best["here"], best["one message"] / best["here"]
+            print(f"{name}, {size} ranks: {ratio:.2f} x; overlap {gain:.2f} x. {times}", flush=True)
     torch.distributed.destroy_process_group()
     dist.destroy_process_group()
 

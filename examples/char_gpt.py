@@ -1,5 +1,9 @@
-"""A small GPT learns to write, letter by letter, from two of Shakespeare's sonnets (which are in the public domain)."""
+"""A small GPT learns to write, letter by letter, from two of Shakespeare's sonnets (which are in the public domain).
 
+python examples/char_gpt.py [--quick] [--device cuda]
+"""
+
+import argparse
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -62,7 +66,7 @@ class GPT(nn.Module):
         self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, len(LETTERS))
 
     def forward(self, x: rg.Tensor) -> rg.Tensor:
-        hidden = self.letters(x) + self.places(rg.arange(x.shape[1]))
+        hidden = self.letters(x) + self.places(rg.arange(x.shape[1], device=x.device))
         return self.head(self.norm(self.blocks(hidden)))
 
 
@@ -78,18 +82,18 @@ def written(model: GPT, start: str, count: int) -> str:
     """What the model goes on to write."""
     text = start
     for _ in range(count):
-        seen = rg.tensor([[LETTERS.index(c) for c in text[-LENGTH:]]])
+        seen = rg.tensor([[LETTERS.index(c) for c in text[-LENGTH:]]], device=model.head.weight.device)
         policy = rg.distributions.Categorical(logits=model(seen)[0, -1] / 0.5)
         text += LETTERS[int(policy.sample())]
     return text
 
 
-def main(quick: bool) -> int:
+def main(quick: bool, device: str) -> int:
     """Train, and write."""
     rg.manual_seed(0)
     steps = 40 if quick else 3000
-    data = rg.tensor([LETTERS.index(c) for c in TEXT])
-    model = GPT()
+    data = rg.tensor([LETTERS.index(c) for c in TEXT], device=device)
+    model = GPT().to(device)
     optimizer = rg.optim.AdamW(model.parameters(), lr=3e-3)
     losses = []
     with RunLog("build/examples/char_gpt.jsonl") as log, progress(steps, "training") as bar:
@@ -111,4 +115,8 @@ def main(quick: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main("--quick" in sys.argv))
+    parser = argparse.ArgumentParser(description="Trains a small GPT on two sonnets.")
+    parser.add_argument("--quick", action="store_true", help="few steps")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda for a GPU")
+    options = parser.parse_args()
+    sys.exit(main(options.quick, options.device))

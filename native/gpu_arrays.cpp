@@ -103,6 +103,28 @@ Pointer* memory_for(Py_ssize_t bytes) {
   return found;
 }
 
+// Gives back the memory that is kept for the next arrays, as far as nobody uses it: how many bytes those are.
+Py_ssize_t trim() {
+  std::vector<Pointer*> gone;
+  Py_ssize_t freed = 0;
+  for (auto& entry : shelves) {
+    Shelf& shelf = entry.second;
+    size_t left = 0;
+    for (const Kept& kept : shelf.kept) {
+      if (!is_free(kept.pointer)) {
+        shelf.kept[left++] = kept;
+        continue;
+      }
+      gone.push_back(kept.pointer);
+      freed += shelf.units * UNIT;
+    }
+    shelf.kept.resize(left);
+  }
+  kept_bytes -= freed;
+  for (Pointer* pointer : gone) Py_DECREF(pointer);  // at last: this may run Python code
+  return freed;
+}
+
 // ---- arrays ---------------------------------------------------------------------------------------------------------
 
 // Whether elements lie side by side, the last dimension closest together (or the first).
@@ -149,10 +171,11 @@ PyObject* made_of(Pointer* data, PyArray_Descr* dtype, int nd, const Py_ssize_t*
   return made;
 }
 
-Py_ssize_t bytes_for(int nd, const Py_ssize_t* dims, PyArray_Descr* dtype) {
-  Py_ssize_t bytes = PyDataType_ELSIZE(dtype);
-  for (int d = 0; d < nd; d++) bytes *= dims[d];
-  return bytes;
+// Whether there is no memory for an array; what CuPy has said is forgotten.
+bool is_short() {
+  if (PyErr_Occurred() == nullptr || !PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+  PyErr_Clear();
+  return true;
 }
 
 // ---- whether the structures of gpu.h are CuPy's ---------------------------------------------------------------------
@@ -239,34 +262,22 @@ PyObject* gpu_stream(PyObject*, PyObject*) {
   return PyErr_Occurred() != nullptr ? nullptr : PyLong_FromSsize_t(found);
 }
 
-// Gives back the memory that is kept for the next arrays, as far as nobody uses it: how many bytes those are.
-PyObject* gpu_trim(PyObject*, PyObject*) {
-  std::vector<Pointer*> gone;
-  Py_ssize_t freed = 0;
-  for (auto& entry : shelves) {
-    Shelf& shelf = entry.second;
-    size_t left = 0;
-    for (const Kept& kept : shelf.kept) {
-      if (!is_free(kept.pointer)) {
-        shelf.kept[left++] = kept;
-        continue;
-      }
-      gone.push_back(kept.pointer);
-      freed += shelf.units * UNIT;
-    }
-    shelf.kept.resize(left);
-  }
-  kept_bytes -= freed;
-  for (Pointer* pointer : gone) Py_DECREF(pointer);  // at last: this may run Python code
-  return PyLong_FromSsize_t(freed);
-}
+PyObject* gpu_trim(PyObject*, PyObject*) { return PyLong_FromSsize_t(trim()); }
 
 }  // namespace
 
 PyObject* empty(int nd, const Py_ssize_t* dims, PyArray_Descr* dtype) { return empty(nd, dims, nullptr, dtype); }
 
 PyObject* empty(int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, PyArray_Descr* dtype) {
-  return made_of(memory_for(bytes_for(nd, dims, dtype)), dtype, nd, dims, strides, Py_None);
+  Py_ssize_t bytes = PyDataType_ELSIZE(dtype);
+  if (!grow(&bytes, nd, dims)) return no_memory(nd, dims, dtype->type_num);
+  Pointer* data = memory_for(bytes);
+  if (data == nullptr && is_short()) {
+    trim();
+    data = memory_for(bytes);
+    if (data == nullptr && is_short()) return no_memory(nd, dims, dtype->type_num);
+  }
+  return made_of(data, dtype, nd, dims, strides, Py_None);
 }
 
 PyObject* view_of(CuArray* x, int nd, const Py_ssize_t* dims, const Py_ssize_t* strides, Py_ssize_t offset) {

@@ -1,5 +1,6 @@
-// Products of matrices on a GPU by NVIDIA's cuBLASLt, which is found when the first is asked for. A plan, which has what
-// cuBLASLt wants to know and the algorithm that it advises, is made once for each kind of product.
+// Products of matrices on a GPU: small ones by a kernel of our own (backends/gpu/products.cu), the rest by NVIDIA's
+// cuBLASLt, which is found when the first is asked for. A plan, which has what cuBLASLt wants to know and the algorithm
+// that it advises, is made once for each kind of product.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -142,6 +143,39 @@ int data_type(const CuArray* a) {
   return a->itemsize() == 2 && std::strstr(a->dtype->typeobj->tp_name, "bfloat16") != nullptr ? R_16BF : -1;
 }
 
+// ---- small products -------------------------------------------------------------------------------------------------
+
+PyObject* compiler = nullptr;         // compiler(name, letter of a dtype): a kernel's address
+constexpr Py_ssize_t SMALL = 1 << 24;  // multiplications
+constexpr int TILE_ROWS = 16, TILE_COLUMNS = 32, TILE_THREADS = 128;  // as in products.cu
+
+bool is_small(const Matrix& x, const Matrix& y) {
+  const int type = x.array->type();
+  const Py_ssize_t most = type == NPY_FLOAT ? SMALL : SMALL / 4;
+  return compiler != nullptr && (type == NPY_FLOAT || type == NPY_DOUBLE) && x.rows <= 4096 && y.columns <= 4096 &&
+         x.batch <= 4096 && x.columns <= 4096 && x.rows * y.columns * x.columns * x.batch <= most &&
+         x.batch * ((x.rows + TILE_ROWS - 1) / TILE_ROWS) < 65536;
+}
+
+// False with an exception set.
+bool multiply_small(const Matrix& x, const Matrix& y, const CuArray* bias, CuArray* out) {
+  static void* kernels[2] = {};
+  void*& kernel = kernels[x.array->type() == NPY_DOUBLE];
+  if (kernel == nullptr) {
+    Ref made(PyObject_CallFunction(compiler, "sC", "product", x.array->type() == NPY_DOUBLE ? 'd' : 'f'));
+    kernel = made ? PyLong_AsVoidPtr(made.get()) : nullptr;
+    if (kernel == nullptr) return false;
+  }
+  const void *px = x.array->address(), *py = y.array->address(), *pb = bias == nullptr ? nullptr : bias->address();
+  void* to = out->address();
+  long long m = x.rows, n = y.columns, depth = x.columns, x_batch = x.apart, y_batch = y.apart;
+  long long x_row = x.in_rows ? x.ld : 1, x_column = x.in_rows ? 1 : x.ld;
+  long long y_row = y.in_rows ? y.ld : 1, y_column = y.in_rows ? 1 : y.ld;
+  void* arguments[] = {&px, &py, &pb, &to, &m, &n, &depth, &x_row, &x_column, &x_batch, &y_row, &y_column, &y_batch};
+  return launch(kernel, static_cast<unsigned>((n + TILE_COLUMNS - 1) / TILE_COLUMNS),
+                static_cast<unsigned>(x.batch * ((m + TILE_ROWS - 1) / TILE_ROWS)), TILE_THREADS, arguments);
+}
+
 // ---- plans ----------------------------------------------------------------------------------------------------------
 
 // Type, precision, alignment, what is added; rows, columns, length; how operands lie; the batch.
@@ -243,7 +277,7 @@ bool is_bias(const CuArray* b, const CuArray* x, Py_ssize_t columns) {
 // last two dimensions change places, and whether float32 may be rounded on the way.
 PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 4) return PyErr_Format(PyExc_TypeError, "gpu_product() takes x, y, a bias or None, and how");
-  if (!is_open || !is_array(args[0]) || !is_array(args[1])) Py_RETURN_NONE;
+  if (!is_array(args[0]) || !is_array(args[1])) Py_RETURN_NONE;
   const long how = PyLong_AsLong(args[3]);
   if (how == -1 && PyErr_Occurred()) return nullptr;
   Matrix x, y;
@@ -253,13 +287,20 @@ PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (!std::equal(first->shape.begin(), first->shape.end() - 2, second->shape.begin())) Py_RETURN_NONE;
   CuArray* bias = args[2] == Py_None ? nullptr : is_array(args[2]) ? as_cupy(args[2]) : nullptr;
   if (args[2] != Py_None && (bias == nullptr || !is_bias(bias, first, y.columns))) Py_RETURN_NONE;
+  Py_ssize_t shape[NPY_MAXDIMS];
+  std::copy(first->shape.begin(), first->shape.end(), shape);
+  shape[first->nd() - 2] = x.rows, shape[first->nd() - 1] = y.columns;
+  if (is_small(x, y)) {
+    Ref out(empty(first->nd(), shape, first->dtype));
+    if (!out || !multiply_small(x, y, bias, as_cupy(out.get()))) return nullptr;
+    if (how & TURN_RESULT) turn(as_cupy(out.get()));
+    return out.release();
+  }
+  if (!is_open) Py_RETURN_NONE;
   uintptr_t addresses = reinterpret_cast<uintptr_t>(first->address()) | reinterpret_cast<uintptr_t>(second->address());
   if (bias != nullptr) addresses |= reinterpret_cast<uintptr_t>(bias->address());
   Plan& plan = plan_of(x, y, bias != nullptr, how & TF32, alignment(addresses));
   if (!plan.serves) Py_RETURN_NONE;
-  Py_ssize_t shape[NPY_MAXDIMS];
-  std::copy(first->shape.begin(), first->shape.end(), shape);
-  shape[first->nd() - 2] = x.rows, shape[first->nd() - 1] = y.columns;
   Ref out(empty(first->nd(), shape, first->dtype));
   void *space, *where = stream();
   if (!out || !workspace(plan.advice.workspace, where, &space)) return nullptr;
@@ -280,11 +321,12 @@ PyObject* gpu_product(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return out.release();
 }
 
-// gpu_products(path, allocate): whether cuBLASLt could be loaded.
+// gpu_products(path, allocate, compiler): whether cuBLASLt could be loaded.
 PyObject* gpu_products(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  const char* path = count == 2 ? PyUnicode_AsUTF8(args[0]) : nullptr;
-  if (path == nullptr) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "gpu_products() takes a path and an allocator");
+  const char* path = count == 3 ? PyUnicode_AsUTF8(args[0]) : nullptr;
+  if (path == nullptr) return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "gpu_products() takes a path, an allocator and a compiler");
   Py_XSETREF(allocate_bytes, Py_NewRef(args[1]));
+  Py_XSETREF(compiler, Py_NewRef(args[2]));
   is_open = is_open || load(path);
   return PyBool_FromLong(is_open);
 }

@@ -135,9 +135,6 @@ if _typing.TYPE_CHECKING:
         has_openmp,
         has_spectral,
     )
-    from retrograd.absent import (
-        AcceleratorError,
-    )
     from retrograd.alias.install import (
         install_as_torch,
     )
@@ -180,6 +177,7 @@ if _typing.TYPE_CHECKING:
         get_device_module,
     )
     from retrograd.errors import (
+        AcceleratorError,
         OutOfMemoryError,
     )
     from retrograd.func.mapping import (
@@ -317,6 +315,9 @@ if _typing.TYPE_CHECKING:
         conj_physical,
         resolve_conj,
         resolve_neg,
+    )
+    from retrograd.ops.elementwise.conjugate import (
+        neg_view as _neg_view,
     )
     from retrograd.ops.elementwise.exponential import (
         exp,
@@ -1082,7 +1083,6 @@ else:
             ),
             "retrograd._dynamo": "_dynamo=",
             "retrograd._inductor": "_inductor=",
-            "retrograd.absent": "AcceleratorError",
             "retrograd.accelerator": "accelerator=",
             "retrograd.alias.install": "install_as_torch",
             "retrograd.amp": "amp=",
@@ -1106,7 +1106,7 @@ else:
             "retrograd.cuda": "cuda=",
             "retrograd.distributed": "distributed=",
             "retrograd.distributions": "distributions=",
-            "retrograd.errors": "OutOfMemoryError",
+            "retrograd.errors": "AcceleratorError OutOfMemoryError",
             "retrograd.fft": "fft=",
             "retrograd.foreach": (
                 "_foreach_abs _foreach_abs_ _foreach_acos _foreach_acos_ _foreach_add "
@@ -1213,6 +1213,7 @@ __all__ = [
     "UntypedStorage",
     "__version__",
     "_dirichlet_grad",
+    "_neg_view",
     "_sample_dirichlet",
     "_standard_gamma",
     "_standard_gamma_grad",

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any, NoReturn
 
-from retrograd.errors import AcceleratorError as AcceleratorError
-
 
 class Unavailable:
     """A function or class that needs a device which is not there: it can be named, not called."""

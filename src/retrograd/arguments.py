@@ -39,11 +39,18 @@ def as_bool(value: Any) -> Any:
 
 
 def as_float(value: Any) -> Any:
-    """A number of NumPy's as Python's.
+    """A number of NumPy's, or a tensor of one that requires no gradient, as Python's.
 
     >>> as_float(np.float32(0.5)), as_float(1)
     (0.5, 1)
     """
     if value is None or isinstance(value, (float, int)):
         return value
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    if getattr(value, "requires_grad", None) is False and value.ndim == 0 and not value.dtype.is_complex:
+        try:
+            return value.item()
+        except Exception:  # noqa: BLE001 - a batch: no number
+            return value
+    return value

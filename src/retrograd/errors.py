@@ -182,8 +182,8 @@ def dimension_error(dim: int, ndim: int) -> DimensionError:
 def no_forward_mode(function: str) -> NotImplementedError:
     """The error of an operation that has no forward-mode derivative."""
     return NotImplementedError(
-        f"Trying to use forward AD with {function} that does not support it: it has no forward-mode derivative. Take "
-        "its operands out of forward mode with detach(), or use another function."
+        f"Trying to use forward AD with {function} that does not support it because it has not been implemented yet. "
+        "Take its operands out of forward mode with detach(), or use another function."
     )
 
 

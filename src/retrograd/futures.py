@@ -4,7 +4,8 @@ Note [Futures are lazy]
 ~~~~~~~~~~~~~~~~~~~~~~~
 What `then` was given runs when somebody waits for the result or asks whether it is there, on the thread that does. A
 function that sends something to the other ranks therefore runs where the program says, in the same order on all ranks,
-and never on a helper thread whose timing differs from rank to rank.
+and never on a helper thread whose timing differs from rank to rank. What `add_done_callback` was given is told at once
+that the value is there, on whatever thread that was noticed: it must not send anything.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Future(Generic[T]):
     """
 
     def __init__(self, *, devices: Any = None) -> None:
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._settled = threading.Event()
         self._value: Any = None
         self._error: BaseException | None = None
@@ -47,7 +48,8 @@ class Future(Generic[T]):
 
     def done(self) -> bool:
         """Whether the value is there, or an error in its place."""
-        if not self._settled.is_set() and self._is_due is not None and self._is_due():
+        is_due = self._is_due
+        if not self._settled.is_set() and is_due is not None and is_due():
             self._settle()
         return self._settled.is_set()
 
@@ -97,19 +99,19 @@ class Future(Generic[T]):
         callback(self)
 
     def _settle(self) -> None:
-        """Computes a value that is computed on demand."""
+        """Computes a value that is computed on demand. Another thread that wants it too waits for this one."""
         with self._lock:
             compute, self._compute, self._is_due = self._compute, None, None
-            if compute is None:
-                return
-            try:
-                value = compute()
-            except BaseException as error:
-                self._set(None, error)
-                if not isinstance(error, Exception):
-                    raise
-            else:
-                self._set(value, None)
+        if compute is None:
+            return
+        try:
+            value = compute()
+        except BaseException as error:
+            self._set(None, error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._set(value, None)
 
     def _set(self, value: Any, error: BaseException | None) -> None:
         with self._lock:

@@ -1,6 +1,7 @@
 """Processes, as `torch.multiprocessing`: Python's own module, and `spawn`.
 
-Tensors are copied to other processes, not shared with them; gradients are not.
+Tensors are copied to other processes, unless `share_memory_()` has moved them to memory that processes share; gradients
+stay where they are.
 """
 
 from __future__ import annotations

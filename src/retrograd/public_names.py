@@ -108,7 +108,7 @@ METHODS: dict[str, str] = {
         "chunk dsplit hsplit narrow select split split_with_sizes tensor_split unbind vsplit"
     ),
     "retrograd.ops.shape.strided": (
-        "as_strided as_strided_ as_strided_scatter resize_ resize_as_ set_ unfold"
+        "as_strided as_strided_ as_strided_scatter resize resize_ resize_as resize_as_ set_ unfold"
     ),
     "retrograd.ops.shape.transpose": (
         "H T adjoint flip fliplr flipud mH mT moveaxis movedim permute roll rot90 "
@@ -177,7 +177,7 @@ FUNCTIONS: dict[str, str] = {
         "angle complex imag is_complex is_conj is_floating_point isreal polar real "
         "view_as_complex view_as_real"
     ),
-    "retrograd.ops.elementwise.conjugate": "conj conj_physical resolve_conj resolve_neg",
+    "retrograd.ops.elementwise.conjugate": ("_neg_view=neg_view conj conj_physical resolve_conj resolve_neg"),
     "retrograd.ops.elementwise.exponential": ("exp exp2 expm1 log log10 log1p log2 logit rsqrt sigmoid sqrt"),
     "retrograd.ops.elementwise.floating_point": (
         "frexp isfinite isinf isnan isneginf isposinf nan_to_num signbit"

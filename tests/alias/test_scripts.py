@@ -10,7 +10,22 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
-NAMES = ("gpt", "mnist", "ode", "words", "vae", "dqn", "protocol")
+NAMES = (
+    *(
+        "gpt",
+        "mnist",
+        "ode",
+        "words",
+        "vae",
+        "dqn",
+        "protocol",
+        "llama",
+        "generative",
+        "policies",
+        "functions",
+    ),
+    *("sequences", "bert", "images", "idioms"),
+)
 
 
 def printed(*before: str) -> dict[str, str]:
@@ -47,3 +62,27 @@ def test_workers_of_a_loader_have_the_alias_too(start):
         for more in ([], workers)
     ]
     assert found[0] == found[1] != ""
+
+
+def test_processes_train_one_model_in_shared_memory(torch):
+    """Not with the others: the processes that it starts import the program again."""
+    settings = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    found = [
+        subprocess.run(
+            [sys.executable, *before, str(SCRIPTS / "hogwild.py")],
+            capture_output=True, text=True, check=True, timeout=300, env=settings,
+        ).stdout
+        for before in ([], ["-m", "retrograd", "run"])
+    ]  # fmt: skip
+    assert found[0] == found[1] != ""
+
+
+def test_options_of_python_go_to_the_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import sys, torch; print(sys.flags.optimize, sys.warnoptions, sys._xoptions)")
+    command = [sys.executable, "-O", "-Wignore", "-Xdev", "-m", "retrograd", "run", str(script)]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300, env=environment)
+    assert done.stdout.split()[0] == "1"
+    assert "'ignore'" in done.stdout
+    assert "'dev': True" in done.stdout

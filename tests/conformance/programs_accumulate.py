@@ -233,3 +233,52 @@ def the_error_node_of_once_differentiable(torch: Any) -> Any:
         found.append((chain(t.grad.grad_fn), node.next_functions[0][1], len(node.next_functions)))
     x.grad = y.grad = None
     return found
+
+
+@program()
+def a_gradient_that_is_handed_on_is_taken_over(torch: Any) -> Any:
+    seen: list[int] = []
+
+    class Passing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x + y
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            seen.append(grad.data_ptr())
+            return grad, grad
+
+    x, y = (torch.ones(5, 6, requires_grad=True) for _ in "xy")
+    Passing.apply(x, y)[1][0].backward()
+    places = [x.grad.data_ptr(), y.grad.data_ptr()]
+    return places[0] != places[1], seen[0] in places, x.grad, y.grad
+
+
+@program()
+def a_gradient_that_is_handed_on_and_kept(torch: Any) -> Any:
+    kept: list[Any] = []
+
+    class Passing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            kept.append(grad)
+            return grad
+
+    class Looking(Passing):
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            kept.append(grad.view(-1))
+            return grad
+
+    def run(function: Any) -> Any:
+        x = torch.ones(2, requires_grad=True)
+        (function.apply(x) * 3).sum().backward()
+        x.grad.zero_()
+        return kept.pop()
+
+    return run(Passing), run(Looking)

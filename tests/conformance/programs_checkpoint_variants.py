@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from tests.conformance.harness import attempt, program
@@ -353,3 +355,80 @@ def devices(torch: Any) -> Any:
 @program()
 def errors_are_runtime_errors(torch: Any) -> Any:
     return issubclass(tools(torch).CheckpointError, RuntimeError), tools(torch).CheckpointError
+
+
+def selective(torch: Any, policy: Any, function: Any, *args: Any, **options: Any) -> Any:
+    tools = torch.utils.checkpoint
+    contexts = partial(tools.create_selective_checkpoint_contexts, policy, **options)
+    return tools.checkpoint(function, *args, use_reentrant=False, context_fn=contexts)
+
+
+def aten_of(torch: Any) -> Any:
+    """`torch.ops.aten`, which is a module of its own here."""
+    return torch.ops.aten if torch.__name__ == "torch" else importlib.import_module("retrograd.ops.aten")
+
+
+@program()
+def selected_results_give_the_same_gradients(torch: Any) -> Any:
+    aten, found = aten_of(torch), []
+    for policy in ([aten.mm.default], [aten.mm.default, aten.sin.default, aten.mul.Tensor], []):
+        x = torch.arange(4.0).reshape(2, 2).requires_grad_()
+        w = torch.full((2, 2), 0.5, requires_grad=True)
+        y = selective(torch, policy, lambda x, w=w: ((x @ w).sin() * x).view(-1).reshape(2, 2) @ w, x)
+        y.sum().backward()
+        found.append((y, x.grad, w.grad))
+    return found
+
+
+@program()
+def a_policy_is_asked_about_each_operation(torch: Any) -> Any:
+    policies, asked = torch.utils.checkpoint.CheckpointPolicy, []
+
+    def policy(context: Any, op: Any, *args: Any) -> Any:
+        asked.append((str(op), context.is_recompute, len(args), context.op_output.shape))
+        return policies.MUST_SAVE if str(op) == "aten.mm.default" else policies.PREFER_RECOMPUTE
+
+    x, w = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+    selective(torch, policy, lambda x: (x @ w).sin() * 2 + 1, x).sum().backward()
+    return (
+        [(name, again, count, list(shape)) for name, again, count, shape in asked],
+        x.grad,
+        [p.name for p in policies],
+    )
+
+
+@program("Trying to backward an extra time")
+def selected_results_are_used_once(torch: Any) -> Any:
+    x = torch.ones(2, 2, requires_grad=True)
+    y = selective(torch, [aten_of(torch).mm.default], lambda x: (x @ x).sin() @ x, x)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward()
+
+
+def written(x: Any) -> Any:
+    y = x @ x
+    y.add_(1)
+    return y.sin() @ x
+
+
+@program("has been mutated")
+def selected_results_that_are_written(torch: Any) -> Any:
+    x = torch.ones(2, 2, requires_grad=True)
+    selective(torch, [aten_of(torch).mm.default], written, x).sum().backward()
+
+
+@program()
+def policies_that_are_refused(torch: Any) -> Any:
+    aten, x = aten_of(torch), torch.ones(2, requires_grad=True)
+    return [
+        attempt("must be either a function or a list", selective, torch, "mm", torch.sin, x),
+        attempt("to be an OpOverload", selective, torch, [aten.mm], torch.sin, x),
+        [
+            str(aten.mm),
+            str(aten.mm.default),
+            repr(aten.mul.Tensor),
+            aten.mul.Tensor.name(),
+            aten.mm.default.name(),
+        ],
+        aten.mm.default is aten.mm.default,
+    ]

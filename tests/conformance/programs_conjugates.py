@@ -357,3 +357,11 @@ def saved_conjugates(torch: Any) -> Any:
     y.real.sum().backward()
     kept = x * z.conj()
     return seen, x.grad, kept.grad_fn._saved_other, kept.grad_fn._saved_other.is_conj()
+
+
+@program()
+def negatives_by_the_function(torch: Any) -> Any:
+    x = torch.ones(2)
+    view = torch._neg_view(x)
+    view[0] = 5
+    return x, view.is_neg(), view.resolve_neg().is_neg()

@@ -176,3 +176,30 @@ def a_complex_gradient_of_a_real_input(torch: Any) -> Any:
         attempt(phrase, run, True),
         torch.autograd.grad(Twisted.apply(z).real.sum(), z),
     ]
+
+
+@program()
+def a_view_made_by_a_function_of_a_constant(torch: Any) -> Any:
+    class Same(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad
+
+    w = torch.ones(1, requires_grad=True)
+    phrase = "created inside a custom Function"
+
+    def write(x: Any) -> Any:
+        return attempt(phrase, lambda: x.add_(w))
+
+    with torch.no_grad():
+        quiet = Same.apply(torch.ones(2))
+    return (
+        write(Same.apply(torch.ones(2))),
+        write(quiet),
+        write(Same.apply(torch.ones(2))[:1]),
+        Same.apply(torch.ones(2)).add_(1),
+    )

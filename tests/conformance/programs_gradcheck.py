@@ -597,3 +597,15 @@ def batches_of_tangents(torch: Any) -> Any:
             **options,
         ),
     ]
+
+
+@program()
+def outputs_that_are_conjugates(torch: Any) -> Any:
+    z = torch.tensor([0.5 + 1j, 1 - 0.25j], dtype=torch.complex128, requires_grad=True)
+
+    def check(**options: Any) -> bool:
+        return torch.autograd.gradcheck(
+            lambda z: (z.conj(), z.conj().imag), (z,), check_forward_ad=True, **options
+        )
+
+    return check(), check(fast_mode=True)

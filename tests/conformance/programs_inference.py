@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from .harness import attempt, program
@@ -148,3 +149,60 @@ def resizing_normal_tensors_inside_inference_mode(torch: Any) -> Any:
         b.resize_(4).fill_(1)
     w = torch.ones(2, requires_grad=True)
     return a, b, a._version, b._version, a.is_inference(), a * w
+
+
+def with_gradient(torch: Any) -> Any:
+    with torch.inference_mode():
+        return torch.ones(3, requires_grad=True)
+
+
+@program()
+def nothing_but_inference_tensors_is_recorded(torch: Any) -> Any:
+    x, y = with_gradient(torch), with_gradient(torch)
+    return [
+        x * y, x * x, x.exp(), x.sum(), torch.cat([x, y]), torch.stack([x, y]), torch.addcmul(x, y, y), x**2,
+        x.clamp(0, 1), torch.softmax(x, 0), torch.relu(x), x.view(3, 1) @ y.view(1, 3),
+        x.unbind()[0], x[0],
+    ]  # fmt: skip
+
+
+@program()
+def beside_other_tensors_and_numbers_it_is(torch: Any) -> Any:
+    x, y, w = with_gradient(torch), torch.ones(3), torch.ones(3, requires_grad=True)
+    phrase = "Inference tensors cannot be saved for backward"
+    return (
+        x * 2,
+        x + 2,
+        x + y,
+        x + w,
+        x * y,
+        attempt(phrase, lambda: x * w),
+        x.clone().requires_grad,
+        x.double().requires_grad,
+    )
+
+
+@program()
+def copies_made_in_inference_mode(torch: Any) -> Any:
+    x = torch.ones(2)
+    with torch.inference_mode():
+        return (
+            copy.deepcopy(x).is_inference(),
+            x.clone().is_inference(),
+            copy.deepcopy(torch.ones(2)).is_inference(),
+        )
+
+
+@program()
+def nothing_but_inference_tensors_carries_a_tangent(torch: Any) -> Any:
+    forward_ad = torch.autograd.forward_ad
+    with torch.inference_mode():
+        x = torch.ones(3)
+    plain = torch.ones(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.full((3,), 2.0))
+        results = [
+            dual, torch.cat([dual, dual]), dual.sin(), dual * dual, dual.sum(), dual**2, dual[0], dual * 2,
+            dual * plain, dual.clone(), torch.stack([dual, plain]),
+        ]  # fmt: skip
+        return [forward_ad.unpack_dual(result).tangent for result in results]

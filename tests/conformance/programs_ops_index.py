@@ -232,3 +232,10 @@ def bad_assignments(torch: Any) -> Any:
         attempt("out of bounds", x.__setitem__, 5, 1.0),
         x,
     ]
+
+
+@program()
+def masked_fill_gives_rows(torch: Any) -> Any:
+    rows, columns = torch.ones(4, 3), torch.ones(3, 4).t()
+    masks, numbers = (rows > 0, columns > 0, torch.tensor(True)), (1.0, torch.tensor(1.0))
+    return [x.masked_fill(mask, n).stride() for x in (rows, columns) for mask in masks for n in numbers]

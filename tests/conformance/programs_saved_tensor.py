@@ -179,3 +179,73 @@ def what_pack_hooks_get(torch: Any) -> Any:
     w.grad_fn._raw_saved_other.register_hooks(pack, lambda t: t)
     (y + z + w).sum().backward()
     return seen, a.grad
+
+
+@program("has been detached in-place")
+def an_operand_that_is_detached_in_place(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True).clone()
+    y = x.sin()
+    x.detach_()
+    y.sum().backward()
+
+
+@program()
+def an_operand_of_a_function_that_is_detached_in_place(torch: Any) -> Any:
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return grad * 2 * x
+
+    x = torch.ones(2, requires_grad=True).clone()
+    y = Square.apply(x)
+    x.detach_()
+    y.sum().backward()
+    return x.requires_grad
+
+
+@program()
+def a_result_that_is_detached_in_place(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x.exp()
+    z = y + 1
+    y.detach_()
+    z.sum().backward()
+    before = y._version
+    y.add_(1)
+    return x.grad, before, y._version, y.requires_grad
+
+
+@program("modified by an inplace operation")
+def a_result_that_is_detached_and_written(torch: Any) -> Any:
+    y = torch.ones(2, requires_grad=True).exp()
+    z = y + 1
+    y.detach_()
+    y.add_(1)
+    z.sum().backward()
+
+
+@program()
+def views_of_what_is_detached_in_place(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    view = y[:1]
+    y.detach_()
+    (view * 3).sum().backward()
+    return x.grad, view.grad_fn, y.grad_fn, view._version
+
+
+@program()
+def a_state_that_is_detached_in_every_turn(torch: Any) -> Any:
+    w, state, grads = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0), []
+    for _ in range(3):
+        state = torch.tanh(w * state)
+        (grad,) = torch.autograd.grad(state, w)
+        grads.append(grad)
+        state.detach_()
+    return grads, state, state._version

@@ -428,3 +428,64 @@ def gradients_and_errors_of_functions_on_lists(torch: Any) -> Any:
         attempt("", torch._foreach_add, 1, 2),
         attempt("leaf Variable that requires grad", torch._foreach_mul_, a, 2),
     ]
+
+
+@program("boom")
+def an_error_in_the_graph(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    (torch._C._functions.DelayedError("boom", 1)(x * 2) + 1).sum().backward()
+
+
+@program()
+def an_error_that_no_gradient_reaches(torch: Any) -> Any:
+    x, y = (torch.ones(2, requires_grad=True) for _ in "xy")
+    out = x.clone().view(-1)
+    out += torch._C._functions.DelayedError("boom", 1)(y)
+    return torch.autograd.grad(out.sum(), x)
+
+
+@program()
+def gradients_that_are_undefined(torch: Any) -> Any:
+    seen: list[Any] = []
+
+    def run(materialize: bool) -> Any:
+        class Passing(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                ctx.set_materialize_grads(materialize)
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                seen.append(grad)
+                return grad
+
+        x = torch.ones(1, requires_grad=True)
+        torch._C._functions.UndefinedGrad()(Passing.apply(x)).backward()
+        return x.grad
+
+    return run(True), run(False), seen
+
+
+@program()
+def whether_a_tensor_is_still_there(torch: Any) -> Any:
+    x = torch.ones(2)
+    reference = torch._C._WeakTensorRef(x)
+    before = reference.expired()
+    del x
+    return before, reference.expired()
+
+
+@program()
+def modes_as_the_inside_tells_them(torch: Any) -> Any:
+    with torch.no_grad():
+        without = torch._C.is_grad_enabled()
+    with torch.autograd.forward_ad.dual_level():
+        level = torch.autograd.forward_ad._current_level
+    return without, torch._C.is_grad_enabled(), level, torch.autograd.forward_ad._current_level
+
+
+@program(warns="non-inplace resize")
+def resize_out_of_place(torch: Any) -> Any:
+    x = torch.ones(2, 3, requires_grad=True)
+    return x.resize(3, 2), x.resize_as(torch.ones(6)), attempt("can only change the shape", x.resize, 4, 2)

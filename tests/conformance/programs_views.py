@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .harness import attempt, program
 
 VIEWS = {
@@ -373,3 +375,13 @@ def view_refuses_what_memory_cannot_show(torch: Any) -> Any:
         attempt("shape '.4.' is invalid for input of size 6", x.view, 4),
         attempt("only one dimension can be inferred", x.view, -1, -1),
     )
+
+
+@program()
+def view_under_no_grad_as_an_array(torch: Any) -> Any:
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
+        view = x.view(2, 1)
+        quiet = view.numpy()
+    phrase = "Can't call numpy\\(\\) on Tensor that requires grad"
+    return quiet, attempt(phrase, view.numpy), attempt(phrase, np.asarray, view)

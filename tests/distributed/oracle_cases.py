@@ -1,4 +1,4 @@
-"""The same programs on PyTorch's DistributedDataParallel over Gloo, in the same processes: run by test_ddp_oracle.py."""
+"""The same programs on PyTorch's DistributedDataParallel over Gloo, in the same processes: for test_ddp_oracle.py."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from retrograd.distributed.launching import NoMPI, Plan, command, environment, f
 from tests.distributed.ranks import absent, mpirun
 
 needs_mpi = pytest.mark.skipif(bool(absent()), reason=absent())
-LIMIT = 120  # seconds after which a job counts as one that hangs
+LIMIT = 60  # seconds after which a job counts as one that hangs
 
 SCRIPT = """
 import os, sys

@@ -983,14 +983,11 @@ def test_views_of_complex_tensors(torch):
 
 @about("What of `torch.nn` is not here")
 def test_names_of_nn(torch):
-    for name in re.findall(
-        r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`Module.compile`")[0]
-    ):
+    for name in re.findall(r"`(\w+)`", TEXT[TEXT.index("**What of `torch.nn`") :].partition("`xpu`")[0]):
         assert not hasattr(rg.nn, name), name
     assert (hasattr(rg.nn, "quantized"), hasattr(torch.nn, "quantized")) == (False, True)
-    for name in ("compile", "xpu", "ipu", "mtia"):
+    for name in ("xpu", "ipu", "mtia"):
         assert (hasattr(rg.nn.Module, name), hasattr(torch.nn.Module, name)) == (False, True)
-    assert fails(rg.nn.Linear(1, 1).share_memory)
     assert rg.nn.modules.batchnorm._BatchNorm in rg.nn.BatchNorm1d.__mro__
     assert fails(lambda: __import__("retrograd.nn.modules.batchnorm"), "not a package")
 
@@ -1057,6 +1054,14 @@ def test_averages_over_ranks(torch, tmp_path):
     assert not hasattr(rg.distributed, "fsdp")
 
 
+@about("`torch.distributed` is MPI")
+def test_what_carries_messages(torch):
+    assert (rg.distributed.is_gloo_available(), torch.distributed.is_gloo_available()) == (False, True)
+    rg.distributed.init_process_group("gloo")
+    assert rg.distributed.get_backend() == "mpi"
+    rg.distributed.destroy_process_group()
+
+
 @about("Functions ask for `__torch_function__`")
 def test_modes_that_see_calls(torch):
     def program(lib):
@@ -1089,11 +1094,27 @@ def test_what_a_profiler_notes(torch):
     assert "aten::addmm" in program(torch)
 
 
+@about("Operations on the device `meta`")
+def test_meta_computes_on_the_cpu(torch):
+    def program(lib):
+        x = lib.zeros(2, device="meta")
+        return (x + 1).shape, (x / x).device.type
+
+    assert program(rg) == program(torch)
+
+
 @about("Tensors are copied to other processes")
-def test_processes_share_no_memory(torch):
+def test_processes_share_what_was_moved(torch):
     assert rg.multiprocessing.get_all_sharing_strategies() == {"file_system"}
     assert "file_descriptor" in torch.multiprocessing.get_all_sharing_strategies()
-    assert fails(rg.ones(1).share_memory_)
+
+    def program(lib):
+        x = lib.zeros(3)
+        part = x[:2]
+        x.share_memory_().fill_(1)
+        return x.is_shared(), part.tolist()
+
+    assert (program(rg), program(torch)) == ((True, [0, 0]), (True, [1, 1]))
 
 
 @about("A module's members are in its `__dict__`")
@@ -1250,3 +1271,70 @@ def test_numbers_that_wrap_around(torch):
 
     assert fails(lambda: pooled(torch), "overflow")
     assert pooled(rg).shape == (1, 1, 1)
+
+
+# ---- what PyTorch's samples showed ----------------------------------------------------------------------------------
+
+
+@about("Gradients and tangents that are right where PyTorch's are not")
+def test_tangents_that_are_right(torch: Any) -> None:
+    def slope(lib: Any) -> complex:
+        z = lib.tensor(0.3 + 0.7j, dtype=lib.complex128)
+        return lib.func.jvp(lib.nn.functional.silu, (z,), (lib.ones_like(z),))[1].item()
+
+    z, small = 0.3 + 0.7j, 1e-6
+    by_difference = (_silu(z + small) - _silu(z - small)) / (2 * small)
+    assert abs(slope(rg) - by_difference) < 1e-6 < abs(slope(torch) - by_difference)
+
+
+def _silu(z: complex) -> complex:
+    return complex(z / (1 + np.exp(-z)))
+
+
+@about("More dtypes are taken than PyTorch's kernels on CPUs have")
+def test_more_dtypes(torch: Any) -> None:
+    def pooled(lib: Any) -> Any:
+        return lib.nn.functional.avg_pool3d(lib.ones(1, 2, 2, 2).half(), 2)
+
+    def nothing(lib: Any) -> Any:
+        return lib.linalg.cholesky(lib.ones(0, 0).half())
+
+    assert fails(lambda: pooled(torch), "not implemented")
+    assert not fails(lambda: pooled(rg))
+    assert not fails(lambda: nothing(torch))
+    assert fails(lambda: nothing(rg), "not implemented")
+
+
+@about("Names of parameters")
+def test_names_of_parameters(torch: Any) -> None:
+    assert not fails(lambda: torch.exp(x=torch.ones(1)))
+    assert fails(lambda: rg.exp(x=rg.ones(1)))
+    assert fails(lambda: torch.max(torch.ones(2), dim=torch.ones(2)))
+    assert not fails(lambda: rg.max(rg.ones(2), dim=rg.ones(2)))
+
+
+@about("A window of `signal.windows` that requires a gradient is a leaf")
+def test_windows_are_leaves(torch: Any) -> None:
+    made = [lib.signal.windows.hann(4, requires_grad=True) for lib in (torch, rg)]
+    assert [t.is_leaf for t in made] == [False, True]
+
+
+@about("A tensor has at most 64 dimensions")
+def test_dimensions(torch: Any) -> None:
+    assert not fails(lambda: torch.ones(1).expand((1,) * 65))
+    assert fails(lambda: rg.ones(1).expand((1,) * 65))
+
+
+@about("`lstsq`")
+def test_least_squares(torch: Any) -> None:
+    found = [lib.linalg.lstsq(lib.tensor([[0.5, -1.5], [1.0, 0.25]]), lib.eye(2), 0.7) for lib in (torch, rg)]
+    assert not np.allclose(found[0].solution.numpy(), found[1].solution.numpy())
+
+
+@about("What has no number of results known beforehand")
+def test_dynamic_results_in_vmap(torch: Any) -> None:
+    def run(lib: Any) -> Any:
+        return lib.vmap(lib.argwhere)(lib.tensor([[1.0, 0.0], [0.0, 1.0]]))
+
+    assert not fails(lambda: run(torch))
+    assert fails(lambda: run(rg), "dynamic shape")

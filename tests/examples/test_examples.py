@@ -95,14 +95,8 @@ def test_a_program_of_several_ranks_runs_as_one(capsys, monkeypatch, tmp_path):
 def test_a_program_of_several_ranks_goes_on_with_fewer(tmp_path):
     said = []
     for count, more in ((2, []), (1, ["--resume"])):
-        command = [
-            str(ranks.mpirun()),
-            "-n",
-            str(count),
-            sys.executable,
-            str(FOLDER / "char_gpt_ranks.py"),
-            "--quick",
-        ]
+        script = FOLDER / "char_gpt_ranks.py"
+        command = [str(ranks.mpirun()), "-n", str(count), sys.executable, str(script), "--quick"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
         done = subprocess.run(
             [*command, *more], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False

@@ -91,6 +91,8 @@ def findings(trial: Trial) -> Iterator[Finding]:
                 yield Finding("known" if why else kind, trial.text(), f"{why}: {words}" if why else words)
     except NoCounterpart:
         pass
+    except Exception as error:
+        yield Finding("broken result", trial.text(), f"{error!r:.200}")
     finally:
         signal.alarm(0)
 

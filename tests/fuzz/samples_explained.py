@@ -204,6 +204,8 @@ EXPLAINED = [
     ),
     Known("finite where PyTorch's are NaN", "tangent", "logcumsumexp", "nan.* there"),
     Known("layouts that are dense are kept", "strides", "ldexp|stft"),
+    Known("rounding of singular matrices", "second derivative", FACTORS, ways="other layout"),
+    Known("PyTorch multiplies truth values that lie apart", "raises only here", "inner|v?dot", "Bool"),
     # How it came about.
     Known(
         "other nodes for the same",

@@ -15,13 +15,15 @@ B = rg.bfloat16
 def test_there_and_back() -> None:
     x = rg.tensor([1.0, 2.5, -3.0], dtype=B)
     there = x.cuda()
-    assert there.dtype == B and there.is_cuda
+    assert there.dtype == B
+    assert there.is_cuda
     assert rg.equal(there.cpu(), x)
     assert rg.equal(there.float().cpu(), x.float())
     assert rg.equal(rg.ones(3, device="cuda").to(B).cpu(), rg.ones(3, dtype=B))
     assert float(there.sum()) == 0.5
     assert there.tolist() == [1.0, 2.5, -3.0]
-    assert "2.5000" in str(there[1]) and "bfloat16" in str(there[1])
+    assert "2.5000" in str(there[1])
+    assert "bfloat16" in str(there[1])
 
 
 def test_made_there() -> None:
@@ -71,7 +73,8 @@ def test_in_place_and_accumulation() -> None:
     w = rg.ones(3, device="cuda", dtype=B, requires_grad=True)
     for _ in range(3):
         (w * 2).sum().backward()
-    assert w.grad.tolist() == [6.0, 6.0, 6.0] and w.grad.dtype == B
+    assert w.grad.tolist() == [6.0, 6.0, 6.0]
+    assert w.grad.dtype == B
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW", "SGD"])

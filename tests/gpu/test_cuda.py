@@ -48,6 +48,37 @@ def test_streams_and_events() -> None:
     assert rg.allclose(x.grad.cpu().double(), wanted, rtol=1e-3, atol=1e-2)
 
 
+def test_calls_that_wait_are_told_of() -> None:
+    x = rg.ones(3, device="cuda")
+    assert rg.cuda.get_sync_debug_mode() == 0
+    try:
+        rg.cuda.set_sync_debug_mode("warn")
+        with pytest.warns(UserWarning, match="synchronizing CUDA operation"):
+            x.sum().item()
+        rg.cuda.set_sync_debug_mode(2)
+        y = (x * 2).sum()
+        for wait in (
+            lambda: y.item(),
+            lambda: y.cpu(),
+            lambda: bool(y),
+            lambda: x.tolist(),
+            lambda: float(y),
+        ):
+            with pytest.raises(RuntimeError, match="synchronizing CUDA operation"):
+                wait()
+    finally:
+        rg.cuda.set_sync_debug_mode("default")
+    assert y.item() == 6
+    with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
+        rg.cuda.set_sync_debug_mode("loud")
+
+
+def test_streams_are_given_out_in_turns() -> None:
+    streams = [rg.cuda.Stream() for _ in range(40)]
+    assert len(set(streams)) == 32
+    assert rg.cuda.Stream(priority=-1) not in streams
+
+
 def test_memory() -> None:
     rg.cuda.empty_cache()
     rg.cuda.reset_peak_memory_stats()
@@ -75,4 +106,9 @@ def test_generators() -> None:
 def test_too_much_memory_is_an_error_with_figures_and_the_next_step_works() -> None:
     with pytest.raises(rg.OutOfMemoryError, match="TiB"):
         rg.empty(1 << 40, device="cuda")
+    rg.cuda.empty_cache()
+    for f in (lambda x: x * 2, lambda x: x.tanh(), lambda x: x[:, None] * x):
+        with pytest.raises(rg.OutOfMemoryError, match="not enough memory"):
+            f(rg.empty(int(rg.cuda.mem_get_info()[0] * 0.6) // 4, device="cuda", requires_grad=True))
+        rg.cuda.empty_cache()
     assert float(rg.ones(3, device="cuda").sum()) == 3

@@ -30,6 +30,8 @@ EXEMPT_OPS |= because(
     "elementwise.conjugate.ConjCopy elementwise.conjugate.NegCopy",
 )
 
+EXEMPT_OPS |= because("an old name of reshape, which has rows", "shape.reshape.ResizeBackward")
+
 EXEMPT_OPS |= because(
     "refuses a derivative; see test_without_derivative.py",
     "random.sampling.BinomialDraw index.scatter_reduce.TwoZeros",
@@ -79,6 +81,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
         "gives a tensor other memory; no operation on its values", "Tensor.resize_ Tensor.set_ resize_as_"
     ),
     **because("another name of a function with a row", "concatenate row_stack"),
+    **because("old names of reshape, which warn; see conformance", "Tensor.resize Tensor.resize_as"),
     **because("has no derivative, as in PyTorch", "floor_divide heaviside"),
     **because(
         "has no derivative, as in PyTorch; its values are in test_special.py",

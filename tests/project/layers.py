@@ -99,7 +99,7 @@ ALLOWED: dict[tuple[str, str], str] = {
 }
 
 THREAD_STARTERS = {"Thread", "Timer", "ThreadPoolExecutor", "start_new_thread"}
-STARTS_THREADS = {"engine.threads"}
+STARTS_THREADS = {"engine.threads", "distributed.progress"}
 
 
 class Import(NamedTuple):

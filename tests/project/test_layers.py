@@ -64,10 +64,24 @@ def test_a_library_that_is_loaded_by_name_is_an_extra():
     }
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
-    assert loaded == {"cupy", "cupyx", "matplotlib", "ml_dtypes", "retrograd", "rich", "safetensors", "scipy"}
+    # `cuda` is the pathfinder that CuPy brings along.
+    assert loaded == {
+        *(
+            "cuda",
+            "cupy",
+            "cupyx",
+            "matplotlib",
+            "ml_dtypes",
+            "mpi4py",
+            "retrograd",
+            "rich",
+            "safetensors",
+            "scipy",
+        ),
+    }
     names = {
         "scipy": ["scipy"], "io": ["safetensors"], "cli": ["rich"], "plot": ["matplotlib"], "bfloat16": ["ml_dtypes"],
-        "cuda": ["cupy-cuda13x"],
+        "cuda": ["cupy-cuda13x"], "mpi": ["mpi4py", "mpich", "impi-rt"],
     }  # fmt: skip
     assert {extra: [line.partition(">")[0] for line in extras[extra]] for extra in names} == names
 

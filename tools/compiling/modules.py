@@ -27,16 +27,33 @@ INTERPRETED = {
     "backends/flags.py": "modules made of names, which a program sets",
     "backends/layout_class.py": "derives from a builtin string",
     "backends/memory.py": "called once in a while",
+    "backends/shared_memory.py": "called once in a while",
     "backends/batch/methods.py": "derives from NumPy's mixin of operators",
     "backends/bfloat16.py": "derives from NumPy's array",
+    "backends/meta.py": "derives from NumPy's array",
     "backends/mirror.py": "derives from NumPy's mixin of operators",
     "backends/names.py": "an ordinary base class",
     "backends/batch/random.py": "stands for the module numpy.random",
     "backends/batch/shape.py": "derives from a builtin tuple and exception",
     **{
         f"backends/gpu/{name}.py": "a call or two beside a launch"
-        for name in ("cudnn", "launch", "library", "random", "rows", "ufuncs")
+        for name in (
+            *(
+                "attention",
+                "cudnn",
+                "faults",
+                "indices",
+                "kernels",
+                "launch",
+                "libraries",
+                "library",
+                "losses",
+                "norms",
+            ),
+            *("norms", "products", "random", "reductions", "rows", "ufuncs"),
+        )
     },
+    "backends/gpu/bfloat16.py": "makes a class of CuPy's array at run time",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",

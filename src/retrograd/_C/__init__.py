@@ -24,6 +24,10 @@ __getattr__, __dir__ = _lazily(
         ),
         "retrograd.core.tensor": "TensorBase=Tensor _TensorBase=Tensor",
         "retrograd.ops.random.generator": "Generator",
-        "retrograd": "_VariableFunctions= _VariableFunctionsClass=",
+        "retrograd": (
+            "_VariableFunctions= _VariableFunctionsClass= is_anomaly_check_nan_enabled is_anomaly_enabled "
+            "is_autocast_enabled is_grad_enabled is_inference_mode_enabled"
+        ),
+        "retrograd._C.weak": "_WeakTensorRef",
     },
 )

@@ -29,7 +29,7 @@ def _get_sequence_nr() -> int:
 def _unsafe_set_version_counter(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     """Sets how often tensors were written in place; "unsafe" since backward goes by that."""
     for tensor, version in zip(tensors, versions, strict=True):
-        tensor._version_counter().version = version
+        tensor._version_counter().show(version)
 
 
 def _make_saved_tensor(tensor: Tensor, is_output: bool, is_inplace_on_view: bool = False) -> SavedTensor:

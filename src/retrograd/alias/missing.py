@@ -31,7 +31,8 @@ _NET = "Nothing is fetched from the net: download the file yourself and read it 
 ADVICE = {
     "torch.ao": _QUANTISED,
     "torch.cuda": _DEVICES,
-    "torch.distributed": "Ranks here train with DistributedDataParallel and ZeroRedundancyOptimizer.",
+    "torch.distributed": "Ranks hold whole models here: use nn.parallel.DistributedDataParallel.",
+    "torch.distributed.rpc": "Ranks call no functions of each other here: send objects by torch.distributed.",
     "torch.export": _TRACES,
     "torch.fx": _TRACES,
     "torch.hub": _NET,

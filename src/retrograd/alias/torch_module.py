@@ -18,6 +18,11 @@ _OWN = frozenset(
 _SETTINGS = (bool, int, float, str, type(None))
 
 
+def _whole(name: str) -> ModuleType | None:
+    """Where the names of a file of PyTorch's are that ours are cut from otherwise: `nn`, for `torch.nn.modules.x`."""
+    return importlib.import_module("retrograd.nn") if name.startswith("torch.nn.modules.") else None
+
+
 class TorchModule(ModuleType):
     """Shows a module of ours, its names and its settings, under one of PyTorch's names."""
 
@@ -29,7 +34,11 @@ class TorchModule(ModuleType):
         try:
             found = getattr(vars(self)["_shown"], name)
         except AttributeError:
-            return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            if name == "torch":
+                return sys.modules["torch"]  # which PyTorch's files import
+            if not hasattr(elsewhere := _whole(self.__name__), name):
+                return missing(f"{self.__name__}.{name}", sys._getframe(1))
+            found = getattr(elsewhere, name)
         if isinstance(found, ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         if not isinstance(found, _SETTINGS):
@@ -37,11 +46,19 @@ class TorchModule(ModuleType):
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if self._has_function_of_that_name(name, value):
+            return
         if name in _OWN or isinstance(value, ModuleType):
             super().__setattr__(name, value)
             return
         vars(self).pop(name, None)
         setattr(vars(self)["_shown"], name, value)
+
+    def _has_function_of_that_name(self, name: str, module: Any) -> bool:
+        """Whether Python's import would put `torch.autograd.gradcheck`, the file, in the place of the function."""
+        if not isinstance(module, TorchModule) or module.__name__ != f"{self.__name__}.{name}":
+            return False
+        return callable(getattr(vars(self)["_shown"], name, None))
 
     def __delattr__(self, name: str) -> None:
         vars(self).pop(name, None)

@@ -83,7 +83,7 @@ def part_of(output: Any, part: str) -> Any:
 
 def flat(tensor: Any) -> Array:
     """The values as a flat NumPy array of their own; integers as floats, so that differences are right."""
-    values = tensor.detach().cpu().numpy().reshape(-1)
+    values = tensor.detach().cpu().numpy(force=True).reshape(-1)
     return values.astype(np.float64) if values.dtype.kind in "biu" else values.copy()
 
 

@@ -114,10 +114,17 @@ class BackwardCFunction(FunctionCtx):
         if not isinstance(tensors, bool):
             given = (grads, tensors, owned, *more)[: max(self.num_inputs(), 3 + len(more) if more else 0)]
             return self._user_backward()(self, *given)
-        return call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, grads, tensors)
+        # Hooks that see the gradients afterwards want them all.
+        alone = owned == 1 and len(grads) == 1 and (self.node_hooks is None or not self.node_hooks.post)
+        backward, boxed = self._user_backward(), self._forward_cls.boxed_grads_call
+        made = call_backward(self, backward, boxed, grads, tensors, alone)
+        if alone and self._held_ours:
+            grads[0] = None  # it is a result now, and ours: see `outgoing` in engine/evaluate.py
+        return made
 
     def pair(self, g: Any, tensors: bool, owned: bool) -> tuple[Any, Any]:
-        made = call_backward(self, self._user_backward(), self._forward_cls.boxed_grads_call, (g,), tensors)
+        backward, boxed = self._user_backward(), self._forward_cls.boxed_grads_call
+        made = call_backward(self, backward, boxed, (g,), tensors, owned)
         return made[0], made[1] if len(made) > 1 else None
 
     def _user_backward(self) -> Callable[..., Any]:

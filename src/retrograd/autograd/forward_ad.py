@@ -76,6 +76,13 @@ def enter_dual_level() -> int:
     return 0
 
 
+def __getattr__(name: str) -> Any:
+    """`_current_level`: the number of the level that is open, -1 where there is none."""
+    if name != "_current_level":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return -1 if current().level is None else 0
+
+
 class inner_level:  # noqa: N801 - a context manager, as `dual_level` is
     """A level inside those that are open: transforms nest, and so do theirs. See Note [Leaving a mode]."""
 

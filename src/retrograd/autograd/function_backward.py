@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from retrograd.backends.base import BACKENDS
+from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.modes import current
 from retrograd.core.node import Grads, Node
-from retrograd.core.references import unwrap
+from retrograd.core.references import ALONE, references, unwrap
 from retrograd.core.tensor import Tensor
 from retrograd.errors import GradientError, type_name
 
@@ -17,23 +18,64 @@ if TYPE_CHECKING:
 
 
 def call_backward(
-    ctx: BackwardCFunction, backward: Callable[..., Any], boxed: bool, grads: Grads, tensors: bool
+    ctx: BackwardCFunction,
+    backward: Callable[..., Any],
+    boxed: bool,
+    grads: Grads,
+    tensors: bool,
+    owned: bool = False,
 ) -> Grads:
-    """Runs `backward(ctx, *grads)`; one gradient per tensor argument of `forward`. `boxed`: all grads in one list."""
+    """Runs `backward(ctx, *grads)`; one gradient per tensor argument of `forward`. `boxed`: all grads in one list.
+
+    `owned` says that the only gradient is ours; if it comes back, and nobody else has it, it still is.
+    """
     given: list[Any] = []
     for i, grad in enumerate(grads):
         given.append(_given(ctx, i, grad, tensors))
     state = current()
     if state.task is not None:
         state.running_node = ctx
+    ctx._held_ours = False
+    ours = [grads[0]] if owned and not boxed and not tensors else []
+    before = references(ours, 0) if ours else 0
     results = backward(ctx, given) if boxed else backward(ctx, *given)
     made = _checked(ctx, results if isinstance(results, tuple) else (results,))
     results = None
+    if ours:
+        last = _handed_on(ctx, made, given)
+        if last >= 0 and references(made, last) == ALONE and references(ours, 0) == before:
+            ctx._held_ours = True  # who reads it: `evaluate` in engine/evaluate.py
+            made[last] = _Taken(made[last].array)
     if not tensors:
         for i in range(len(made)):
-            if made[i] is not None and not unwrap(made, i):
+            if isinstance(made[i], _Taken):
+                made[i] = made[i].array
+            elif made[i] is not None and not unwrap(made, i):
                 made[i] = made[i][...]  # a view is nobody's to write into: see Note [Ownership]
     return made
+
+
+class _Taken:
+    """The array that was given to `backward`, and is ours again."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+def _handed_on(ctx: BackwardCFunction, made: list[Any], given: list[Any]) -> int:
+    """Where the gradient that was given comes back, and lets go of it; -1 if nowhere.
+
+    If it comes back several times, the last place has it and leaves before that get the copies that they would make.
+    """
+    node: Node = ctx
+    places = [i for i in range(len(made)) if made[i] is given[0]]
+    for i in places[:-1]:
+        if not isinstance(node.edge(i).function, AccumulateGrad):
+            return -1
+    for i in places[:-1]:
+        made[i] = Tensor(made[i].array.copy())
+    given.clear()
+    return places[-1] if places else -1
 
 
 def _given(ctx: BackwardCFunction, i: int, grad: Any, tensors: bool) -> Any:

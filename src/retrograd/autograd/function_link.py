@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from retrograd.autograd.function_tangents import carry_through
 from retrograd.backends.base import BACKENDS, where_of
 from retrograd.backends.dtypes import is_differentiable
+from retrograd.core.accumulate import AccumulateGrad
 from retrograd.core.anomaly import remember_origin
 from retrograd.core.apply import gradient_node
 from retrograd.core.inplace import check_recordable
@@ -47,7 +48,9 @@ def finished(ctx: BackwardCFunction, args: tuple[Any, ...], output: Any, recorde
         node._meta = _metadata(outputs[0]) if outputs else None
         node._where = next((where_of(out.array) for out in outputs if isinstance(out, Tensor)), None)
         node._stream = BACKENDS.stream_now()
-        node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2
+        # Of two leaves, one may get the very gradient that `backward` got: see `_handed_on` in function_backward.py.
+        leaves = node.edge_count == 2 and isinstance(node.next0, AccumulateGrad)
+        node._has_pair = len(outputs) == 1 and 1 <= node.edge_count <= 2 and not leaves
         if len(outputs) > 1:
             node.more_inputs = [_metadata(out) for out in outputs[1:]]
         if not ctx._materialize_non_diff_grads:
@@ -181,14 +184,14 @@ def _linked(
         if not (apart and out._requires):
             _check_not_saved(ctx, out)
         out = out.detach() if apart else alias(out)
+    if out._base is not None and not dirty:
+        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     if apart or not is_differentiable(out.array.dtype):
         return out
     if dirty and out._base is not None:
         rebase_history(out, ctx)
         return out
     out._node, out.output_nr, out._requires = ctx, number, True
-    if out._base is not None:
-        out._view_kind, out._view_version = IN_CUSTOM_FUNCTION, out._version_counter().version
     return out
 
 

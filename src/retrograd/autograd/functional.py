@@ -190,6 +190,20 @@ def hvp(
     return finished(output, create_graph), finished(unwrapped(products, several), create_graph)
 
 
+def _construct_standard_basis_for(
+    tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]
+) -> tuple[Tensor, ...]:
+    """Unit vectors of the space of all tensors together, cut into one matrix per tensor."""
+    total, begin, made = sum(tensor_numels), 0, []
+    for tensor, numel in zip(tensors, tensor_numels, strict=True):
+        units = backend_of(tensor.array).zeros((total, numel), tensor.array.dtype)
+        for i in range(numel):
+            units[begin + i, i] = 1
+        made.append(Tensor(units))
+        begin += numel
+    return tuple(made)
+
+
 def _directions(v: Any, function: str, points: Tensors, several: bool, create_graph: bool) -> Tensors:
     """A vector for each input; where a single number is the input, 1 if none is given."""
     given = vector(v, function, points, several, create_graph)

@@ -167,4 +167,4 @@ class _unsafe_preserve_version_counter:  # noqa: N801 - torch's name
 
     def __exit__(self, *exc: object) -> None:
         for tensor, version in zip(self.tensors, self.versions, strict=True):
-            tensor._version_counter().version = version
+            tensor._version_counter().show(version)

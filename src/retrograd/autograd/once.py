@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -40,37 +40,51 @@ def once_differentiable(fn: Callable[P, R]) -> Callable[P, R]:
 
 
 class Error(Node):
-    """Raises when a gradient reaches it: stands behind results that have no second derivative.
+    """Raises when a gradient reaches it."""
 
-    It leads to leaves that nobody knows, one for each result, so that a backward reaches it, but no gradient that is
-    asked for lies behind.
-    """
+    def __init__(self, message: str) -> None:
+        self.message = message
 
     def apply(self, grads: Grads, tensors: bool, owned: int) -> Grads:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
+        raise RuntimeError(self.message)
 
     def name(self) -> str:
         return "torch::autograd::Error"
 
 
 def _undifferentiable(results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a backward, with one node behind all of them."""
-    node = Error()
+    """The results of a backward, which have no second derivative.
+
+    Behind them is an error. It leads to leaves that nobody knows, one for each result, so that a backward reaches it,
+    but no gradient that is asked for lies behind.
+    """
+    leaves: list[Any] = []
+    for result in results:
+        if isinstance(result, Tensor) and is_differentiable(result.array.dtype):
+            result = Tensor(result.array)
+            result._requires = True
+        leaves.append(result)
+    return behind_error(
+        "trying to differentiate twice a function that was marked with @once_differentiable", leaves
+    )
+
+
+def behind_error(message: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    """Twins of the tensors among these values, which have one node behind all of them that raises."""
+    node = Error(message)
     edges: list[Edge] = []
     made: list[Any] = []
-    for i, result in enumerate(results):
-        if isinstance(result, Tensor) and is_differentiable(result.array.dtype):
-            leaf, result = Tensor(result.array), Tensor(result.array)
-            leaf._requires = True
-            edges.append(gradient_edge(leaf))
-            result._node, result.output_nr, result._requires = node, i, True
-            node.add_input(result.array)
+    for i, value in enumerate(values):
+        if isinstance(value, Tensor) and is_differentiable(value.array.dtype):
+            edges.append(gradient_edge(value) if value.requires_grad else Edge(None, 0))
+            twin = Tensor(value.array)
+            twin._node, twin.output_nr, twin._requires = node, i, True
+            node.add_input(twin.array)
+            made.append(twin)
         else:
             edges.append(Edge(None, 0))
             node.add_input(np.empty(0))  # no gradient will come
-        made.append(result)
+            made.append(value)
     node.set_next_edges(edges)
     node.sequence_nr = current().next_sequence_nr()
     return tuple(made)

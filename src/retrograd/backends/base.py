@@ -13,7 +13,8 @@ A formula gets the backend of its operands as `xp`. It is three things in one:
     Backend                 kernels in plain array code, and formulas of ops, which recorded backwards run on Tensors
     └─ NumpyBackend         NumPy's memory, and nothing but NumPy: the reference
        ├─ NativeBackend     the kernel pack, where it serves
-       └─ CudaBackend       CuPy's arrays on a GPU
+       └─ KernelBackend     CuPy's arrays on a GPU, with kernels of our own where they serve
+          └─ CudaBackend    what is left: memory, devices, streams, the pack's short road; Note [bfloat16 on a GPU]
     BatchedBackend          vmap's arrays over any of them
     BFloat16Backend         NumPy's memory as bfloat16, computed in float32: Note [bfloat16]
     MirrorBackend           conjugates of any of them, in the same memory: Note [Mirrors]
@@ -55,6 +56,7 @@ class Backend(LibraryNames):
     runs_formulas: bool = False  # whether compiled formulas serve arrays that are not NumPy's own
     stands_for_many: ClassVar[bool] = False  # whether an array stands for all samples of a `vmap`
     asynchronous: ClassVar[bool] = False  # whether work may be done after the call that asks for it
+    has_values: ClassVar[bool] = True  # whether arrays have elements that can be read
     rounds: ClassVar[bool] = False  # whether ops are computed in a wider dtype, and their results rounded
     fuses_rms_norm: ClassVar[bool] = (
         False  # whether RMS norm is one op, as on PyTorch's GPUs, and not several
@@ -625,6 +627,8 @@ def open_device(kind: str) -> bool:
     """Whether a kind of device can be used; CuPy is loaded when somebody first asks for a GPU."""
     if kind == "cuda" and kind not in BACKENDS.by_device:
         importlib.import_module("retrograd.backends.gpu.backend").install()
+    if kind == "meta" and kind not in BACKENDS.by_device:
+        importlib.import_module("retrograd.backends.meta")
     return kind in BACKENDS.by_device
 
 

@@ -76,9 +76,18 @@ def _first_line(function: ast.FunctionDef) -> int:
     return function.body[1 if documented else 0].lineno
 
 
+def interpreter_options() -> list[str]:
+    """What this Python was started with that a script notices: `-W`, `-X`, `-O`."""
+    options = [f"-W{option}" for option in sys.warnoptions]
+    options += [
+        f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()
+    ]
+    return options + ["-O"] * sys.flags.optimize
+
+
 def become(arguments: Sequence[str], interpreted: bool) -> int:
     """Run Python in this process's place, or beside it where a process cannot be replaced."""
-    command = [sys.executable, *arguments]
+    command = [sys.executable, *interpreter_options(), *arguments]
     path = [FOLDER, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     if interpreted:

@@ -37,12 +37,21 @@ from retrograd.core.anomaly import remember_origin
 from retrograd.core.collector import hide
 from retrograd.core.lost import cut_note, hand_on, hand_on1, hand_on2, note_of_constant
 from retrograd.core.metadata import metadata_of
-from retrograd.core.modes import ANOMALY, INFERENCE, LEVEL, RECORDED, SAVED_HOOKS, ThreadState, current
+from retrograd.core.modes import (
+    ANOMALY,
+    INFERENCE,
+    LEVEL,
+    RECORDED,
+    SAVED_HOOKS,
+    SELECTED,
+    ThreadState,
+    current,
+)
 from retrograd.core.node import Edge, Node, put_edge
 from retrograd.core.op import ALL, OUT, Binary, Op, Unary, Variadic, X, Y, computed, may_hold_samples
 from retrograd.core.places import CALLER, mark, spot
 from retrograd.core.saved import SavedConstant, refuse_inference
-from retrograd.core.tangent import carry
+from retrograd.core.tangent import are_inference, carry
 from retrograd.core.tensor import Tensor
 from retrograd.core.traits import Traits, called, traits_of
 from retrograd.core.upward import UPWARD
@@ -51,6 +60,11 @@ from retrograd.core.views import MULTI_OUTPUT, NORMAL, NOWHERE, mark_view, recor
 from retrograd.core.witness import remember_constants
 from retrograd.errors import OperandError, broadcast_error, operand_error
 from retrograd.values import Array, DType
+
+# Note [Nothing but inference tensors]
+# ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# An inference tensor may say that it requires a gradient, and has no place in a graph. Outside of inference mode, an op
+# is recorded only if one operand is a tensor of another kind, or a number. Copies are recorded: they lead out of it.
 
 ndarray: Final[Any] = np.ndarray
 xp: Final[Backend] = CPU_BACKEND
@@ -61,11 +75,14 @@ def apply1(op: Unary, input: Any) -> Any:
     cls = None if type(input) is Tensor else _result_class(op, (input,))
     x: Tensor = input
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
+        op, known = _start_special(op, state)
     traits = traits_of(op)
     a = x.array
-    result = NotImplemented if traits.forward is None else traits.forward(op, a)
+    result = (
+        known if known is not None else NotImplemented if traits.forward is None else traits.forward(op, a)
+    )
     if result is NotImplemented:
         if traits.floats and a.dtype.kind in "biu":
             a = _cast(a, get_default_dtype())
@@ -117,6 +134,8 @@ def _link1(op: Unary, x: Tensor, a: Array, out: Tensor, state: ThreadState, keep
         return
     node = x._node
     if node is None:
+        if x._counter is UNTRACKED and not state.transforms and not traits_of(op).leads_out:
+            return  # see Note [Nothing but inference tensors]
         node = grad_accumulator(x)
     op.edge_count = 1
     op.next0 = node
@@ -182,9 +201,12 @@ def apply2(op: Binary, x: Any, y: Any, caller: int = CALLER) -> Any:
     a, b = x if tx is None else tx.array, y if ty is None else ty.array
     traits = traits_of(op)
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
-    result = NotImplemented if traits.forward is None else traits.forward(op, a, b)
+        op, known = _start_special(op, state)
+    result = (
+        known if known is not None else NotImplemented if traits.forward is None else traits.forward(op, a, b)
+    )
     if result is NotImplemented:
         a, b = _operands(a, b, tx is not None, ty is not None, traits.floats)
         if traits.elementwise and tx is not None and ty is not None:
@@ -287,7 +309,7 @@ def _link2(
     caller: int,
 ) -> None:
     """Makes `op` the node of `out`; None stands for a number."""
-    if state.special & INFERENCE:
+    if state.special & INFERENCE or (x is not None and x._counter is UNTRACKED and _is_apart(y, state)):
         return
     op.edge_count = 2
     keeps = 0
@@ -334,6 +356,11 @@ def _link2(
         hide(op)
 
 
+def _is_apart(y: Tensor | None, state: ThreadState) -> bool:
+    """Whether an inference tensor and `y` are recorded by nobody. See Note [Nothing but inference tensors]."""
+    return y is not None and y._counter is UNTRACKED and not state.transforms
+
+
 def _node_of(x: Tensor) -> Node:
     """The node that the gradient of a tensor goes to."""
     node = x._node
@@ -365,13 +392,16 @@ def apply_n(op: Variadic, xs: Sequence[Any]) -> Any:
     """Applies an op of any number of operands (None where one is missing) and results."""
     cls = _result_class(op, xs)
     state = current()
+    known: Any = None
     if state.special:
-        _start_special(state)
+        op, known = _start_special(op, state)
     traits = traits_of(op)
     arrays = [None if x is None else x.array for x in xs]
     if traits.floats:
         arrays = [None if a is None else _floated(a) for a in arrays]
-    result = _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    result = (
+        known if known is not None else _computed_n(op, arrays) if traits.is_view else _forward_n(op, arrays)
+    )
     constants = op.constants
     several = type(result) is tuple
     outs = _tensors(op, result if several else (result,), arrays)
@@ -442,7 +472,7 @@ def _link_n(
     state: ThreadState,
 ) -> None:
     """Makes `op` the node of those outputs that can have a gradient."""
-    if state.special & INFERENCE:
+    if state.special & INFERENCE or (not state.transforms and are_inference(xs)):
         return
     watched = _lay_edges(op, xs, len(xs) if traits.tracked == ALL else min(traits.tracked, len(xs)))
     op.sequence_nr = state.next_sequence_nr()
@@ -518,10 +548,14 @@ def _saved_version(counter: VersionCounter) -> int:
     return version
 
 
-def _start_special(state: ThreadState) -> None:
-    """What happens before an op computes when something special is on."""
+def _start_special(op: Any, state: ThreadState) -> tuple[Any, Any]:
+    """What happens before an op computes when something special is on; the op to go on with and its known result."""
     if state.special & RECORDED:
         state.observer.operation_starts()
+    if state.special & SELECTED:
+        found: tuple[Any, Any] = state.selection.result_of(op)
+        return found
+    return op, None
 
 
 def _finish_special(
@@ -546,6 +580,8 @@ def _finish_special(
         carry(op, operands, outs, state, constants)
     if state.special & RECORDED:
         state.observer.operation_ends(op, operands, outs)
+    if state.special & SELECTED:
+        state.selection.has_made(op, operands, outs, constants)
 
 
 # -- operands that are not plain Tensors ---------------------------------------------------------------------------

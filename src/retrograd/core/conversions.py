@@ -43,7 +43,7 @@ class TensorConversions(TensorFacts):
         Args:
             force: detach (and copy from another device) where needed instead of refusing.
         """
-        if self._requires and not force and current().grad_enabled:
+        if not force and current().grad_enabled and (self._requires or self._base_requires()):
             raise GradientError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. "
                 "(NumPy would lose track of the gradient; tensor.array is the bare array if that is what you want.)"
@@ -66,8 +66,12 @@ class TensorConversions(TensorFacts):
             )
         return cast("np.ndarray[Any, Any]", backend_of(array).numpy(array))
 
+    def _base_requires(self) -> bool:
+        """Whether this is a view of a tensor that requires a gradient."""
+        return False
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if self._requires or type(self.array) is not ndarray:
+        if self._requires or type(self.array) is not ndarray or self._base_requires():
             self.numpy()  # refuses where gradients are recorded or memory would be misread, and says why
         return np.array(self.array, dtype=dtype, copy=copy)
 

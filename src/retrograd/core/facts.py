@@ -119,7 +119,8 @@ class TensorFacts(TensorMethods):
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        return int(behind(self.array).__array_interface__["data"][0])
+        array = behind(self.array)
+        return int(array.__array_interface__["data"][0]) if backend_of(array).has_values else 0
 
     def storage_offset(self) -> int:
         """How many elements into its owner's memory the tensor begins."""

@@ -3,8 +3,8 @@
 Note [One fast path]
 ~~~~~~~~~~~~~~~~~~~~
 `ThreadState.special` is a bit set of everything that makes an op leave the fast road: inference mode, saved-tensor
-hooks, anomaly mode, an open level of forward mode, and a recording. `apply` tests it before and after an op computes,
-so features that are off cost two tests of an integer.
+hooks, anomaly mode, an open level of forward mode, a recording, a selection. `apply` tests it before and after an op
+computes, so features that are off cost two tests of an integer.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ ANOMALY: Final = 4  # nodes remember where they were made
 LEVEL: Final = 8  # a level of forward mode is open: views remember where their tangents lie
 FORWARD: Final = 16  # ... and tangents are computed: see core/tangent.py
 RECORDED: Final = 32  # an observer is told of every operation: see Note [Recording] in core/observer.py
+SELECTED: Final = 64  # some results are not computed, but known: see core/selection.py
 NO_FORWARD: Final = ~(8 | 16)  # all bits but these two
 
 
@@ -35,6 +36,7 @@ class ThreadState:
     # The node on whose behalf a user's code runs; in anomaly mode, any that runs. In between, an earlier one.
     running_node: Any = None
     observer: Any = None  # who is told of operations and backwards, if RECORDED is set
+    selection: Any = None  # who knows them, if SELECTED is set
     nonfinite: int = 0  # what detect_nonfinite looks for: 1 is NaN, 2 is Inf; 0: it is off
     grad_layout: bool = True  # what enforce_grad_layout_policy says: `.grad` lies in memory as its leaf does
     view_replay: bool = False  # what _force_original_view_tracking says; nothing depends on it

@@ -74,7 +74,9 @@ class Node(PlainNode):
     _counted_by: int = 0  # the number of the backward that the next three fields belong to
     _missing: int = 0  # gradients still to come
     _held: Any = None  # the gradient at input 0 so far; an InputBuffer if there are more inputs
-    _held_ours: bool = False  # see Note [Ownership] in engine/buffer.py
+    _held_ours: bool = (
+        False  # see Note [Ownership] in engine/buffer.py; once it ran: whether that is handed on
+    )
 
     # -- what subclasses give ------------------------------------------------------------------------------------
 

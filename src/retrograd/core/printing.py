@@ -169,6 +169,21 @@ def format_tensor(
     return _append(prefix + _body(array, len(prefix)), words, len(prefix))
 
 
+def format_shape(
+    array: Any,
+    *,
+    default_dtype: np.dtype[Any],
+    suffixes: Sequence[str],
+    prefix: str,
+    dtype_prefix: str = "torch.",
+) -> str:
+    """The text of a tensor whose elements cannot be read. The first of `suffixes` is its device."""
+    words = [suffixes[0], f"size={tuple(array.shape)}"]
+    if array.dtype not in (default_dtype, np.dtype(bool)):
+        words.append(f"dtype={dtype_prefix}{array.dtype.name}")
+    return _append(prefix + "...", [*words, *suffixes[1:]], len(prefix))
+
+
 def format_scalar(array: np.ndarray[Any, Any], spec: str) -> str:
     """``f"{t:spec}"`` of a tensor with one element: its number under Python's own formatting.
 

@@ -25,7 +25,15 @@ from retrograd.core.node import Node
 from retrograd.core.places import here, made_at
 from retrograd.core.tensor import Tensor
 from retrograd.core.version import PACKED, VersionCounter
-from retrograd.errors import FREED_GRAPH, FreedGraphError, InferenceError, InplaceError, sizes, type_name
+from retrograd.errors import (
+    FREED_GRAPH,
+    FreedGraphError,
+    GradientError,
+    InferenceError,
+    InplaceError,
+    sizes,
+    type_name,
+)
 from retrograd.hints import Plain
 from retrograd.values import Array
 
@@ -56,16 +64,17 @@ def version_error(
         "" if node is None or node.edge_count == 0 else f", which is output {nr} of {node.spoken_name()},"
     )
     saved, written = made_at(saver), made_at(counter)
+    shown = expected - sum(1 for each in counter.detaches if each <= expected)
     name = SCALAR_NAMES[array.dtype]
     kind = f"CPU{name}Type" if array.dtype.kind in "bc" else f"torch.{name}Tensor"  # as PyTorch calls them
     text = (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind} {sizes(array.shape)}]{source} is at version {counter.version}; expected version {expected} instead."
+        f"[{kind} {sizes(array.shape)}]{source} is at version {counter.shown()}; expected version {shown} instead."
     )
     if saved is not None:
         text += f"\n  saved by       {saver.name()} of {saved}"
     if written is not None:
-        times = counter.version - expected
+        times = counter.shown() - shown
         text += f"\n  overwritten by {written}" + (f" (the last of {times} writes)" if times > 1 else "")
     return InplaceError(
         f"{text}\nHint: compute out of place (y = y + 1, not y += 1), or save a copy: give the first of the two lines "
@@ -145,6 +154,13 @@ def reloaded(
         if state.task is not None:
             state.running_node = saver
         return array.unpack()
+    if counter.detaches and counter.unwritten_since(version):
+        if node is None or node is saver:
+            return array
+        raise GradientError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+            "supported, please use out-of-place `.detach()` instead: who saved the tensor still needs its history."
+        )
     raise version_error(saver, array, counter, version, node, nr)
 
 
@@ -283,6 +299,9 @@ class SavedValue:
         node = owner if self.is_output else self.node
         if node is None and isinstance(self.array, Packed):
             return self.array.tensor()  # the very object, since it needs no place in the graph
+        if self.counter.detaches and self.counter.unwritten_since(self.version):
+            self.version = self.counter.version  # a Function may go on with what was cut off in place
+            self.original = None
         array = checked(owner, self.array, self.counter, self.version, node, self.output_nr)
         if self.original is not None:
             return self.original

@@ -35,6 +35,7 @@ from retrograd.core.modes import FORWARD, ThreadState, current
 from retrograd.core.op import Binary, Op, Unary, Variadic, View, with_constants
 from retrograd.core.tensor import Tensor
 from retrograd.core.upward import UPWARD
+from retrograd.core.version import UNTRACKED
 from retrograd.core.views import Region, is_stretched
 from retrograd.values import Array
 
@@ -207,6 +208,19 @@ def _beyond(tangent: Tensor, view: Array, base: Array) -> Tensor:
 # -- the tangents of an op's results -------------------------------------------------------------------------------
 
 
+def are_inference(operands: Sequence[Any]) -> bool:
+    """Whether all operands (None where one is missing) are inference tensors."""
+    for x in operands:
+        if x is not None and not (isinstance(x, Tensor) and x._counter is UNTRACKED):
+            return False
+    return True
+
+
+def _leads_nowhere(op: Any, operands: Sequence[Any], state: ThreadState) -> bool:
+    """Whether results have no tangents whatever the operands have. See Note [Nothing but inference tensors]."""
+    return not state.transforms and not getattr(op, "leads_out", False) and are_inference(operands)
+
+
 def carry(
     op: Any, operands: Sequence[Any], outs: Sequence[Tensor], state: ThreadState, constants: Any
 ) -> None:
@@ -221,7 +235,7 @@ def carry(
     if state.level.outer is not None:
         _carry_outside(op, operands, outs, state, constants)
     tangents: list[Any] = [tangent_of(x, state) if isinstance(x, Tensor) else None for x in operands]
-    if all(t is None for t in tangents) or not op.differentiable:
+    if all(t is None for t in tangents) or not op.differentiable or _leads_nowhere(op, operands, state):
         return
     if all(out.array.dtype.kind not in "fc" for out in outs):
         return

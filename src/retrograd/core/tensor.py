@@ -30,7 +30,7 @@ from retrograd.core.lost import DETACHED, FROZEN, Lost, cut
 from retrograd.core.modes import FORWARD, INFERENCE, current
 from retrograd.core.operators import TensorOperators
 from retrograd.core.places import warn
-from retrograd.core.printing import format_tensor, in_html
+from retrograd.core.printing import format_shape, format_tensor, in_html
 from retrograd.core.transform_checks import (
     check_data_read,
     check_data_written,
@@ -108,6 +108,9 @@ class Tensor(TensorOperators):
                 "you can only change requires_grad flags of leaf variables." + ("" if value else NO_GRAD_HINT)
             )
         self._set_requires_grad(value)
+
+    def _base_requires(self) -> bool:
+        return self._base is not None and self._base._requires
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` of a leaf and returns it."""
@@ -339,10 +342,10 @@ class Tensor(TensorOperators):
 
     @property
     def _version(self) -> int:
-        version = self._version_counter().version
-        if version < 0:
+        counter = self._version_counter()
+        if counter.version < 0:
             raise no_version()
-        return version
+        return counter.shown()
 
     def is_inference(self) -> bool:
         """Whether this tensor was made in inference mode."""
@@ -366,6 +369,8 @@ class Tensor(TensorOperators):
             )
         if self._requires:
             self._lost = cut(self, DETACHED, "detach_()")
+        if self._node is not None:
+            self._version_counter().detached()
         self._node = None
         self.output_nr = 0
         self._requires = False
@@ -436,6 +441,10 @@ class Tensor(TensorOperators):
         if type(array) is not ndarray:
             if device_of(array) is not CPU:
                 suffixes.insert(0, f"device='{device_of(array)}'")
+            if not backend_of(array).has_values:
+                return format_shape(
+                    array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix
+                )
             array = backend_of(array).numpy(array)
         return format_tensor(array, default_dtype=get_default_dtype(), suffixes=suffixes, prefix=prefix)
 
@@ -467,6 +476,8 @@ class Tensor(TensorOperators):
             )
         array = _deep_copy(self.array, memo)
         made = rebuild_leaf(type(self), array, self._requires, self._grad_dtype, {})
+        if current().special & INFERENCE:
+            made._counter = UNTRACKED
         memo[id(self)] = made
         made._grad = copy.deepcopy(self._grad, memo)
         made.__dict__.update(copy.deepcopy(self._user_state(), memo))

@@ -13,6 +13,27 @@ class VersionCounter:
 
     version: int = 0
     _made: Any = None  # the line of the last write: see Note [Places]
+    # Which of the versions came with a `detach_()`. That is no write, and a tensor does not show it; but who has saved
+    # the tensor as an operand is to notice, by the check of versions that is made anyway.
+    detaches: tuple[int, ...] = ()
+
+    def detached(self) -> None:
+        """A tensor of this memory was cut off from its graph in place."""
+        if self.version >= 0:
+            self.version += 1
+            self.detaches = (*self.detaches, self.version)
+
+    def unwritten_since(self, version: int) -> bool:
+        """Whether nothing but `detach_()` has happened since a version."""
+        return self.version - version == sum(1 for each in self.detaches if each > version)
+
+    def shown(self) -> int:
+        """How often the memory was written, `tensor._version`."""
+        return self.version - len(self.detaches)
+
+    def show(self, version: int) -> None:
+        """Sets how often the memory was written."""
+        self.version = version + len(self.detaches)
 
     def bump(self) -> None:
         """One more in-place write."""

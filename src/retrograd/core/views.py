@@ -103,7 +103,9 @@ class Layout:
     def on(self, memory: Array) -> Array:
         """The array that lies there."""
         shape, strides = (*memory.shape[:-1], *self.shape), (*memory.strides[:-1], *self.strides)
-        xp = of_bfloat16() if self.dtype is bfloat16 else backend_of(memory)
+        xp = backend_of(memory)
+        if self.dtype is bfloat16:
+            xp = of_bfloat16() if type(memory) is np.ndarray else xp.maker(bfloat16)
         return xp.strided(memory, self.dtype, self.offset, shape, strides)
 
     def places(self) -> Array:
@@ -372,8 +374,12 @@ def refresh_view(view: Tensor, region: Region | None = None) -> None:
     base = view._base
     if base is None or (view._node is None and not base._requires):
         return
-    version = base._version_counter().version
+    counter = base._version_counter()
+    version = counter.version
     if version == view._view_version or version < 0:
+        return
+    if counter.detaches and counter.unwritten_since(view._view_version):
+        view._view_version = version
         return
     if view._view_kind != NORMAL:
         raise view_error(view, BASE_WRITTEN)

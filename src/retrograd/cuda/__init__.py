@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from retrograd.absent import AcceleratorError
-from retrograd.errors import OutOfMemoryError
+from retrograd.errors import AcceleratorError, OutOfMemoryError
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
@@ -62,6 +61,7 @@ if _typing.TYPE_CHECKING:
         set_stream,
         stream,
     )
+    from retrograd.cuda.waiting import get_sync_debug_mode, set_sync_debug_mode
 else:
     _get, __dir__ = _lazily(
         __name__,
@@ -85,6 +85,7 @@ else:
             "retrograd.cuda.streams": (
                 "Event Stream StreamContext current_stream default_stream set_stream stream"
             ),
+            "retrograd.cuda.waiting": "get_sync_debug_mode set_sync_debug_mode",
         },
     )
 
@@ -125,6 +126,7 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "get_sync_debug_mode",
     "init",
     "initial_seed",
     "is_available",
@@ -146,6 +148,7 @@ __all__ = [
     "set_rng_state",
     "set_rng_state_all",
     "set_stream",
+    "set_sync_debug_mode",
     "stream",
     "synchronize",
 ]

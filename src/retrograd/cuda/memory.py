@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from retrograd.backends.base import BACKENDS
 from retrograd.cuda.devices import index_of, is_available, library
 
 
@@ -40,6 +41,7 @@ def memory_allocated(device: Any = None) -> int:
     if not is_available():
         return 0
     cupy = library()
+    BACKENDS.by_device["cuda"].trim()
     with cupy.cuda.Device(index_of(device)):
         return int(cupy.get_default_memory_pool().used_bytes())
 
@@ -97,4 +99,4 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 def empty_cache() -> None:
     """Gives memory that no array uses back to the system."""
     if is_available():
-        library().get_default_memory_pool().free_all_blocks()
+        BACKENDS.by_device["cuda"].empty_cache()

@@ -15,6 +15,33 @@ def _needed(name: str) -> Any:
         raise RuntimeError(f"torch.cuda.{name} requires CUDA support: {error}") from error
 
 
+class Pool:
+    """The queues that there are: as many as PyTorch has for a GPU and a priority, given out in turns.
+
+    None ever goes away: a backward needs the queue of its forward, which a program may have forgotten by then.
+    """
+
+    SIZE = 32
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[int, int], list[Any]] = {}
+        self.count: dict[tuple[int, int], int] = {}
+
+    def take(self, cupy: Any, device: int, priority: int) -> Any:
+        """The next queue of a GPU."""
+        key = (device, min(priority, 0))
+        made, turn = self.made.setdefault(key, []), self.count.get(key, 0)
+        self.count[key] = turn + 1
+        if len(made) < self.SIZE:
+            with cupy.cuda.Device(device):
+                made.append(cupy.cuda.Stream(non_blocking=True, priority=key[1]))
+            return made[-1]
+        return made[turn % self.SIZE]
+
+
+POOL = Pool()
+
+
 class Stream:
     """A queue of work: what is put into it runs in order, beside what other queues do.
 
@@ -26,8 +53,8 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, *, _cupy_stream: Any = None) -> None:
         cupy = _needed("Stream")
         self.device_index = index_of(device)
-        with cupy.cuda.Device(self.device_index):
-            self.cupy: Any = cupy.cuda.Stream(non_blocking=True) if _cupy_stream is None else _cupy_stream
+        found = POOL.take(cupy, self.device_index, priority) if _cupy_stream is None else _cupy_stream
+        self.cupy: Any = found
         self.priority = priority
 
     @property

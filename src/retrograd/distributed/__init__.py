@@ -108,6 +108,7 @@ NAMES = {
     "retrograd.distributed.buckets": "GradBucket",
     "retrograd.distributed.checkpoint": "checkpoint=",
     "retrograd.distributed.debug": "DebugLevel get_debug_level set_debug_level set_debug_level_from_env",
+    "retrograd.distributed.distributed_c10d": "distributed_c10d=",
     "retrograd.distributed.errors": "DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError",
     "retrograd.distributed.groups": (
         "GroupMember ProcessGroup default_pg_timeout get_backend get_backend_config get_global_rank get_group_rank "

@@ -29,7 +29,9 @@ def main() -> None:
     sys.argv = arguments[1:] if as_module else arguments
     _set_variables()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # lines of ranks come whole, and at once
+        sys.stdout.reconfigure(
+            line_buffering=True, write_through=False
+        )  # lines of ranks come whole, and at once
     try:
         if as_module:
             sys.path[0] = os.getcwd()  # noqa: PTH109 - as Python does

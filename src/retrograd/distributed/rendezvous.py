@@ -3,11 +3,11 @@
 Note [Ranks without mpirun]
 ~~~~~~~~~~~~~~~~~~~~~~~~~~~
 PyTorch's programs may start their ranks themselves, and give each its number and the address of the first one, in the
-variables MASTER_ADDR and MASTER_PORT. MPICH and its kin ask whoever has started them for the addresses of the others, by
-lines of text over a socket (PMI-1). So the first rank starts a small process that answers these lines at that address,
-and every rank tells MPI to ask there. It only introduces them: messages between ranks are MPI's. It is a process, not a
-thread, since Python stands still while MPI starts; and it is run from this file alone, which therefore imports nothing
-of the package. Open MPI asks in another way, and needs its `mpirun`.
+variables MASTER_ADDR and MASTER_PORT. MPICH and its kin ask whoever has started them for the addresses of the others,
+by lines of text over a socket (PMI-1). So the first rank starts a small process that answers these lines at that
+address, and every rank tells MPI to ask there. It only introduces them: messages between ranks are MPI's. It is a
+process, not a thread, since Python stands still while MPI starts; and it is run from this file alone, which therefore
+imports nothing of the package. Open MPI asks in another way, and needs its `mpirun`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import sys
 import time
 from typing import Any
 
-_LIFETIME = 1800.0  # seconds in which all ranks must have come
 _MAXES = "cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=4096"
 
 
@@ -28,7 +27,8 @@ def join(rank: int, size: int, address: str, port: int, seconds: float) -> None:
     """Has MPI, which is not loaded yet, ask for the other ranks at an address; the first rank answers there."""
     if rank == 0:
         command = [sys.executable, "-I", __file__, str(port), str(size)]
-        subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)  # noqa: S603
+        nothing = subprocess.DEVNULL  # it must not keep open what rank 0 was given to write to
+        subprocess.Popen(command, start_new_session=True, stdin=nothing, stdout=nothing, stderr=nothing)  # noqa: S603
     _wait_for(address, port, seconds)
     os.environ.update(PMI_PORT=f"{address}:{port}", PMI_ID=str(rank), PMI_RANK=str(rank), PMI_SIZE=str(size))
 
@@ -110,14 +110,14 @@ class Registry:
 
 
 def serve(port: int, size: int) -> None:
-    """Answers until all ranks have gone again."""
+    """Answers until all ranks have gone again, or rank 0 has, which has started this process."""
     registry = Registry(size)
     parts: dict[Any, bytes] = {}
     came = False
-    end = time.monotonic() + _LIFETIME
+    parent = os.getppid()
     with socket.create_server(("", port), backlog=size) as server, selectors.DefaultSelector() as selector:
         selector.register(server, selectors.EVENT_READ)
-        while (parts or not came) and (came or time.monotonic() < end):
+        while parts or (not came and os.getppid() == parent):
             for key, _ in selector.select(1.0):
                 connection: Any = key.fileobj
                 if connection is server:

@@ -117,14 +117,14 @@ def _address(init_method: str | None) -> tuple[str, int]:
         return host, int(port)
     if not method.startswith("env://"):
         raise ValueError(
-            f"init_process_group: init_method={init_method!r}: ranks find each other by 'env://' or 'tcp://host:port' here. "
-            "Under mpirun, srun and `retrograd launch` they need neither."
+            f"init_process_group: init_method={init_method!r}: ranks find each other by 'env://' or 'tcp://host:port' "
+            "here. Under mpirun, srun and `retrograd launch` they need neither."
         )
     for name in ("MASTER_ADDR", "MASTER_PORT"):
         if name not in os.environ:
             raise ValueError(
-                f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
-                "not set. Set it, or start the script by mpirun or `retrograd launch`, which need no address."
+                f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, "
+                "but not set. Set it, or start the script by mpirun or `retrograd launch`, which need no address."
             )
     return os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
 

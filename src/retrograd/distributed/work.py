@@ -76,4 +76,6 @@ class Work:
             self.wait()
             return self.result()
 
-        return Future.of(self.is_completed, compute)
+        future = Future.of(self.is_completed, compute)
+        self._progress.when_over(self._operation, future.done)
+        return future

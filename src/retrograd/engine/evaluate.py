@@ -64,10 +64,10 @@ def evaluate(task: GraphTask, node: Node) -> None:
         return
     g = node._held
     node._held = None
-    ours = node._held_ours
-    first, second = _call_pair(task, node, g, ours)
+    first, second = _call_pair(task, node, g, node._held_ours)
     fresh = node.fresh_results and not task.tensors
-    ours = ours and fresh and node.next1 is None  # then g goes to one node only, and so does a view of it
+    # Then g goes to one node only, and so does a view of it; unless a custom Function has said that others know it.
+    ours = node._held_ours and fresh and node.next1 is None
     if node.next0 is not None and task.sends_to(node.next0):
         send(task, node, 0, node.next0, node.nr0, first, g, fresh, ours)
     if node.next1 is not None and task.sends_to(node.next1):

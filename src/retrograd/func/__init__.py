@@ -10,6 +10,7 @@ from retrograd.lazy import lazily as _lazily
 if _typing.TYPE_CHECKING:
     from retrograd.func.batch_norms import replace_all_batch_norm_modules_
     from retrograd.func.forward import jvp, linearize
+    from retrograd.func.functional_form import debug_unwrap, functionalize
     from retrograd.func.grads import grad, grad_and_value, vjp
     from retrograd.func.jacobians import hessian, jacfwd, jacrev
     from retrograd.func.mapping import vmap
@@ -21,6 +22,7 @@ else:
         {
             "retrograd.func.batch_norms": "replace_all_batch_norm_modules_",
             "retrograd.func.forward": "jvp linearize",
+            "retrograd.func.functional_form": "debug_unwrap functionalize",
             "retrograd.func.grads": "grad grad_and_value vjp",
             "retrograd.func.jacobians": "hessian jacfwd jacrev",
             "retrograd.func.mapping": "vmap",
@@ -30,7 +32,9 @@ else:
     )
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

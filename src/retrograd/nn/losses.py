@@ -10,6 +10,7 @@ from typing import Any
 
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
+from retrograd.errors import ShapeError
 from retrograd.nn import functional as F
 from retrograd.nn.linear import Linear
 from retrograd.nn.module import Module
@@ -102,6 +103,8 @@ class HuberLoss(_Loss):
     """Half of the squared difference; where that is larger than `delta`, a line."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta
 
@@ -243,6 +246,10 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         label_smoothing: float = 0.0,
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
         super().__init__(weight, reduction=reduction)
         self.in_features = in_features
         self.num_classes = num_classes

@@ -11,6 +11,7 @@ from retrograd.autograd.modes import no_grad
 from retrograd.backends.device import device as Device
 from retrograd.backends.dtype_class import dtype_of
 from retrograd.backends.dtypes import as_dtype, bfloat16, float16, float32, float64
+from retrograd.compiler import say_once
 from retrograd.core.places import warn
 from retrograd.core.tensor import Tensor
 from retrograd.errors import type_name
@@ -30,6 +31,7 @@ from retrograd.nn.module_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from retrograd.nn.module_state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401 - programs import it
 from retrograd.nn.module_state import SavedState
 from retrograd.nn.parameter import Buffer, Parameter, is_lazy
 from retrograd.ops.tensor.create import empty_like
@@ -445,13 +447,17 @@ class Module(HookedCalls, SavedState):
         """Moves everything to a GPU."""
         return self._apply(lambda t: t.to("cuda" if device is None else device))
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing: modules are left as they are, and a warning says so once. The arguments are PyTorch's."""
+        say_once("Module.compile")
+
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Gives all parameters and buffers new memory on a device; the values are lost."""
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self) -> Self:
-        """PyTorch shares memory between processes; NumPy's arrays cannot: an error."""
-        raise NotImplementedError("share_memory(): arrays of NumPy do not lie in memory that processes share")
+        """Moves parameters and buffers to memory that processes share: what one of them writes, the others see."""
+        return self._apply(lambda t: t.share_memory_())
 
     # -- training ------------------------------------------------------------------------------------------------
 
@@ -491,7 +497,7 @@ class Module(HookedCalls, SavedState):
     def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         name = self._get_name()
         if len(lines) == 1 and not children:
             return f"{name}({lines[0]})"
@@ -563,9 +569,9 @@ def _target(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
     return device, None if dtype is None else as_dtype(dtype)
 
 
-def _indented(text: str) -> str:
-    """Lines after the first, two spaces further to the right."""
-    return text.replace("\n", "\n  ")
+def _addindent(text: str, spaces: int) -> str:
+    """Lines after the first, further to the right. Programs import it, by PyTorch's name."""
+    return text.replace("\n", "\n" + " " * spaces)
 
 
 __all__ = [

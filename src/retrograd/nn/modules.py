@@ -245,6 +245,7 @@ else:
             "retrograd.nn.recurrent": "rnn=",
             "retrograd.nn.shapes": "channelshuffle= flatten= fold= pixelshuffle= upsampling=",
             "retrograd.nn.transformer": "transformer=",
+            "retrograd.nn.tuples": "utils=",
         },
     )
 

@@ -63,6 +63,14 @@ class _ReplicationPadNd(_PadNd):
 class _CircularPadNd(_PadNd):
     mode = "circular"
 
+    def forward(self, input: Tensor) -> Tensor:
+        """The input with its padding."""
+        if input.dim() - self.dims not in (1, 2):
+            raise ValueError(
+                f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.dim()}D input)"
+            )
+        return F.pad(input, self.padding, self.mode)
+
 
 class ConstantPad1d(_ConstantPadNd):
     """A signal with a value on both sides.

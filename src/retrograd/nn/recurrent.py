@@ -44,7 +44,21 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check_options(mode, hidden_size, num_layers, dropout, proj_size)
+        _check_options(mode, dropout, num_layers)
+        _check_type("bias", bias, bool)
+        _check_type("batch_first", batch_first, bool)
+        for name, size in (
+            ("input_size", input_size),
+            ("hidden_size", hidden_size),
+            ("num_layers", num_layers),
+        ):
+            _check_type(name, size, int)
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -195,29 +209,24 @@ class RNNBase(Module):
             raise RuntimeError(f"For {kind} input, {names} should also be {wanted}-D but got {found} tensor")
 
 
-def _check_options(mode: str, hidden_size: Any, num_layers: int, dropout: Any, proj_size: int) -> None:
+def _check_options(mode: str, dropout: Any, num_layers: Any) -> None:
     if mode not in _GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
-    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+    if isinstance(dropout, bool) or not 0 <= float(dropout) <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
         )
-    if dropout > 0 and num_layers == 1:
+    if float(dropout) > 0 and num_layers == 1:
         warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
             f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
             UserWarning,
         )
-    if not isinstance(hidden_size, int):
-        raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
-    if hidden_size <= 0:
-        raise ValueError("hidden_size must be greater than zero")
-    if num_layers <= 0:
-        raise ValueError("num_layers must be greater than zero")
-    if proj_size < 0:
-        raise ValueError("proj_size should be zero to disable projections, or a positive integer")
-    if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
+
+
+def _check_type(name: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
 
 
 def _only_lstm_projects(options: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""Sizes that are given once for all dimensions, or one by one."""
+"""Sizes that are given once for all dimensions, or one by one; `torch.nn.modules.utils` to programs that import it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -18,3 +18,48 @@ def repeated(value: Any, count: int) -> tuple[Any, ...]:
 def padding_of(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """What `pad` takes: the pairs from the last dimension to the first, in a row."""
     return tuple(side for pair in reversed(list(pairs)) for side in pair)
+
+
+# ---- what programs import of PyTorch's -------------------------------------------------------------------------------
+
+
+def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+    """A function that makes a tuple of `n` of a number, and leaves a tuple as it is.
+
+    >>> _ntuple(3)(2)
+    (2, 2, 2)
+    """
+
+    def parse(x: Any) -> tuple[Any, ...]:
+        return repeated(x, n)
+
+    parse.__name__ = name
+    return parse
+
+
+_single, _pair = _ntuple(1, "_single"), _ntuple(2, "_pair")
+_triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
+
+
+def _reverse_repeat_tuple(t: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """The elements from the last to the first, each `n` times.
+
+    >>> _reverse_repeat_tuple((1, 2), 2)
+    (2, 2, 1, 1)
+    """
+    return tuple(x for x in reversed(list(t)) for _ in range(n))
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Takes a prefix, as the "module." of a parallel module, off the keys of a state dict and of its metadata.
+
+    >>> state = {"module.weight": 1, "bias": 2}
+    >>> consume_prefix_in_state_dict_if_present(state, "module.")
+    >>> state
+    {'bias': 2, 'weight': 1}
+    """
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [key for key in metadata if key and f"{key}.".startswith(prefix)]:
+        metadata[key.removeprefix(prefix) if key.startswith(prefix) else ""] = metadata.pop(key)

@@ -76,7 +76,10 @@ class Adagrad(FormulaOptimizer):
             self._start(self.state[param], param, self.param_groups[-1])
 
     def share_memory(self) -> None:
-        """Accepted for PyTorch's sake: memory is not shared between processes here."""
+        """Moves the sums of squares to memory that processes share."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                self.state[param]["sum"].share_memory_()
 
     def _names(self, param: Tensor, group: Group) -> tuple[str, ...]:
         return ("sum",)

@@ -29,6 +29,11 @@ class OlderProfile(_profile):
         """A table for people."""
         return self.events().key_averages().table(sort_by, row_limit)
 
+    @property
+    def function_events(self) -> EventList:
+        """All calls."""
+        return self.events()
+
     def total_average(self) -> FunctionEventAvg:
         """All calls, as one sum."""
         return self.events().total_average()

@@ -16,17 +16,27 @@ from retrograd.core.tensor import Tensor
 from retrograd.engine.engine import ENGINE
 from retrograd.ops.random.generator import get_rng_state
 from retrograd.utils.checkpoint_frame import CheckpointError, Frame, GraphExecGroup, random_numbers_again
+from retrograd.utils.selective import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 R = TypeVar("R")
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
     "DefaultDeviceType",
     "GraphExecGroup",
+    "SAC_IGNORED_OPS",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",

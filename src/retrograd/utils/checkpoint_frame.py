@@ -326,7 +326,9 @@ class Rerun:
         raise CheckpointError(
             "An error happened while unpacking tensors; dumping logs of latest computation because you passed "
             f"`debug=True` to `torch.utils.checkpoint.checkpoint()`.\n{self._listing()}\n\n"
-            f"ERROR: Detected non-determinism while running activation checkpointing\n{text}"
+            "ERROR: Detected non-determinism while running activation checkpointing\n"
+            "You are seeing this error because you passed `debug=True` to checkpoint and what was saved differs.\n"
+            f"{text}"
         ) from CheckpointError(text)
 
     def _first_difference(self) -> str:

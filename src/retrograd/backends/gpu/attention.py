@@ -33,7 +33,7 @@ FLOAT32: Final = np.dtype("float32")
 
 
 class Heads:
-    """The matrices of an array of shape (samples, heads, rows, columns), wherever they lie: their addresses, on the GPU."""
+    """The matrices of an array of shape (samples, heads, rows, columns), by their addresses, which lie on the GPU."""
 
     def __init__(self, x: Array, addresses: Array) -> None:
         self.array = x
@@ -145,7 +145,8 @@ class Chunk:
     ) -> None:
         self.of, self.op, self.first = of, op, first
         q, k, v, self.mask = xs
-        samples, heads, rows, keys = *q.shape[:3], k.shape[2]
+        samples, heads, rows = q.shape[:3]
+        keys = k.shape[2]
         self.count, wide = samples * heads, computed(q.dtype)
         self.each = min(self.count, max(1, CHUNK // (rows * keys * wide.itemsize)))
         # Weights take the place of scores where both are of one dtype; but in a backward their gradients do.
@@ -173,7 +174,7 @@ class Chunk:
         self.of.products.at_addresses(
             (rows, width, keys), self.q.at(start), self.k.at(start, True), self.scores.at(0), count
         )
-        steps = (0, 0, 0, 0)
+        steps: tuple[int, ...] = (0, 0, 0, 0)
         if mask is not None:
             lead = 4 - mask.ndim
             own = [0 if n == 1 else s // mask.itemsize for n, s in zip(mask.shape, mask.strides, strict=True)]
@@ -217,7 +218,7 @@ def slices(q: Array, k: Array) -> Iterator[tuple[int, Any]]:
 
 
 def like(x: Array) -> Array:
-    """An array of x's shape, whose elements lie in the order of x's: heads may lie beside each other, as in (N, L, H, E)."""
+    """An array of x's shape, its elements in the order of x's: heads may lie side by side, as in (N, L, H, E)."""
     if x.strides[1] < x.strides[2]:
         n, heads, rows, width = x.shape
         return empty((n, rows, heads, width), x.dtype).transpose((0, 2, 1, 3))

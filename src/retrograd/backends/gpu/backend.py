@@ -10,13 +10,14 @@ from retrograd.backends.device import device
 from retrograd.backends.dtype_class import bfloat16
 from retrograd.backends.flags import cuda, cudnn
 from retrograd.backends.gpu.cudnn import Convolutions
-from retrograd.backends.gpu.launch import ROAD, KernelFile, find_cublas, open_road
+from retrograd.backends.gpu.launch import ROAD, KernelFile, StreamNow, find_cublas, open_road, stream_at
 from retrograd.backends.gpu.library import load, names
 from retrograd.backends.gpu.narrow import AllFormulas
 from retrograd.backends.gpu.operations import KernelBackend
 from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.kernels.products import COLUMNS_0, COLUMNS_1, FITS, LENGTH_SHIFT
 from retrograd.backends.pack import PACK
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis, Shape
 
 # How a product is taken, as native/gpu_products.cpp has it: what is transposed, and whether float32 may be rounded.
@@ -40,6 +41,7 @@ _loss_backward: Final[Any] = _not_served if PACK is None else PACK.gpu_loss_back
 _product: Final[Any] = _not_served if PACK is None else PACK.gpu_product
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class CudaBackend(KernelBackend):
     """Arrays in the memory of NVIDIA's GPUs. What is not overridden here is NumPy's code, run by CuPy."""
 
@@ -58,7 +60,7 @@ class CudaBackend(KernelBackend):
         self.kept: list[tuple[list[Any], list[Array]]] = []
         self.convolutions = Convolutions(cupy)
         if ROAD.short:
-            PACK.gpu_products(find_cublas(), cupy.cuda.alloc)
+            PACK.gpu_products(find_cublas(), cupy.cuda.alloc, KernelFile(cupy, "products.cu").address)
             PACK.gpu_sums(KernelFile(cupy, "sums.cu").address)
             PACK.gpu_steps(KernelFile(cupy, "steps.cu", PACK.gpu_step_sizes()).address)
         self.adopt(names(cupy))
@@ -160,8 +162,7 @@ class CudaBackend(KernelBackend):
     def _stream_at(self, address: int) -> Any:
         """A queue of CuPy's, by the address that CUDA knows it by."""
         if address not in self.streams:
-            cuda = self.cupy.cuda
-            self.streams[address] = cuda.ExternalStream(address) if address else cuda.Stream.null
+            self.streams[address] = stream_at(self.cupy, address)
         return self.streams[address]
 
     def synchronize(self, where: device) -> None:
@@ -178,8 +179,6 @@ class CudaBackend(KernelBackend):
         unary = len(given) == 3  # the gradient, the operand and the result; else the last says what is wanted
         found = self.formulas.gradients(op, given if unary else given[:-1], 1 if unary else given[-1])
         return found[0] if unary and type(found) is tuple else found
-
-    # -- kernels ---------------------------------------------------------------------------------------------------
 
     # -- sums, products, steps -------------------------------------------------------------------------------------
 
@@ -244,7 +243,7 @@ class CudaBackend(KernelBackend):
         else:
             a, b, how = (g, x, TURN_X | TURN_RESULT) if turned else (x, g, TURN_X)
         found = _product(a, b, None, how | self.precision())
-        return op.formula(i, g, x, y) if found is None else found
+        return super().mm_backward(op, i, turned, g, x, y) if found is None else found
 
     def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
         a, b, how = (g, y, TURN_Y) if i == 0 else (x, g, TURN_X)
@@ -302,5 +301,5 @@ def install() -> CudaBackend:
         register(found, cupy.ndarray)
         if len(found.devices) == 1:
             BACKENDS.homes[cupy.ndarray] = found.devices[0]
-            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else cupy.cuda.stream.get_current_stream_ptr
+            BACKENDS.stream_now = PACK.gpu_stream if ROAD.short else StreamNow(cupy)
     return found  # type: ignore[no-any-return]

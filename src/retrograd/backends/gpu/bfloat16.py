@@ -13,7 +13,7 @@ and CuPy need not know the dtype.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -32,12 +32,13 @@ float32: Final = np.dtype("float32")
 NATIVE: Final = frozenset({
     "Mm", "Bmm", "Addmm", "Softmax", "LogSoftmax", "NativeLayerNorm", "FusedRmsNorm", "NativeGroupNorm",
     "NativeBatchNorm", "ScaledDotProductFlashAttentionForCpu", "NllLoss", "NllLoss2D", "Embedding", "EmbeddingDense",
-    "Sum", "SumDim", "Mean", "MeanDim", "Clone",
+    "Sum", "SumDim", "Mean", "MeanDim", "Clone", "UnsafeView", "Cat", "Stack", "Add", "Sub",
 })  # fmt: skip
 BY_CUDNN: Final = frozenset({"Convolution", "Correlate", "Spread", "Overlap"})
 # Those of them that take operands wherever these lie.
 ANYWHERE: Final = frozenset({
-    "Mm", "Bmm", "Addmm", "ScaledDotProductFlashAttentionForCpu", "Embedding", "Clone",
+    "Mm", "Bmm", "Addmm", "ScaledDotProductFlashAttentionForCpu", "Embedding", "Clone", "UnsafeView", "Cat", "Stack",
+    "Add", "Sub",
 })  # fmt: skip
 # What the array library does to memory, whatever its elements are.
 MOVES: Final = frozenset({
@@ -58,63 +59,66 @@ OPERATORS: Final = (
 IN_PLACE: Final = ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow")
 
 
+class BFloat16Methods:
+    """What arrays of bfloat16 on a GPU do: see Note [bfloat16 on a GPU]."""
+
+    owner: ClassVar[Any]  # their backend
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> Any:
+        return bfloat16
+
+    def astype(self, dtype: Any, order: str = "K", copy: bool = True, **_: Any) -> Any:
+        if dtype == bfloat16:
+            return self.copy(order) if copy else self
+        return self.owner.widened(self).astype(dtype, order=order, copy=False)
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        if dtype is None or dtype == bfloat16:
+            return self.owner.of_bits(self.owner.bits(self))
+        return self.owner.bits(self).view(dtype)
+
+    def copy(self, order: str = "C") -> Any:
+        return self.owner.of_bits(self.owner.bits(self).copy(order))
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.owner.of_bits(self.owner.bits(self)[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.owner.bits(self)[key] = self.owner.bits(self.owner.cast(value, copy=False))
+
+    def item(self, *args: Any) -> float:
+        return float(self.owner.widened(self).item(*args))
+
+    def tolist(self) -> Any:
+        return self.owner.widened(self).tolist()
+
+    def __float__(self) -> float:
+        return self.item()
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    @property
+    def T(self) -> Any:
+        return self.owner.transpose(self)
+
+    @property
+    def real(self) -> Any:
+        return self
+
+
 def array_class(cupy: Any, backend: BFloat16OnGpu) -> Any:
     """The class of such arrays: CuPy is there only once a GPU is asked for."""
-
-    class CudaBFloat16Array(cupy.ndarray):  # type: ignore[misc]
-        """See Note [bfloat16 on a GPU]."""
-
-        __hash__ = None  # type: ignore[assignment]
-
-        @property
-        def dtype(self) -> Any:
-            return bfloat16
-
-        def astype(self, dtype: Any, order: str = "K", copy: bool = True, **_: Any) -> Any:
-            if dtype == bfloat16:
-                return self.copy(order) if copy else self
-            return backend.widened(self).astype(dtype, order=order, copy=False)
-
-        def view(self, dtype: Any = None, type: Any = None) -> Any:
-            if dtype is None or dtype == bfloat16:
-                return backend.of_bits(backend.bits(self))
-            return backend.bits(self).view(dtype)
-
-        def copy(self, order: str = "C") -> Any:
-            return backend.of_bits(backend.bits(self).copy(order))
-
-        def fill(self, value: Any) -> None:
-            self[...] = value
-
-        def __getitem__(self, key: Any) -> Any:
-            return backend.of_bits(backend.bits(self)[key])
-
-        def __setitem__(self, key: Any, value: Any) -> None:
-            backend.bits(self)[key] = backend.bits(backend.cast(value, copy=False))
-
-        def item(self, *args: Any) -> float:
-            return float(backend.widened(self).item(*args))
-
-        def tolist(self) -> Any:
-            return backend.widened(self).tolist()
-
-        def __float__(self) -> float:
-            return self.item()
-
-        def __int__(self) -> int:
-            return int(self.item())
-
-        def __bool__(self) -> bool:
-            return bool(self.item())
-
-        @property
-        def T(self) -> Any:
-            return self.transpose()
-
-        @property
-        def real(self) -> Any:
-            return self
-
+    made: Any = type("CudaBFloat16Array", (BFloat16Methods, cupy.ndarray), {"owner": backend})
     for name in (
         "reshape",
         "transpose",
@@ -126,12 +130,12 @@ def array_class(cupy: Any, backend: BFloat16OnGpu) -> Any:
         "repeat",
         "diagonal",
     ):
-        setattr(CudaBFloat16Array, name, _moving(backend, name))
+        setattr(made, name, _moving(backend, name))
     for name in (*METHODS, *(f"__{name}__" for name in OPERATORS)):
-        setattr(CudaBFloat16Array, name, _computing(backend, name))
+        setattr(made, name, _computing(backend, name))
     for name in IN_PLACE:
-        setattr(CudaBFloat16Array, f"__{name}__", _writing(backend, f"__{name[1:]}__", f"__{name}__"))
-    return CudaBFloat16Array
+        setattr(made, f"__{name}__", _writing(backend, f"__{name[1:]}__", f"__{name}__"))
+    return made
 
 
 def _moving(backend: BFloat16OnGpu, name: str) -> Any:
@@ -229,8 +233,8 @@ class BFloat16OnGpu(CudaBackend):
 
     # -- there and back --------------------------------------------------------------------------------------------
 
-    def _made(self, shape: Shape) -> Any:
-        return self.array_class(shape, BITS)
+    def _made(self, shape: Shape, order: str = "C") -> Any:
+        return self.array_class(shape, BITS, None, None, order)
 
     def bits(self, value: Any) -> Any:
         """Nested arrays as CuPy has them."""
@@ -368,7 +372,7 @@ class BFloat16OnGpu(CudaBackend):
         return found
 
     def numpy(self, array: Array) -> Array:
-        return self.main.numpy(self.bits(array)).view(bfloat16.dtype)  # type: ignore[no-any-return]
+        return self.main.numpy(self.bits(array)).view(bfloat16.dtype)
 
     def strided(self, memory: Array, dtype: Any, offset: int, shape: Shape, strides: Shape) -> Array:
         if dtype != bfloat16:
@@ -405,20 +409,23 @@ class BFloat16OnGpu(CudaBackend):
         return KernelBackend.addmm(self, op, x, y, z)
 
     def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
-        return op.formula(i, g, x, y)
+        return KernelBackend.mm_backward(self, op, i, turned, g, x, y)
 
     def bmm_backward(self, op: Any, i: int, g: Any, x: Any, y: Any) -> Any:
         return op.formula(i, g, x, y)
 
     def by_library(self, name: str, x: Array, *args: Any) -> Array:
         found = getattr(self.main, name)(self.widened(x), *self.widened(args))
-        return self.rounded(found)  # type: ignore[no-any-return]
+        return self.rounded(found)
 
     # -- ops -------------------------------------------------------------------------------------------------------
 
     def forward(self, op: Any, xs: Sequence[Any]) -> Any:
         if op.is_view or op.moves_memory:
-            return self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
+            seen = self.of_bits(self.main.forward(op, [self.bits(xs[0]), *xs[1:]]))
+            if (region := getattr(op, "region", None)) is not None:
+                region.be_of(bfloat16)  # gradients that are laid out there are no bits
+            return seen
         if op.copies:
             return op.compute(self, xs)
         if op.elementwise:
@@ -442,7 +449,8 @@ class BFloat16OnGpu(CudaBackend):
         return self.rounded(found) if stays else found
 
     def vjp(self, op: Any, given: Sequence[Any]) -> Any:
-        return op.vjp(*(given if self._is_native(op, given) else self.widened(list(given))))
+        native = op.is_view or self._is_native(op, given)
+        return op.vjp(*(given if native else self.widened(list(given))))
 
     def _is_native(self, op: Any, values: Sequence[Any]) -> bool:
         """Whether the kernels of an op take operands such as these."""

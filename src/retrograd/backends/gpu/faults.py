@@ -2,7 +2,7 @@
 
 Note [Faults on a GPU]
 ~~~~~~~~~~~~~~~~~~~~~~
-Whether all indices are in range is known when the GPU has looked at them. To wait for that would let the GPU run dry, so
+Whether all indices are in range is known when the GPU has looked at them. To wait for that would let the GPU run dry:
 a kernel that meets a wrong one notes it in memory that both sides see, and takes another index in its place, so that
 nothing else is overwritten. The host looks there, at no cost, before it starts the next such kernel, and after it has
 waited for the GPU for another reason (`synchronize`, `cpu`, `item`): there the error is raised.

@@ -54,7 +54,7 @@ class Formulas:
             PACK.gpu_formulas(loops, self.leaf_for_pack, self.address_for_pack, add, len(loops) - 1)
 
     def leaf_for_pack(self, key: str, op: Any) -> tuple[int, ...] | None:
-        """The loop of all results of a kernel's leaf, and those of each; None where the op's own formula has to serve."""
+        """The loop of all results of a kernel's leaf, and those of each; None where the op's own has to serve."""
         return self.loops_of(key, op) if key in self.entries else None
 
     def loops_of(self, key: str, op: Any) -> tuple[int, ...]:

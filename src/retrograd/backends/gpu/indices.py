@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any, Final
 
+import numpy as np
+
 from retrograd.backends.gpu.faults import INDEX, Faults
 from retrograd.backends.gpu.kernels import (
     INDICES,
@@ -20,6 +22,7 @@ from retrograd.backends.gpu.kernels import (
 )  # fmt: skip
 from retrograd.values import Array
 
+FLOAT32: Final = np.dtype("float32")
 FEW: Final = 64  # additions that one thread may do one after the other
 MANY: Final = 4096  # lines that give all processors something to do
 
@@ -32,11 +35,11 @@ class Indices:
         self.faults = faults
 
     def check(self, index: Array, low: int, high: int) -> bool:
-        """Has the GPU look whether all indices are from `low` to before `high`; says whether there is a kernel for it."""
+        """Has the GPU look whether indices are from `low` to before `high`; says whether there is a kernel for it."""
         if index.dtype.char not in INDICES or not index.flags.c_contiguous:
             return False
         if index.size:
-            kernel = self._kernel("check_range", "float", "float", index)
+            kernel = self._kernel("check_range", FLOAT32, index)
             blocks = min(blocks_for(index.size), 8 * PROCESSORS)
             kernel.launch(blocks, THREADS, (index, self.faults.place(), INDEX, low, high, index.size))
         return True
@@ -57,7 +60,7 @@ class Indices:
     def take_along(self, x: Array, index: Array, dim: int) -> Array:
         """The elements of x that an index names along a dimension."""
         out = empty(index.shape, x.dtype)
-        kernel = self._kernel("take_along", *(name for _, name in types(x.dtype)), index)
+        kernel = self._kernel("take_along", x.dtype, index)
         sizes = (x.shape[dim], index.shape[dim], prod(x.shape[dim + 1 :]), index.size)
         kernel.launch(blocks_for(index.size), THREADS, (x, index, out, *sizes))
         return out
@@ -67,7 +70,7 @@ class Indices:
         lines, each = index.size // index.shape[dim], index.shape[dim]
         if each > FEW and lines < MANY:
             return False
-        kernel = self._kernel("add_along", *(name for _, name in types(out.dtype)), index)
+        kernel = self._kernel("add_along", out.dtype, index)
         sizes = (out.shape[dim], each, prod(out.shape[dim + 1 :]), lines)
         kernel.launch(blocks_for(lines), THREADS, (out, index, values, *sizes))
         return True
@@ -80,11 +83,10 @@ class Indices:
         out = empty((rows, width), g.dtype)
         out.fill(0)
         v = pack_of(width, g, out)
-        kernel = self._kernel("sum_rows", *(name for _, name in types(g.dtype)), index, v)
+        kernel = self._kernel("sum_rows", g.dtype, index, v)
         args = (g, index, order, out, index.size, width, rows, padding, int(by_frequency))
         kernel.launch(index.size, THREADS, args)
         return out
 
-    def _kernel(self, name: str, stored: str, computed: str, index: Array, v: int = 1) -> Any:
-        kind = INDICES[index.dtype.char]
-        return self.kernels.get("indices.cu", name, ("S", stored), ("T", computed), ("I", kind), ("V", v))
+    def _kernel(self, name: str, dtype: Any, index: Array, v: int = 1) -> Any:
+        return self.kernels.get("indices.cu", name, *types(dtype), ("I", INDICES[index.dtype.char]), ("V", v))

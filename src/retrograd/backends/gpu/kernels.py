@@ -41,6 +41,7 @@ PROCESSORS: Final = (
 class Makers:
     """What makes arrays that are not CuPy's own, once there are such."""
 
+    plain: Any = None  # cupy.ndarray
     bfloat16: Any = None
 
 
@@ -53,6 +54,15 @@ def empty(shape: Shape, dtype: Any) -> Array:
         made: Array = MAKERS.bfloat16(shape)
         return made
     return launch.empty(shape, dtype)
+
+
+def in_columns(shape: Shape, dtype: Any) -> Array:
+    """The same column by column."""
+    if dtype is bfloat16:
+        made: Array = MAKERS.bfloat16(shape, "F")
+    else:
+        made = MAKERS.plain(shape, dtype, order="F")
+    return made
 
 
 def letter(dtype: Any) -> str:
@@ -93,6 +103,7 @@ class Kernels:
 
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
+        MAKERS.plain = cupy.ndarray
         self.found: dict[Any, Kernel] = {}
 
     def get(self, file: str, name: str, *definitions: tuple[str, Any]) -> Kernel:
@@ -112,7 +123,7 @@ def serves(*arrays: Any) -> bool:
 def pack_of(n: int, *arrays: Any) -> int:
     """How many numbers a thread can read at once from arrays in whose rows there are n of them."""
     given = [a for a in arrays if a is not None]
-    v = BYTES // min(a.itemsize for a in given)
+    v: int = BYTES // min(int(a.itemsize) for a in given)
     while v > 1 and (n % v or any(a.data.ptr % (a.itemsize * v) for a in given)):
         v //= 2
     return v

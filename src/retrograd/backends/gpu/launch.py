@@ -4,7 +4,7 @@
     out = empty(x.shape, x.dtype)               # on the current device, in rows, not filled
     kernel.launch(blocks, 256, (x, out, x.size, 0.5))
 
-Arguments are arrays (their address is passed), whole numbers (`long long`), floats (`double`) and None (a null pointer).
+Arguments are arrays (by their address), whole numbers (`long long`), floats (`double`) and None (a null pointer).
 
 Note [The short road]
 ~~~~~~~~~~~~~~~~~~~~~
@@ -33,7 +33,7 @@ NOT_READY: Final = (3, 201)  # codes of the driver's for a thread that has not u
 
 
 class Road:
-    """How arrays are made and kernels are launched in this process: by CuPy, unless `open_road` has found a better way."""
+    """How arrays are made and kernels are launched: by CuPy, unless `open_road` has found a better way."""
 
     empty: Any = None  # makes an array of a shape and a dtype
     launch: Any = None  # PACK.launch, where there is one GPU
@@ -57,6 +57,13 @@ def open_road(cupy: Any) -> None:
             ROAD.empty = PACK.gpu_empty
         else:
             PACK.gpu_close()
+
+
+def close_road(cupy: Any) -> None:
+    """Lets CuPy serve its arrays."""
+    if ROAD.short:
+        PACK.gpu_close()
+    ROAD.empty, ROAD.short = cupy.ndarray, False
 
 
 def _arrays(cupy: Any) -> tuple[Any, ...]:
@@ -104,6 +111,36 @@ class Refusal:
             ) from error
 
 
+class StreamNow:
+    """Says where the stream is that work goes into."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.current: Any = cupy.cuda.get_current_stream
+
+    def __call__(self) -> int:
+        return int(self.current().ptr)
+
+
+class KnownStream:
+    """A stream by its address, as libraries show theirs to each other."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
+
+
+def stream_at(cupy: Any, address: int) -> Any:
+    """A stream of CuPy's, by its address."""
+    cuda = cupy.cuda
+    if not address:
+        return cuda.Stream.null
+    if hasattr(cuda.Stream, "from_external"):
+        return cuda.Stream.from_external(KnownStream(address))
+    return cuda.ExternalStream(address)
+
+
 def empty(shape: Shape, dtype: Any) -> Array:
     """An array on the current GPU, in rows, not filled."""
     made: Array = ROAD.empty(shape, dtype)
@@ -116,7 +153,7 @@ class Kernel:
     def __init__(self, cupy: Any, source: str, name: str, options: tuple[str, ...] = OPTIONS) -> None:
         self.kernel: Any = cupy.RawKernel(source, name, options=options)
         self.address: int = 0 if ROAD.launch is None else self.kernel.kernel.ptr
-        self.stream: Any = lambda: cupy.cuda.get_current_stream().ptr
+        self.stream: Any = PACK.gpu_stream if ROAD.short else StreamNow(cupy)
 
     def launch(self, blocks: Any, threads: int, args: tuple[Any, ...], shared: int = 0) -> None:
         """Runs it on so many blocks of threads (a number, or a pair), in the current stream."""

@@ -22,9 +22,11 @@ from retrograd.backends.gpu.random import CudaStream
 from retrograd.backends.gpu.reductions import Reductions, axes_of
 from retrograd.backends.gpu.rows import Rows
 from retrograd.backends.numpy_backend import NumpyBackend
+from retrograd.hints import mypyc_attr
 from retrograd.values import Array, Axis
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KernelBackend(NumpyBackend):
     """A backend of CuPy's arrays with the kernels of this folder."""
 
@@ -112,9 +114,7 @@ class KernelBackend(NumpyBackend):
     def _reduced(
         self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any = None, factor: float = 1.0
     ) -> Array:
-        axes = axes_of(axis, x.ndim)
-        found = self.reductions.reduce(how, x, axes, dtype, factor)
-        return found if keepdims else found.reshape(tuple(n for i, n in enumerate(x.shape) if i not in axes))
+        return self.reductions.reduce(how, x, axes_of(axis, x.ndim), dtype, factor, keepdims=keepdims)
 
     def variance(self, op: Any, x: Any) -> Any:
         axes = axes_of(op.axis, x.ndim)
@@ -281,6 +281,16 @@ class KernelBackend(NumpyBackend):
             kernel.launch(blocks_for(packs), THREADS, (target, other, n, packs))
         return True
 
+    def mm_backward(self, op: Any, i: int, turned: bool, g: Any, x: Any, y: Any) -> Any:
+        if i == 0:
+            a, b = (y, g.swapaxes(0, 1)) if turned else (g, y.swapaxes(0, 1))
+        else:
+            a, b = (g.swapaxes(0, 1), x) if turned else (x.swapaxes(0, 1), g)
+        if not self.products.serves(a, b):
+            return op.formula(i, g, x, y)
+        # No view of another array: the engine takes such a gradient over without a copy.
+        return self.products.product(a, b, turned=turned)
+
     # -- indices ---------------------------------------------------------------------------------------------------
 
     def outside(self, index: Array, low: int, high: int) -> Any:
@@ -341,5 +351,5 @@ class KernelBackend(NumpyBackend):
 
 
 def _is_as_wide(wanted: Any, dtype: Any) -> bool:
-    """Whether a sum in a dtype may be computed by the kernel of another: it is not wider than what that computes with."""
+    """Whether the kernel of a dtype may compute a sum in another: it is not wider than what that computes with."""
     return letter(wanted) == letter(dtype) or (letter(dtype) in ("e", "bf") and letter(wanted) == "f")

@@ -1,6 +1,6 @@
 """Products of matrices by NVIDIA's cuBLAS, through its C interface.
 
-Sums are float32 for half precision and bfloat16, and float32 at full precision unless `backends.cuda.matmul.allow_tf32`.
+Sums are float32 for half precision and bfloat16; float32 has full precision unless `backends.cuda.matmul.allow_tf32`.
 Each thread has a handle of its own, and each stream a workspace, taken from CuPy's pool.
 """
 
@@ -11,7 +11,7 @@ import threading
 from typing import Any, Final
 
 from retrograd.backends.flags import cuda
-from retrograd.backends.gpu.kernels import empty, letter
+from retrograd.backends.gpu.kernels import empty, in_columns, letter
 from retrograd.backends.gpu.libraries import found_library
 from retrograd.values import Array
 
@@ -83,13 +83,12 @@ class Products:
             and max(x.size, y.size) < 1 << 31
         )
 
-    def product(self, x: Array, y: Array, out: Array | None = None, beta: float = 0.0) -> Array:
-        """`x @ y`, added to `beta` times an array in rows if one is given."""
+    def product(self, x: Array, y: Array, turned: bool = False) -> Array:
+        """`x @ y`; or, turned, its transpose, which then lies column by column."""
         char = letter(x.dtype)
         a, b = Matrices(x), Matrices(y)
         rows, length, columns = x.shape[-2], x.shape[-1], y.shape[-1]
-        if out is None:
-            out = empty((*x.shape[:-1], columns), x.dtype)
+        out = in_columns((columns, rows), x.dtype) if turned else empty((*x.shape[:-1], columns), x.dtype)
         kind = DATA[char]
         # In rows, out is what cuBLAS calls out.T: the operands change places.
         head = (self.handle(), int(b.turned), int(a.turned), columns, rows, length, self.number(char, 1.0))
@@ -101,21 +100,21 @@ class Products:
                 *head,
                 *first,
                 *second,
-                self.number(char, beta),
+                self.number(char, 0.0),
                 *target,
                 self.sums(char),
                 DEFAULT,
             )
         else:
             self.call(
-                "cublasGemmStridedBatchedEx", *head, *first, b.step, *second, a.step, self.number(char, beta),
+                "cublasGemmStridedBatchedEx", *head, *first, b.step, *second, a.step, self.number(char, 0.0),
                 *target, rows * columns, len(x), self.sums(char), DEFAULT,
             )  # fmt: skip
         return out
 
     def at_addresses(
         self, sizes: tuple[int, int, int], a: tuple[int, str, int, bool], b: tuple[int, str, int, bool],
-        out: tuple[int, str, int], count: int, beta: float = 0.0,
+        out: tuple[int, str, int, bool], count: int, beta: float = 0.0,
     ) -> None:  # fmt: skip
         """Products of (rows, length, columns) of `count` matrices at addresses that arrays on the GPU have.
 

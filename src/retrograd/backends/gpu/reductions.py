@@ -38,10 +38,11 @@ class Reductions:
         return serves(x) and x.size > 0 and (axis is None or axis != ())
 
     def reduce(
-        self, how: str, x: Array, axes: Shape, dtype: Any = None, factor: float = 1.0, centre: Any = None
-    ) -> Array:
-        """Sum, Max or Min over axes, which stay as 1, times a factor; with a centre, of squared differences from it."""
-        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        self, how: str, x: Array, axes: Shape, dtype: Any = None, factor: float = 1.0, centre: Any = None,
+        keepdims: bool = True,
+    ) -> Array:  # fmt: skip
+        """Sum, Max or Min over axes, times a factor; with a centre, of squared differences from it."""
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
         out = empty(shape, x.dtype if dtype is None else dtype)
         parts = runs(x.shape, axes)
         count = sum(reduced for _, reduced in parts) or 1
@@ -102,6 +103,7 @@ class Reductions:
             "reductions.cu", name, *types(x.dtype), ("O", STORED[letter(out.dtype)]), ("R", how),
             ("SQUARED", int(centre is not None)), ("V", v),
         )  # fmt: skip
+        rest: tuple[int, ...]
         if inner != 1:
             blocks, rest = outer * slices * blocks_for(inner, 32 * v), (slices, n, inner)
         elif short:

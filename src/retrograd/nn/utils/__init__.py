@@ -8,7 +8,7 @@ import typing as _typing
 from retrograd.lazy import lazily as _lazily
 
 if _typing.TYPE_CHECKING:
-    from retrograd.nn.utils import parametrizations, parametrize, rnn, stateless
+    from retrograd.nn.utils import parametrizations, parametrize, prune, rnn, stateless
     from retrograd.nn.utils.clip_grad import (
         clip_grad_norm,
         clip_grad_norm_,
@@ -47,6 +47,7 @@ else:
             "retrograd.nn.utils.init": "init= skip_init",
             "retrograd.nn.utils.parametrizations": "parametrizations=",
             "retrograd.nn.utils.parametrize": "parametrize=",
+            "retrograd.nn.utils.prune": "prune=",
             "retrograd.nn.utils.rnn": "rnn=",
             "retrograd.nn.utils.spectral_norm_hook": "remove_spectral_norm spectral_norm",
             "retrograd.nn.utils.stateless": "stateless=",
@@ -69,6 +70,7 @@ __all__ = [
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
+    "prune",
     "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",

@@ -104,7 +104,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     return deliver(apply1(ConjPhysical(), input), out)
 
 
-@public("Tensor._neg_view")
+@public("_neg_view", "Tensor._neg_view")
 def neg_view(self: Tensor) -> Tensor:
     """A view of the negatives: what is written into it arrives with its sign changed."""
     x = require_tensor("_neg_view", "input", 1, self)

@@ -80,6 +80,7 @@ class DivRounded(ElementwiseBinary):
 
     node_name = "DivBackward2"
     params: ClassVar[tuple[str, ...]] = ("mode",)
+    shown: ClassVar[dict[str, str]] = {"rounding_mode": "mode"}
     keeps0: ClassVar[int] = 0
 
     def __init__(self, mode: str) -> None:

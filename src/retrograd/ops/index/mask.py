@@ -35,6 +35,7 @@ class MaskedFill(Unary):
 
     params: ClassVar[tuple[str, ...]] = ("mask", "value")
     array_params = ("value",)
+    in_rows: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = MASK
 
     def __init__(self, mask: Any, value: Any) -> None:
@@ -61,6 +62,7 @@ class MaskedFillTensor(Variadic):
 
     node_name = "MaskedFillBackward1"
     params: ClassVar[tuple[str, ...]] = ("mask",)
+    in_rows: ClassVar[bool] = True
     shown: ClassVar[dict[str, str]] = MASK
 
     def __init__(self, mask: Any) -> None:

@@ -359,13 +359,15 @@ def _samples(x: Tensor, given: Any, rank: int) -> Array:
     if given is None:
         return uniform_array(stream_of(None, device_of(x.array)), wanted, x.array.dtype)
     samples = require_tensor("fractional_max_pool", "_random_samples", 6, given).array
-    for d, name in enumerate(("batch size", "channel size", f"{rank}")):
-        if samples.ndim != 3 or samples.shape[d] != wanted[d]:
+    for d, name in enumerate(
+        ("no less then input batch size", "equals to input channel size", f"equals to {rank}")
+    ):
+        if samples.ndim != 3 or samples.shape[d] < wanted[d] or (d > 0 and samples.shape[d] != wanted[d]):
             raise ShapeError(
-                f"Expect _random_samples.size({d}) equals to input {name}. They are of shapes {sizes(samples.shape)} "
+                f"Expect _random_samples.size({d}) {name}. They are of shapes {sizes(samples.shape)} "
                 f"and {sizes(x.array.shape)}."
             )
-    return samples
+    return samples[: wanted[0]]
 
 
 def _fractional(

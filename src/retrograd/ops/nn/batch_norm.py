@@ -172,6 +172,9 @@ def functional_batch_norm(
     tensor([0.2000])
     """
     x = require_tensor("batch_norm", "input", 1, input)
+    if eps <= 0.0 and (training or eps < 0.0):
+        bound = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {bound}, but got {eps}")
     if training and x.array.ndim == 0:
         raise DimensionError("batch_norm: the input has no dimensions; it should have a batch and channels")
     if training and x.array.ndim > 1:

@@ -208,7 +208,7 @@ class Convolution(Variadic):
         "input": "x:0", "weight": "x:1", "bias_sym_sizes_opt": "bias_sizes", "stride": "stride", "padding": "padding",
         "dilation": "dilation", "transposed": "transposed", "output_padding": "output_padding", "groups": "groups",
     }  # fmt: skip
-    bias_sizes: Shape | None = None
+    bias_sizes: Shape = (0,)
 
     def __init__(self, geometry: Geometry, transposed: bool, output_padding: Shape) -> None:
         self.geometry, self.transposed, self.output_padding = geometry, transposed, output_padding

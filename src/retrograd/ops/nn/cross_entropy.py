@@ -285,21 +285,20 @@ def _likelihood(x: Tensor, t: Tensor, weight: Any, code: int, ignore_index: int)
         raise ValueError(
             "Expected 1 or more dimensions (got 0). The input must be (C), (N, C) or (N, C, d1, ...)."
         )
-    if ndim > 1 and t.array.ndim and shape[0] != t.array.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({shape[0]}) to match target batch_size ({t.array.shape[0]})."
-        )
+    batch = t.array.shape[0] if t.array.ndim else 0
+    if ndim > 1 and shape[0] != batch:
+        raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).")
     if ndim < 3:
+        if t.array.ndim > 1:
+            raise ShapeError(
+                "0D or 1D target tensor expected, multi-target not supported. The input is "
+                f"{sizes(shape)}, the target {sizes(t.array.shape)}."
+            )
         _check_classes(x, t, weight)
         if t.array.shape != shape[:-1]:
-            if ndim == t.array.ndim == 1 and t.array.size != 1:
+            if t.array.size != 1:
                 raise ValueError(
                     f"For 1D input, 1D target must have size 1, but got target size: {t.array.size}"
-                )
-            if t.array.ndim > 1 or t.array.size != 1:
-                raise ShapeError(
-                    "0D or 1D target tensor expected, multi-target not supported. The input is "
-                    f"{sizes(shape)}, the target {sizes(t.array.shape)}."
                 )
             t = reshape(t, shape[:-1])
         found: Tensor = apply_n(NllLoss(code, ignore_index), (x, t, weight))
@@ -588,6 +587,6 @@ def kl_div(
     else:
         losses = Xlogy().on(t, t) - t * x
     if reduction == "batchmean":
-        found: Tensor = losses.sum() / x.array.shape[0]
-        return found
+        total: Tensor = losses.sum()
+        return total / x.array.shape[0] if x.array.ndim else total
     return losses if code == NONE else losses.mean() if code == MEAN else losses.sum()

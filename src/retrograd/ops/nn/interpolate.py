@@ -65,7 +65,8 @@ def interpolate(
     _check_mode(mode, align_corners, antialias, rank)
     if rank < 1 or rank > 3:
         raise _unsupported(mode, x.array.ndim)
-    target, scales = _target(x.array.shape[2:], size, scale_factor, recompute_scale_factor)
+    target, given = _target(x.array.shape[2:], size, scale_factor, recompute_scale_factor)
+    scales = given
     if mode == "nearest" and rank == 2:
         # PyTorch keeps and doubles the size of images exactly, whatever the scale that led to it.
         scales = [
@@ -83,7 +84,8 @@ def interpolate(
             _taps(mode, n, m, scale, bool(align_corners), antialias)
             for n, m, scale in zip(x.array.shape[2:], target, scales, strict=True)
         ]
-    found: Tensor = apply1((SMOOTHED[mode] if antialias else CLASSES[mode, rank])(tuple(maps)), x)
+    cls = SMOOTHED[mode] if antialias else CLASSES[mode, rank]
+    found: Tensor = apply1(cls(tuple(maps), given, bool(align_corners)), x)
     return found
 
 

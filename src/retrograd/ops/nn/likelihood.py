@@ -11,7 +11,7 @@ from retrograd.backends.casts import maker_of
 from retrograd.backends.dtypes import SCALAR_NAMES
 from retrograd.core.autocast import autocasting, in_float32
 from retrograd.core.tensor import Tensor
-from retrograd.errors import DtypeError, sizes
+from retrograd.errors import DtypeError, ShapeError, sizes
 from retrograd.ops.common import int_from, number_from, require_tensor
 from retrograd.ops.elementwise.exponential import Exp, Log
 from retrograd.ops.index.mask import masked_fill
@@ -145,6 +145,15 @@ def linear_cross_entropy(
     """
     x: Any = require_tensor("linear_cross_entropy", "input", 1, input)
     w: Any = require_tensor("linear_cross_entropy", "linear_weight", 2, linear_weight)
+    if x.array.ndim not in (1, 2):
+        raise ShapeError(f"expected input with dimensionality 1 or 2, got {x.array.ndim}")
+    if w.array.ndim < 2:
+        raise ShapeError(f"expected linear_weight with dimensionality at least 2, got {w.array.ndim}")
+    if x.array.shape[-1] != w.array.shape[-1]:
+        raise ShapeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{x.array.shape[-1]} and {w.array.shape[-1]}, respectively"
+        )
     shape = w.array.shape[:-1]
     logits = linear(x, w.reshape((-1, w.array.shape[-1])))
     logits = logits.view((*x.array.shape[:-1], *shape))

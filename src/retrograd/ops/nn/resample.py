@@ -10,6 +10,7 @@ the op itself with transposed taps. Weights of 0 are not multiplied: an infinity
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -89,8 +90,24 @@ class Resample(Linear):
     array_params = ("maps",)
     shown: ClassVar[dict[str, str]] = {"output_size": "output_size", "self_sym_sizes": "in_shape"}
 
-    def __init__(self, maps: tuple[Taps, ...]) -> None:
+    def __init__(
+        self, maps: tuple[Taps, ...], scales: Sequence[float | None] = (), align_corners: bool = False
+    ) -> None:
         self.maps = maps
+        self.scales = scales  # as they were given; this and the next are for people who look at the node
+        self.align_corners = align_corners
+
+    @property
+    def scale_w(self) -> float | None:
+        return self.scales[-1] if self.scales else None
+
+    @property
+    def scale_h(self) -> float | None:
+        return self.scales[-2] if self.scales else None
+
+    @property
+    def scale_d(self) -> float | None:
+        return self.scales[-3] if self.scales else None
 
     @property
     def output_size(self) -> Shape:
@@ -124,56 +141,91 @@ class Resample(Linear):
         return Resample(tuple([taps.transposed() for taps in self.maps])).on(g)
 
 
+_OF_ALL = Resample.shown
+_SCALES: tuple[dict[str, str], ...] = (
+    {"scales": "scale_w"},
+    {"scales_h": "scale_h", "scales_w": "scale_w"},
+    {"scales_d": "scale_d", "scales_h": "scale_h", "scales_w": "scale_w"},
+)
+_CORNERS = {"align_corners": "align_corners"}
+
+
 class UpsampleNearest1D(Resample):
     """the nearest elements of signals"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[0]
 
 
 class UpsampleNearest2D(Resample):
     """the nearest elements of images"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1]
+
 
 class UpsampleNearest3D(Resample):
     """the nearest elements of volumes"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[2]
 
 
 class UpsampleNearestExact1D(Resample):
     """the nearest elements of signals, from the centres of elements"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[0]
+
 
 class UpsampleNearestExact2D(Resample):
     """the nearest elements of images, from the centres of elements"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1]
 
 
 class UpsampleNearestExact3D(Resample):
     """the nearest elements of volumes, from the centres of elements"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[2]
+
 
 class UpsampleLinear1D(Resample):
     """signals interpolated linearly"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[0] | _CORNERS
 
 
 class UpsampleBilinear2D(Resample):
     """images interpolated linearly"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1] | _CORNERS
+
 
 class UpsampleTrilinear3D(Resample):
     """volumes interpolated linearly"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[2] | _CORNERS
 
 
 class UpsampleBicubic2D(Resample):
     """images interpolated by cubic polynomials"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1] | _CORNERS
+
 
 class UpsampleBilinear2DAa(Resample):
     """images interpolated linearly, smoothed first where they shrink"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1] | _CORNERS
 
 
 class UpsampleBicubic2DAa(Resample):
     """images interpolated by cubic polynomials, smoothed first where they shrink"""
 
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1] | _CORNERS
+
 
 class UpsampleLanczos2DAa(Resample):
     """images interpolated by a windowed sinc, smoothed first where they shrink"""
+
+    shown: ClassVar[dict[str, str]] = _OF_ALL | _SCALES[1] | _CORNERS
 
 
 class AdaptiveAvgPool2D(Resample):

@@ -8,6 +8,7 @@ of it, also parts that the tensor itself does not. The gradient of what lies out
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -29,6 +30,7 @@ from retrograd.core.inplace import check_recordable
 from retrograd.core.modes import current
 from retrograd.core.node import Edge, Grads, Node
 from retrograd.core.op import Linear, Variadic, View
+from retrograd.core.places import warn
 from retrograd.core.tangent import tangent_of
 from retrograd.core.tensor import Tensor
 from retrograd.core.variant import variant
@@ -37,7 +39,8 @@ from retrograd.errors import DtypeError, GradientError, ShapeError, operand_erro
 from retrograd.ops.common import as_value, deliver, plain, require_tensor, wrap_dim
 from retrograd.ops.inplace.shape import move_in_place
 from retrograd.ops.register import public
-from retrograd.ops.shape.reshape import SIZES, integer, sizes_of
+from retrograd.ops.shape.reshape import SIZES, Reshape, integer, sizes_of
+from retrograd.ops.tensor.convert import contiguous
 from retrograd.values import Array, Shape
 
 GEOMETRY: dict[str, str] = {"size": "size", "stride": "stride", "storage_offset": "storage_offset"}
@@ -468,6 +471,32 @@ def resize_(
         )  # elements are promised to no place in this order
     x._bump_version()
     return x
+
+
+Resize = variant(Reshape, "ResizeBackward", "the same elements in another shape, by an old name")
+
+
+@public("Tensor.resize")
+def resize(self: Tensor, *given: int | Sequence[int]) -> Tensor:
+    """The old name of `reshape`."""
+    x = require_tensor("resize", "input", 1, self)
+    size = sizes_of("resize", "size", given)
+    warn("non-inplace resize is deprecated: use reshape()", UserWarning)
+    wanted, there = math.prod(size), math.prod(x.array.shape)
+    if wanted != there:
+        raise ShapeError(
+            f"requested resize to {'x'.join(map(str, size))} ({wanted} elements in total), but the given tensor has a "
+            f"size of {'x'.join(map(str, x.array.shape))} ({there} elements). autograd's resize can only change the "
+            "shape of a given tensor, while preserving the number of elements."
+        )
+    found: Tensor = apply1(Resize(size), contiguous(x))
+    return found
+
+
+@public("Tensor.resize_as")
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """The old name of `reshape` to the shape of another tensor."""
+    return resize(self, require_tensor("resize_as", "tensor", 1, tensor).array.shape)
 
 
 def _room(array: Array) -> int:

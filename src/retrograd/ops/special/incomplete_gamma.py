@@ -10,6 +10,7 @@ from retrograd.backends.base import Backend
 from retrograd.core.apply import apply2
 from retrograd.core.op import Y
 from retrograd.core.tensor import Tensor
+from retrograd.errors import no_forward_mode
 from retrograd.ops.common import deliver, require_tensor
 from retrograd.ops.elementwise.binary import Xlogy
 from retrograd.ops.elementwise.exponential import Exp
@@ -141,6 +142,11 @@ class Igamma(RealBinary):
                 "the second argument only. Detach the first."
             )
         return Exp().on(Xlogy().on(x - 1, y) - y - Lgamma().on(x))
+
+    def jvp(self, tx: Any, ty: Any, x: Any, y: Any, out: Any) -> Any:
+        if tx is not None:
+            raise no_forward_mode(self.function_name())
+        return super().jvp(tx, ty, x, y, out)
 
 
 class Igammac(Igamma):

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from retrograd.backends.base import BACKENDS, backend_of
+from numpy import ndarray
+
+from retrograd.backends.base import BACKENDS, backend_of, device_of
 from retrograd.backends.layout_class import strided
 from retrograd.backends.memory_format import memory_format as MemoryFormat
+from retrograd.backends.shared_memory import is_shared as is_shared_array
+from retrograd.backends.shared_memory import shared_copy
 from retrograd.core.apply import apply1
 from retrograd.core.inplace import check_writable
 from retrograd.core.tensor import Tensor
@@ -85,7 +89,6 @@ def get_device(input: Tensor) -> int:
     *(
         "Tensor.is_ipu",
         "Tensor.is_maia",
-        "Tensor.is_meta",
         "Tensor.is_mkldnn",
         "Tensor.is_mps",
         "Tensor.is_mtia",
@@ -96,6 +99,12 @@ def get_device(input: Tensor) -> int:
 def _never(self: Tensor) -> bool:
     """Always false: every tensor is a dense NumPy array in the CPU's memory."""
     return False
+
+
+@public_property("Tensor.is_meta")
+def _is_meta(self: Tensor) -> bool:
+    """Whether it has a shape and no values: whether its device is "meta"."""
+    return not backend_of(self.array).has_values
 
 
 @public_property("Tensor.layout")
@@ -140,17 +149,32 @@ def cuda(
 
 @public("Tensor.share_memory_")
 def share_memory_(self: Tensor) -> Tensor:
-    """Moves the elements to memory that processes share; an error, for NumPy's is a process's own."""
-    raise RuntimeError(
-        "share_memory_(): the memory of NumPy arrays cannot be moved between processes. Send the tensor itself (it is "
-        "pickled), or make it over multiprocessing.shared_memory with frombuffer()."
-    )
+    """Moves the elements to memory that processes share: what one of them writes, the others see.
+
+    Other tensors over the same memory stay where they are. A tensor on a GPU is left alone.
+
+    >>> import retrograd as rg
+    >>> weight = rg.zeros(2).share_memory_()
+    >>> weight.is_shared(), rg.zeros(2).is_shared()
+    (True, False)
+    """
+    array: Any = self.array
+    if device_of(array).type != "cpu":
+        return self
+    if type(array) is not ndarray:
+        raise RuntimeError(
+            f"share_memory_(): tensors of {self.dtype} that processes share are not there. Convert it, as to float32."
+        )
+    if not is_shared_array(array):
+        self.data = Tensor(shared_copy(array))
+    return self
 
 
 @public("Tensor.is_shared")
 def is_shared(self: Tensor) -> bool:
-    """Whether other processes see the memory: never."""
-    return False
+    """Whether other processes see the memory."""
+    array: Any = self.array
+    return device_of(array).type != "cpu" or is_shared_array(array)
 
 
 @public("Tensor.const_data_ptr")

@@ -49,6 +49,7 @@ DeviceLike: TypeAlias = Device | str | int | None  # a device, its name or its n
 class Clone(Linear):
     """a copy"""
 
+    leads_out: ClassVar[bool] = True
     params = ("order",)
 
     def __init__(self, order: str | MemoryFormat = "K") -> None:
@@ -66,6 +67,7 @@ class Clone(Linear):
 class ToCopy(Linear):
     """a copy in another dtype"""
 
+    leads_out: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: DType, order: MemoryFormat | None = None) -> None:
@@ -96,6 +98,7 @@ class ToDevice(Linear):
 
     node_name = "ToCopyBackward0"
     copies: ClassVar[bool] = True
+    leads_out: ClassVar[bool] = True
     params = ("target",)
 
     def __init__(self, target: Device) -> None:

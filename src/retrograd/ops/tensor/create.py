@@ -376,7 +376,8 @@ def like(
     where = check_options(device, layout, pin_memory)
     x = require_tensor(function, "input", 1, input).array
     if device is not None and device_of(x) != where:
-        x = placed(x, where)
+        known = backend_of(x).has_values
+        x = placed(x, where) if known else maker_of(x.dtype, where).empty(x.shape, x.dtype)
     if wanted is not None and wanted is not preserve_format:
         kind = x.dtype if dtype is None else as_dtype(dtype)
         return empty_in(_maker_like(x, kind), x.shape, kind, wanted)

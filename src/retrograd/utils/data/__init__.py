@@ -42,7 +42,8 @@ else:
     __getattr__, __dir__ = _lazily(
         __name__,
         {
-            "retrograd.utils.data.collate": "default_collate default_convert",
+            "retrograd.utils.data": "_utils=",  # as programs import `_utils.collate`
+            "retrograd.utils.data.collate": "collate= default_collate default_convert",
             "retrograd.utils.data.dataset": (
                 "dataset= ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset "
                 "random_split"

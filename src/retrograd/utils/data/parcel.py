@@ -3,7 +3,9 @@
 Note [Parcels]
 ~~~~~~~~~~~~~~
 An object is pickled with its arrays left out (pickle's out-of-band buffers), and both go to one segment of shared
-memory, whose name travels through the pipe. The one who receives it copies the arrays out and removes the segment.
+memory, whose name travels through the pipe. The one who receives it takes the name away and leaves the arrays where
+they are: the memory goes when the last of them does. Each segment that is held so takes a file descriptor, of which a
+process has some hundreds: whoever holds more batches than `MOST_MAPPED` gets copies.
 Messages are short, so that a process that sends never waits for long.
 
 A segment is removed for sure. Whoever receives its name removes it; if a worker dies, its loader removes what the
@@ -14,9 +16,12 @@ there objects travel through the pipe.
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import sys
+import weakref
+from multiprocessing.resource_tracker import unregister
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, NamedTuple
 
@@ -27,12 +32,19 @@ from retrograd.values import Array
 ALIGNMENT = 64
 HAS_SEGMENTS = os.name == "posix"
 
+MOST_MAPPED = 128
+_MAPPED: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()  # segments whose arrays somebody holds
+
 if sys.platform == "win32":
+
+    def shm_open(name: str, flags: int, mode: int = 0) -> int:
+        """Is not called: objects travel through the pipe."""
+        raise OSError(name)
 
     def shm_unlink(name: str) -> None:
         """Does nothing: a segment is removed when nobody has it open."""
 else:
-    from _posixshmem import shm_unlink  # type: ignore[import-not-found]
+    from _posixshmem import shm_open, shm_unlink  # type: ignore[import-not-found]
 
 
 class Parcel(NamedTuple):
@@ -70,17 +82,27 @@ def unpack(parcel: Parcel) -> Any:
     if parcel.segment is None:
         pickled, *buffers = parcel.data
         return _built(pickled, [bytearray(buffer) for buffer in buffers])
-    segment = SharedMemory(parcel.segment)
-    try:
-        segment.unlink()
-        parts: list[Array] = []
-        memory, begin = _memory(segment), 0
-        for size in parcel.sizes:
-            parts.append(np.array(np.frombuffer(memory, np.uint8, size, begin)))
-            begin += _room(size)
-    finally:
-        segment.close()
+    memory, begin = _taken(parcel.segment, sum(map(_room, parcel.sizes))), 0
+    copies = len(_MAPPED) >= MOST_MAPPED
+    parts: list[Array] = []
+    for size in parcel.sizes:
+        part = np.frombuffer(memory, np.uint8, size, begin)
+        parts.append(part.copy() if copies else part)
+        begin += _room(size)
+    if not copies:
+        _MAPPED.add(memory)
     return _built(parts[0].tobytes(), parts[1:])
+
+
+def _taken(name: str, size: int) -> mmap.mmap:
+    """The memory of a segment, which has no name any more."""
+    file = shm_open(f"/{name}", os.O_RDWR)
+    try:
+        shm_unlink(f"/{name}")
+        unregister(f"/{name}", "shared_memory")
+        return mmap.mmap(file, size)
+    finally:
+        os.close(file)
 
 
 def _built(pickled: bytes, buffers: list[Any]) -> Any:
