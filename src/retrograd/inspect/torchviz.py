@@ -90,7 +90,7 @@ def make_dot(
     """
     outputs = [var] if isinstance(var, Tensor) else list(var)
     names = {id(tensor): name for name, tensor in (params or {}).items()}
-    drawing = _Drawing(names, show_attrs, show_saved, max_attr_chars)
+    drawing = _Picture(names, show_attrs, show_saved, max_attr_chars)
     for i, output in enumerate(outputs):
         drawing.add_output(output, i)
     drawing.add_nodes()
@@ -99,7 +99,7 @@ def make_dot(
     return Digraph("\n".join([*head, *drawing.lines, "}"]) + "\n")
 
 
-class _Drawing:
+class _Picture:
     """The lines of a graph, and the nodes that are still to be drawn."""
 
     def __init__(self, names: Mapping[int, str], attrs: bool, saved: bool, most: int) -> None:
