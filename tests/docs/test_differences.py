@@ -27,6 +27,10 @@ TEXT = (DOCS / "differences.md").read_text(encoding="utf-8")
 SHOWN: set[str] = set()
 NOT_SHOWN = {
     "Hooks, custom Functions and callbacks always run on the thread that called backward": "without a GPU both do",
+    **dict.fromkeys(
+        ("A class or an index out of range on a GPU", "Autocast on GPUs", "Attention with dropout"),
+        "needs a GPU; see tests/gpu",
+    ),
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's; ours are tested where they belong

@@ -187,6 +187,7 @@ def test_every_module_has_a_row():
     used = {row.text.partition("(")[0] for row in ROWS}
     bases = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNBase"}
     bases |= {"RNNCellBase", "NLLLoss2d", "CrossMapLRN2d"}
+    bases |= {"DataParallel", "SyncBatchNorm"}  # of several processes: tests/distributed
     modules = {
         name
         for name in rg.nn.__all__

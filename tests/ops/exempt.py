@@ -30,6 +30,8 @@ EXEMPT_OPS |= because(
     "elementwise.conjugate.ConjCopy elementwise.conjugate.NegCopy",
 )
 
+EXEMPT_OPS |= because("made on GPUs alone; see tests/gpu/test_rows.py", "nn.layer_norm.FusedRmsNorm")
+
 EXEMPT_OPS |= because("an old name of reshape, which has rows", "shape.reshape.ResizeBackward")
 
 EXEMPT_OPS |= because(
@@ -70,6 +72,7 @@ EXEMPT_FUNCTIONS: dict[str, str] = {
     **because("scales rows of a table in place, without a gradient", "embedding_renorm_"),
     **because("gives its argument back, or a copy; see programs_conjugates.py", "resolve_conj resolve_neg"),
     **because("another name of conj, which has a row", "Tensor._conj"),
+    **because("gives its argument back, or what Tensor.to makes of it", "Tensor.to_dense"),
     **because(
         "a conversion like Tensor.to",
         """

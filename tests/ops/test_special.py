@@ -259,11 +259,22 @@ def test_what_pytorch_does_not_differentiate_requires_no_gradient(name):
     assert out.dtype == rg.float32
 
 
+# PyTorch computes no float16 with these on the CPU.
+NO_HALF = {
+    *("erfcx", "log_ndtr", "ndtri", "spherical_bessel_j0", "modified_bessel_k0", "modified_bessel_k1"),
+    *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
+}
+
+
 @pytest.mark.parametrize("name", sorted(RELATIVE.keys() & EDGES.keys()))
 def test_narrow_numbers_are_computed_like_wide_ones_and_integers_as_floats(name):
     x = np.array([0.25, 0.5, 0.75], np.float32)
     function = getattr(S, name)
     for dtype, rtol in ((np.float32, 1e-7), (np.float16, 1e-3)):
+        if dtype is np.float16 and name in NO_HALF:
+            with pytest.raises(NotImplementedError, match="not implemented for 'Half'"):
+                function(rg.Tensor(x.astype(dtype)))
+            continue
         found = function(rg.Tensor(x.astype(dtype))).array
         assert found.dtype == dtype
         np.testing.assert_allclose(found, of(function, x), rtol=rtol, atol=1e-4 if dtype is np.float16 else 0)
