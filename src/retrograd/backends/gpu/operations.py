@@ -77,7 +77,7 @@ class KernelBackend(NumpyBackend):
     ) -> Array:
         """The sum over axes."""
         if out is None and self.reductions.serves(x, axis) and (dtype is None or _is_as_wide(dtype, x.dtype)):
-            return self._reduced("Sum", x, axis, keepdims, dtype)
+            return self._reduced("Sum", x, axis, keepdims, dtype, 1.0)
         return self.by_library("sum", x, axis, dtype, out, keepdims)
 
     def average(self, x: Array, axis: Axis, keepdims: bool, count: int) -> Array:
@@ -97,13 +97,13 @@ class KernelBackend(NumpyBackend):
     def max(self, x: Array, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
         """The largest elements over axes."""
         if out is None and self.reductions.serves(x, axis):
-            return self._reduced("Max", x, axis, keepdims)
+            return self._reduced("Max", x, axis, keepdims, None, 1.0)
         return self.by_library("max", x, axis, out, keepdims)
 
     def min(self, x: Array, axis: Axis = None, out: Any = None, keepdims: bool = False) -> Array:
         """The smallest elements over axes."""
         if out is None and self.reductions.serves(x, axis):
-            return self._reduced("Min", x, axis, keepdims)
+            return self._reduced("Min", x, axis, keepdims, None, 1.0)
         return self.by_library("min", x, axis, out, keepdims)
 
     def by_library(self, name: str, x: Array, *args: Any) -> Array:
@@ -111,9 +111,8 @@ class KernelBackend(NumpyBackend):
         found: Array = getattr(self.cupy, name)(x, *args)
         return found
 
-    def _reduced(
-        self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any = None, factor: float = 1.0
-    ) -> Array:
+    def _reduced(self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any, factor: float) -> Array:
+        # No default: compiled code forgets those of floats where an interpreted class has derived from this one.
         return self.reductions.reduce(how, x, axes_of(axis, x.ndim), dtype, factor, keepdims=keepdims)
 
     def variance(self, op: Any, x: Any) -> Any:
