@@ -70,6 +70,14 @@ def test_a_compiled_build_runs_compiled_modules(file, loaders):
     assert (loaders[name(file)] == "SourceFileLoader") == interpreted
 
 
+def test_no_compiled_module_answers_for_its_attributes():
+    """A module that has a `__getattr__` is asked while mypyc still makes it, and crashes."""
+    lines = {file: (PACKAGE / file).read_text(encoding="utf-8").splitlines() for file in COMPILED}
+    assert [
+        file for file in COMPILED if any(line.startswith("def __getattr__") for line in lines[file])
+    ] == []
+
+
 def test_what_import_loads_is_known():
     assert {"retrograd.core.tensor", "retrograd.engine.engine"} <= loaded_at_once()
     rare = {name(file) for file in COMPILED if name(file).startswith(ON_DEMAND)} - loaded_at_once()

@@ -55,7 +55,7 @@ INTERPRETED = {
     },
     "backends/gpu/bfloat16.py": "makes a class of CuPy's array at run time",
     "core/plain.py": "the ordinary classes that compiled ones derive from to have weak references and attributes",
-    "ops/aten.py": "names of operations, whose objects choose attributes when they are asked for them",
+    "ops/aten.py": "a module with a __getattr__ of its own",
     "ops/register.py": "changes classes after they are made, and makes functions whose signatures are read",
     "ops/numpy/functions.py": "functions made within functions, whose signatures are read",
     "ops/returns.py": "subclasses of named tuples",

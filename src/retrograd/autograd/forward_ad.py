@@ -63,6 +63,13 @@ class Primal(View):
 
 # -- levels --------------------------------------------------------------------------------------------------------
 
+_current_level = -1  # the number of the level that was opened last, in whichever thread, as PyTorch has it
+
+
+def _note_level(level: DualLevel | None) -> None:
+    global _current_level
+    _current_level = -1 if level is None else 0
+
 
 def enter_dual_level() -> int:
     """Opens a level, in which tensors may have tangents, and gives its number. There can be one at a time."""
@@ -74,13 +81,6 @@ def enter_dual_level() -> int:
         )
     _push_level()
     return 0
-
-
-def __getattr__(name: str) -> Any:
-    """`_current_level`: the number of the level that is open, -1 where there is none."""
-    if name != "_current_level":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return -1 if current().level is None else 0
 
 
 class inner_level:  # noqa: N801 - a context manager, as `dual_level` is
@@ -99,6 +99,7 @@ def _push_level() -> None:
     try:
         state.level = DualLevel(outer)
         update_forward(state)
+        _note_level(state.level)
     except BaseException:  # there is no memory left, or somebody has pressed Ctrl-C
         state.level = outer
         raise
@@ -110,6 +111,7 @@ def _pop_level() -> None:
     closing = state.level
     state.level = closing.outer
     update_forward(state)
+    _note_level(state.level)
     closing.close()
 
 
