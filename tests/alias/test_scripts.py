@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
+NUMBER = re.compile(r"-?\d+\.\d+")  # whole numbers count something, and are the same
 NAMES = (
     *(
         "gpt",
@@ -50,7 +52,23 @@ def by_torch(torch) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_script_prints_the_same(name, by_retrograd, by_torch):
-    assert by_retrograd[name].splitlines() == by_torch[name].splitlines()
+    ours, theirs = by_retrograd[name].splitlines(), by_torch[name].splitlines()
+    assert len(ours) == len(theirs)
+    assert [(a, b) for a, b in zip(ours, theirs, strict=True) if not is_same(a, b)] == []
+
+
+def is_same(ours: str, theirs: str) -> bool:
+    """Whether two lines say the same: their numbers may differ by two in the last digit, since kernels round."""
+    if NUMBER.sub("#", ours) != NUMBER.sub("#", theirs):
+        return False
+    pairs = zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True)
+    return all(abs(float(a) - float(b)) <= 2.01 * 10.0 ** -len(b.partition(".")[2]) for a, b in pairs)
+
+
+def test_the_last_digit_may_differ():
+    assert is_same("loss 1.2831, 3 steps", "loss 1.2832, 3 steps")
+    assert not is_same("loss 1.2831, 3 steps", "loss 1.2835, 3 steps")
+    assert not is_same("loss 1.2831, 3 steps", "loss 1.2831, 4 steps")
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
