@@ -79,6 +79,12 @@ EXPLAINED = [
     ),
     Known("an operator of Python 2", ".*", "__rdiv__", "__rdiv__"),
     Known(
+        "a compiled class's `x.__rsub__(y)` is Python's, and asks for `y - x`",
+        "node",
+        "__rsub__",
+        "SubBackward0 here",
+    ),
+    Known(
         "where a number is wanted, more stands for one",
         ".*raises only there|error type",
         ways="other numbers",

@@ -12,6 +12,7 @@ import pytest
 
 import retrograd as rg
 from retrograd import nn
+from retrograd.__config__ import is_compiled
 
 
 @pytest.fixture(autouse=True)
@@ -156,6 +157,8 @@ HELD = {
 
 @pytest.mark.parametrize("how", HELD)
 def test_whatever_holds_a_graph_is_named(how):
+    if how == "node" and is_compiled():
+        pytest.skip("the collector does not see compiled nodes: decision 10")
     w = rg.ones(1000, requires_grad=True)
     hold, name = HELD[how]
     kept = hold(w.exp())

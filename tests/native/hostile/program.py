@@ -58,7 +58,7 @@ def names(pack: Any) -> list[str]:
     """All functions of a pack, and its fused kernels."""
     own = [name for name in vars(pack) if not name.startswith("__")]
     own = [
-        name for name in own if name != "launch"
+        name for name in own if name != "launch" and not name.startswith("gpu_")
     ]  # which believes the address of a kernel, as the driver does
     return [*own, *pack.fused_kernels()]
 
