@@ -66,7 +66,9 @@ NOTHING = words("""
     empty_cache memory_stats reset_peak_memory_stats threads fused_kernels instruction_set instruction_sets
     thread_state
 """)
-OBJECT = words("spot set_owner_test set_metadata_maker set_thread_state untrack track instances")
+OBJECT = words("""
+    spot set_owner_test set_metadata_maker set_thread_state set_launch_refusal untrack track instances
+""")
 
 SLIDING = ((5, 4), (2, 2), (1, 1), (0, 0), (1, 1), (4, 3))
 APART = ((8,), (3,), (2,), (1,), (1,), (4,))

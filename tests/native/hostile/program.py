@@ -57,9 +57,8 @@ def function(pack: Any, name: str) -> Any:
 def names(pack: Any) -> list[str]:
     """All functions of a pack, and its fused kernels."""
     own = [name for name in vars(pack) if not name.startswith("__")]
-    own = [
-        name for name in own if name != "launch" and not name.startswith("gpu_")
-    ]  # which believes the address of a kernel, as the driver does
+    # `launch` believes the address of a kernel, as the driver does; those of GPUs do nothing without one.
+    own = [name for name in own if name != "launch" and not name.startswith("gpu_")]
     return [*own, *pack.fused_kernels()]
 
 
