@@ -112,7 +112,7 @@ class KernelBackend(NumpyBackend):
         return found
 
     def _reduced(self, how: str, x: Array, axis: Axis, keepdims: bool, dtype: Any, factor: float) -> Array:
-        # No default: compiled code forgets those of floats where an interpreted class has derived from this one.
+        # No default: where an interpreted class had derived from this one, compiled code came here with a factor of 0.
         return self.reductions.reduce(how, x, axes_of(axis, x.ndim), dtype, factor, keepdims=keepdims)
 
     def variance(self, op: Any, x: Any) -> Any:
